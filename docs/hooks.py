@@ -95,10 +95,15 @@ def benchmark(room: Benchmark) -> str:
 def api() -> str:
     """Return the page of the API: the package's public names, then each metric's `compute`."""
     metrics = [
-        f"## {room.title}\n::: halluscope.benchmarks.{room.name}.metric.compute\n    options: {{heading_level: 3}}"
+        f"## {room.title}\n"
+        + (f"### compute\n```text\n{room.compute.__doc__}\n```" if room.engine else _documented(room))
         for room in registry.benchmarks()
     ]
     return "\n\n".join(["# API", "::: halluscope", *metrics]) + "\n"
+
+
+def _documented(room: Benchmark) -> str:
+    return f"::: halluscope.benchmarks.{room.name}.metric.compute\n    options: {{heading_level: 3}}"
 
 
 def _dataset(room: Benchmark, dataset: Dataset) -> str:

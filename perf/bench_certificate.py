@@ -16,8 +16,9 @@ import numpy as np
 from halluscope.benchmarks.throne.metric import compute, judge
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Pairs
-from halluscope.reliability.certifying import issuing
+from halluscope.reliability.certifying import certificate as certificates
 from halluscope.reliability.certifying.labels import Labelled, Labels, Population, digest
+from halluscope.stats.bootstrap import RESAMPLES
 from halluscope.vocabularies import load
 from timing import compare
 
@@ -57,9 +58,11 @@ def main() -> None:
     erring = Erring({text: set(names) for text, names in zip(texts, named(yes), strict=True)})
     asked: dict[str, Any] = {"judges": erring, "questions": ["Is there {a/an} {x}?"], "progress": False}
     both = partial(corrected, texts, objects, implied, options.labelled, asked)
-    raw = partial(compute, texts, objects, bootstrap=1000, **asked)
+    raw = partial(compute, texts, objects, bootstrap=RESAMPLES, **asked)
     print(f"{options.texts:,} texts x {len(CLASSES)} classes, {options.labelled} labelled")
-    compare("certificate and corrected scores", both, raw, "raw scores, 1,000 resamples", options.rounds)
+    compare(
+        "certificate and corrected scores", both, raw, f"raw scores, {RESAMPLES:,} resamples", options.rounds
+    )
 
 
 def corrected(texts: list[str], objects: list[list[str]], implied: Any, count: int, asked: Any) -> Any:
@@ -78,7 +81,7 @@ def corrected(texts: list[str], objects: list[list[str]], implied: Any, count: i
     )
     judgement = judge([texts[row] for row in rows], [objects[row] for row in rows], ask="all", **asked)
     name = Population(texts, texts).name
-    certificate = issuing.certify(judgement, labels, name, "nobody", responses="made-up", data="made-up")
+    certificate = certificates.certify(judgement, labels, name, "nobody", responses="made-up", data="made-up")
     return compute(texts, objects, certificate=certificate, **asked)["corrected"]
 
 

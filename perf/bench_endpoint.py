@@ -24,8 +24,8 @@ import httpx2
 import numpy as np
 
 from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.cache import Cache
 from halluscope.judging.chat_completions import PATH
-from halluscope.judging.store import AnswerStore
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.endpoint import EndpointVoter
 from halluscope.vocabularies import load
@@ -96,11 +96,11 @@ async def post(url: str, bodies: list[dict[str, Any]], at_once: int) -> None:
 
 
 def vote(url: str, texts: list[str], at_once: int, store: Path | None) -> None:
-    """Collect votes on each class of each text, with one question template; store them if there is a store."""
+    """Collect votes on each class of each text, with one question template; keep them if there is a cache."""
     voter = EndpointVoter("m", base_url=url, at_once=at_once)
     about = PAPER.about(load("coco"))[:1]
     present = np.zeros((len(texts), len(about[0])), dtype=bool)
-    kept = AnswerStore(store) if store else None
+    kept = Cache(store) if store else None
     votes = asking.ask([voter], about, texts, present, 1, "all", kept)
     assert not votes.any()
 

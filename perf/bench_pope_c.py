@@ -46,14 +46,14 @@ def make_throne(folder: Path, pictures: Path | None = None) -> None:
 
 def write(source: Path, out: Path) -> None:
     """Write the grid as the builder does."""
-    dataset = presences.read(source, "--source")
+    dataset = presences.read(source, "--source", "throne_coco")
     for table in pope_c.tables(dataset, pope_c.presence(dataset), "coco", "validation"):
         parquet.write(table, out)
 
 
 def write_plainly(source: Path, out: Path) -> None:
     """Write the grid as the baseline does."""
-    rows = _rows(presences.read(source, "--source").read("image_id", "objects").to_pylist())
+    rows = _rows(presences.read(source, "--source", "throne_coco").read("image_id", "objects").to_pylist())
     parquet.write(parquet.Table(pope_c.QUESTIONS, rows, "validation", "questions"), out)
 
 

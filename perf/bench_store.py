@@ -1,4 +1,4 @@
-"""Times a second run over a full store of 5,000 texts x 80 classes x 9 questions, which asks nothing.
+"""Times a second run over a full cache of 5,000 texts x 80 classes x 9 questions, which asks nothing.
 
 It also measures the cost of checksums, by looking up the same votes in a plain table of SQLite.
 """
@@ -13,8 +13,8 @@ import numpy as np
 
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.cache import Cache
 from halluscope.judging.questions import Question
-from halluscope.judging.store import AnswerStore
 from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import UNASKED
 from halluscope.vocabularies import load
@@ -25,7 +25,7 @@ COCO = load("coco")
 
 
 class Cheap:
-    """Votes by a trivial rule, so that only the store's work is timed."""
+    """Votes by a trivial rule, so that only the cache's work is timed."""
 
     stored = True
 
@@ -43,12 +43,11 @@ class Cheap:
 
 
 def look_up(path: Path, texts: list[str], questions: list[Question]) -> int:
-    """Count the votes in the store, and check their checksums."""
-    given = np.full((len(texts), len(questions)), UNASKED, dtype=np.int8)
-    store = AnswerStore(path)
-    store.of("cheap-0", texts).recall(questions, given)
-    store.close()
-    return int((given != UNASKED).sum())
+    """Count the votes in the cache, and check their checksums."""
+    cache = Cache(path)
+    votes, _ = cache.votes("cheap-0", questions, texts)
+    cache.close()
+    return int((votes != UNASKED).sum())
 
 
 def look_up_plainly(path: Path, questions: int) -> int:
@@ -60,15 +59,15 @@ def look_up_plainly(path: Path, questions: int) -> int:
     return sum(map(len, rows))
 
 
-def make_plain(path: Path, store: Path) -> None:
-    """Copy the store's votes to a table without checksums."""
+def make_plain(path: Path, questions: int) -> None:
+    """Make a table without checksums, with a row for each vote."""
     db = sqlite3.connect(path)
-    db.execute("ATTACH ? AS store", (str(store),))
     db.execute(
         "CREATE TABLE plain (judge INTEGER NOT NULL, question INTEGER NOT NULL, text INTEGER NOT NULL, "
         "answer INTEGER NOT NULL, PRIMARY KEY (judge, question, text)) WITHOUT ROWID"
     )
-    db.execute("INSERT INTO plain SELECT judge, question, text, answer FROM store.answer")
+    votes = ((1, i + 1, text, (i + text) % 2) for i in range(questions) for text in range(TEXTS))
+    db.executemany("INSERT INTO plain VALUES (?, ?, ?, ?)", votes)
     db.commit()
     db.close()
 
@@ -81,14 +80,14 @@ def main() -> None:
         path = Path(folder) / "answers.sqlite"
         for which in ("first", "second"):
             judges = [Cheap(f"cheap-{i}") for i in range(JUDGES)]
-            score = partial(throne.compute, judges=judges, store=AnswerStore(path), ask="all", progress=False)
+            score = partial(throne.compute, judges=judges, store=Cache(path), ask="all", progress=False)
             took = seconds(partial(score, texts, references))
             asked = sum(judge.asked for judge in judges)
             print(
-                f"{which} run: {took:.1f} s, {asked:,} questions asked, store of {path.stat().st_size / 1e6:.0f} MB"
+                f"{which} run: {took:.1f} s, {asked:,} questions asked, cache of {path.stat().st_size / 1e6:.0f} MB"
             )
-        make_plain(plain := Path(folder) / "plain.sqlite", path)
         questions = [question for about in PAPER.about(COCO) for question in about]
+        make_plain(plain := Path(folder) / "plain.sqlite", len(questions))
         votes = look_up(path, texts, questions), look_up_plainly(plain, len(questions))
         compare(
             f"looking up {votes[0]:,} votes",

@@ -8,7 +8,7 @@ from io import BytesIO
 from PIL import Image, ImageDraw
 
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture, Table
-from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, Fact, Item, Mark, Shown
+from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Fact, Item, Mark, Shown
 
 SIZE = (320, 240)
 MODELS = {"Kestrel-7B": 0.04, "Marten-13B": 0.07, "Kestrel-3B": 0.1, "Heron-8B": 0.14, "Otter-1B": 0.22}

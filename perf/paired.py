@@ -2,45 +2,144 @@
 
     python perf/paired.py [--times 1000]
 
-Two models err on the same images, some hard and some easy; errors and mentions are counted per image, as for CHAIR.
-The script prints how often the 95 % interval of the difference contains the true difference. For the percentiles of
-`difference` and for `by_swapping`, it prints how often p is below 0.05 and below 0.5, and how far p is from uniform
-(Kolmogorov and Smirnov; for models without a difference, this exceeds 1.36 / sqrt(times) in 5 % of cases).
+Two models err on the same images, some hard and some easy, and one of them names objects oftener than the other. For
+each kind of score, the script prints how often p is below 0.05 and 0.005 if the models are equal, and how often the
+95 % interval contains the true difference, if there is none and if there is one.
 """
 
 import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.paired import Difference, by_swapping, difference
+from halluscope.stats.paired import Difference, difference, ratio_differences
+from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Tally
 
 RESAMPLES = 500
-ONE_RATE, MENTIONS = (2, 6), 8
+GAP = 0.1
+
+Pair = tuple[Tally, Tally]
 
 
-def simulate(rng: np.random.Generator, images: int, gap: float) -> list[Tally]:
-    """Return two models' errors and mentions per image; the second model's error rate is higher by `gap`."""
-    hard = rng.beta(*ONE_RATE, images)
-    mentions = rng.integers(1, MENTIONS, (2, images))
-    rates = np.clip([hard, hard + gap], 0, 1)
-    return [{"score": (rng.binomial(n, rate), n)} for n, rate in zip(mentions, rates, strict=True)]
+def mentions(
+    rng: np.random.Generator, images: int, often: tuple[float, float], error: float, gap: float
+) -> Pair:
+    """Return the errors among each model's mentions per image, as for `chair_i` and THRONE's pooled precision."""
+    hard = rng.beta(4 * error, 4 * (1 - error), images)
+    counts = [rng.poisson(mean, images) for mean in often]
+    rates = hard, np.where(rng.random(images) < gap / (1 - error), 1, hard)
+    one, other = ({"score": (rng.binomial(n, rate), n)} for n, rate in zip(counts, rates, strict=True))
+    return one, other
 
 
-def truth(gap: float, rng: np.random.Generator) -> float:
-    """Return the difference of the two rates over so many images that chance is negligible."""
-    hard = rng.beta(*ONE_RATE, 10**6)
-    return float(hard.mean() - np.clip(hard + gap, 0, 1).mean())
+def answers(
+    rng: np.random.Generator, images: int, asked: int, readable: float, error: float, gap: float
+) -> Pair:
+    """Return the errors among each model's answers per image; the second's are not all readable."""
+    hard = rng.beta(4 * error, 4 * (1 - error), images)
+    counts = np.full(images, asked), rng.binomial(asked, readable, images)
+    rates = hard, np.where(rng.random(images) < gap / (1 - error), 1, hard)
+    one, other = ({"score": (rng.binomial(n, rate), n)} for n, rate in zip(counts, rates, strict=True))
+    return one, other
 
 
-def compared(one: Tally, other: Tally, resampling: Bootstrap) -> Difference:
-    """Return the difference as `halluscope compare` computes it."""
-    values = [tallies.scores([tally])["score"] for tally in (one, other)]
-    (weights,) = resampling.weights(len(one["score"][0]))
-    drawn = [tallies.resampled([tally], weights)["score"] for tally in (one, other)]
-    return difference(values[0], values[1], drawn[0], drawn[1], len(one["score"][0]), resampling.level)
+def named(rng: np.random.Generator, often: tuple[int, int], shared: float, right: float, gap: float) -> Pair:
+    """Return a class's precision: an image that both name is right or wrong for both."""
+    both = shared * min(often)
+    least = [max(0.0, of - both) for of in often]
+    counts = rng.poisson([*least, both])
+    rights = rng.binomial(counts, [right, max(0, right - gap * often[1] / max(least[1], 1)), right])
+    hits = [np.repeat([1, 0], [hit, of - hit]) for hit, of in zip(rights, counts, strict=True)]
+    sides = np.repeat([[1, 0], [0, 1], [1, 1]], counts, axis=0).T
+    one, other = ({"score": (np.concatenate(hits) * side, side)} for side in sides)
+    return one, other
+
+
+def found(rng: np.random.Generator, present: int, right: float, gap: float) -> Pair:
+    """Return a class's recall: the same images count for both."""
+    return answers(rng, present, 1, 1.0, 1 - right, gap)
+
+
+def class_average(
+    rng: np.random.Generator, images: int, often: tuple[float, float], seed: int, _: float
+) -> Difference:
+    """Return the difference in the mean of the classes' precisions, as for THRONE's `precision_cls`."""
+    classes = 20
+    there = rng.random((images, classes)) < 0.5
+    sides = [rng.random((images, classes)) < np.where(there, of, of / 4) for of in often]
+    counts = [(side & there).astype(float) for side in sides], [side.astype(float) for side in sides]
+
+    def average(weights: Floats) -> list[Floats]:
+        return [
+            np.nanmean(ratio(weights @ hit, weights @ of), axis=1) for hit, of in zip(*counts, strict=True)
+        ]
+
+    (one,), (other,) = average(np.ones((1, images)))
+    (weights,) = Bootstrap(RESAMPLES, seed).weights(images)
+    ones, others = average(weights)
+    return difference(float(one), float(other), ones, others, images)
+
+
+def resampled(pair: Pair, seed: int) -> Difference:
+    """Return the difference as `halluscope compare` computes it for scores and groups."""
+    images = len(pair[0]["score"][0])
+    (weights,) = Bootstrap(RESAMPLES, seed).weights(images)
+    values = [tallies.scores([tally])["score"] for tally in pair]
+    drawn = [tallies.resampled([tally], weights)["score"] for tally in pair]
+    return difference(values[0], values[1], drawn[0], drawn[1], images)
+
+
+def counted(pair: Pair, _: int) -> Difference:
+    """Return the difference as `halluscope compare` computes it for classes."""
+    return ratio_differences(*pair)["score"]
+
+
+Compared = Callable[[int, float], Difference]
+
+
+def cases(rng: np.random.Generator) -> Iterator[tuple[str, Compared, float]]:
+    """Yield kinds of scores: a name, what compares a pair by a seed and a gap, and the true difference for a gap."""
+
+    def case(
+        name: str,
+        test: Callable[[Pair, int], Difference],
+        apart: float,
+        simulate: Callable[..., Pair],
+        *sizes: Any,
+    ) -> tuple[str, Compared, float]:
+        return name, lambda seed, gap: test(simulate(rng, *sizes, gap), seed), apart
+
+    for images in (10, 20, 50, 200, 500):
+        for often in ((4, 4), (8, 2)):
+            name = f"errors of {often[0]} and {often[1]} mentions in each of {images} images"
+            yield case(name, resampled, -GAP, mentions, images, often, 0.25)
+        yield case(f"share of {images} images", resampled, -GAP, answers, images, 1, 1.0, 0.25)
+        name = f"accuracy of 6 questions about each of {images} images, 4 of them readable"
+        yield case(name, resampled, -GAP, answers, images, 6, 2 / 3, 0.25)
+    for images in (200, 500):
+        name = f"mean precision of 20 classes, named in 40 % and 10 % of {images} images"
+        yield name, partial(class_average, rng, images, (0.4, 0.1)), np.nan
+    for few in (0.02, 0.05):
+        name = f"errors of 4 and 1 mentions in each of 50 images, {100 * few:.0f} % wrong"
+        yield case(name, resampled, -GAP, mentions, 50, (4, 1), few)
+        yield case(
+            f"share of 200 images, {100 * few:.0f} % wrong", resampled, -GAP, answers, 200, 1, 1.0, few
+        )
+    for right in (0.6, 0.8, 0.95):
+        for one, other in ((40, 6), (40, 10), (33, 10), (200, 30), (2000, 40), (500, 500)):
+            for shared in (0, 0.6):
+                name = f"class precision {right}: {one} and {other} mentions, {100 * shared:.0f} % shared"
+                yield case(name, counted, GAP, named, (one, other), shared, right)
+    for present in (10, 40, 500):
+        yield case(f"class recall in {present} images", counted, -GAP, found, present, 0.7)
+    for images in (10, 40, 200):
+        name = f"class accuracy of 3 questions about each of {images} images, 2 of them readable"
+        yield case(name, counted, -GAP, answers, images, 3, 2 / 3, 0.25)
 
 
 def main() -> None:
@@ -48,23 +147,20 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=1000)
     times = parser.parse_args().times
-    rng = np.random.default_rng(0)
     print(f"{times} pairs each, {RESAMPLES} resamples")
-    print("images   gap  covered  p<0.05  p<0.5  from uniform  swapped: p<0.05  p<0.5  from uniform")
-    for images in (50, 200, 500):
-        for gap in (0.0, 0.1):
-            expected = truth(gap, rng)
-            found, swapped = [], []
-            for seed in range(times):
-                one, other = simulate(rng, images, gap)
-                found.append(compared(one, other, Bootstrap(RESAMPLES, seed)))
-                swapped.append(by_swapping(one, other, Bootstrap(RESAMPLES, seed))["score"])
-            covered = np.mean([one.low <= expected <= one.high for one in found])
-            shown = [f"{images:6d}  {gap:4.1f}  {covered:7.3f}"]
-            for p in (np.sort([one.p for one in found]), np.sort(swapped)):
-                apart = np.abs(p - (np.arange(times) + 0.5) / times).max()
-                shown.append(f"{np.mean(p < 0.05):6.3f}  {np.mean(p < 0.5):5.3f}  {apart:12.3f}")
-            print("  ".join([shown[0], shown[1], "         " + shown[2]]), flush=True)
+    print(f"{'':75} p<0.05  <0.005  covered  with a difference")
+    for name, compared, apart in cases(np.random.default_rng(0)):
+        shown = []
+        for gap in (0.0, GAP):
+            if gap and np.isnan(apart):
+                continue
+            pairs = [compared(seed, gap) for seed in range(times)]
+            tested = [one for one in pairs if not np.isnan(one.p)]
+            expected = apart if gap else 0.0
+            if not gap:
+                shown += [f"{np.mean([one.p < below for one in tested]):6.3f}" for below in (0.05, 0.005)]
+            shown.append(f"{np.mean([one.low <= expected <= one.high for one in tested]):6.3f}")
+        print(f"{name:75} {'  '.join(shown)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from halluscope.hub.space import LINES, Page
 from halluscope.options import keywords
 from halluscope.paths import share
 from halluscope.registry import HIGHER, LOWER, Benchmark
-from halluscope.runs.showing import shown
+from halluscope.runs.build_items import shown
 from halluscope.scoring import FUNCTIONS
 from halluscope.signature import keys_of
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import halluscope
 from halluscope import cli
+from halluscope.responses.parsers import PARSERS
 from halluscope.runs.folder import folders, read
 from halluscope.signature import data_of, keys_of
 from tests import small_datasets
@@ -105,7 +106,8 @@ def test_a_table_of_questions_for_each_parser(pope, tmp_path):
     runs = {run.options["parser"]: run for run in map(read, folders([out]))}
     rows = [row for run in runs.values() for row in run.found]
     said = {(parser, row["question_id"]): row["said"] for parser, run in runs.items() for row in run.found}
-    assert len(rows) == 10 and {row["sampling"] for row in rows} == {"random"}
+    assert {*runs} == {*PARSERS} and len(rows) == 2 * len(PARSERS)
+    assert {row["sampling"] for row in rows} == {"random"}
     assert (said["pope", 1], said["lmms-eval", 1], rows[0]["answer"]) == ("yes", None, "no")
 
 
@@ -379,6 +381,14 @@ def test_another_prompt_is_counted(labels):
     assert result["other_prompts"] == 3 and keys_of(result["signature"])["prompts"] == "other,3"
     asked = [row | {"prompt": "USER: Describe this  image in detail. ASSISTANT:"} for row in SAID_ROWS]
     assert "other_prompts" not in throne(asked, labels)
+
+
+def test_a_prompt_that_cannot_be_read_is_told(labels):
+    prompt = [{"role": "user", "content": "What is it?"}]
+    result = throne([row | {"prompt": prompt} for row in SAID_ROWS], labels)
+    assert result["uncompared"] == {"prompt": 3} and keys_of(result["signature"])["uncompared"] == "prompt"
+    listed = throne([row | {"prompt": ["What is it?"]} for row in SAID_ROWS], labels)
+    assert listed["other_prompts"] == 3 and "uncompared" not in listed
 
 
 # What a number is about

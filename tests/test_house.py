@@ -16,7 +16,7 @@ FLOORS = (
     *("inputs", "options", "arguments", "files", "vocabularies", "stats"),
     *("judging", "judging.models", "judging.voters", "judging.graders", "judging.batch", "judging.cost"),
     *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring", "runs"),
-    *("explaining", "benchmarks", "answering", "harness", "hub", "cli"),
+    *("explaining", "graded", "benchmarks", "answering", "harness", "hub", "cli"),
 )
 """The rooms, from the ground floor up. The face (`halluscope`) stands outside: it opens rooms when it is called."""
 

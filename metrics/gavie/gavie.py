@@ -2,22 +2,13 @@
 
 import datasets
 
-from halluscope.benchmarks.gavie.rows import PLACE, read
+from halluscope.benchmarks.gavie.metric import GRADED
 from halluscope.hub import module
-
-_ROW = {
-    "id": datasets.Value("int64"),
-    "image_id": datasets.Value("int64"),
-    "question": datasets.Value("string"),
-    "regions": datasets.List(
-        {"phrase": datasets.Value("string"), **{name: datasets.Value("int64") for name in PLACE}}
-    ),
-}
 
 
 class GAVIE(module.Module):
     """See `halluscope.benchmarks.gavie.metric.compute` for every option and result."""
 
     benchmark = "gavie"
-    row = {"predictions": datasets.Value("string"), "references": _ROW}
-    read_row = staticmethod(read)
+    row = {"predictions": datasets.Value("string"), "references": GRADED.schema.features()}
+    read_row = staticmethod(GRADED.read)

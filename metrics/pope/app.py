@@ -25,6 +25,7 @@ rules: try them on the same replies.
                 "strict: what cannot be read is counted": "strict",
                 "as lmms-eval does": "lmms-eval",
                 "as VLMEvalKit does": "vlmevalkit",
+                "as RePOPE does": "repope",
             },
         )
     },

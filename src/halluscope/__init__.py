@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halluscope.judging.graders.chat import ChatJudge
     from halluscope.judging.voter import Judge
     from halluscope.registry import Benchmark
-    from halluscope.reporting.page.notebook import Report
+    from halluscope.reporting.page.writing import Report
 
 __all__ = ["__version__", "get_benchmark", "list_benchmarks", "load_judge", "report", "score"]
 
@@ -112,9 +112,9 @@ def report(
     Raises:
         ValueError: if the result has another form, or is about other responses.
     """
-    from halluscope.runs import page, showing
+    from halluscope.runs import build_items, page
 
-    return page.of_result(showing.of_result(result, predictions, references, name, **options), images)
+    return page.of_result(build_items.of_result(result, predictions, references, name, **options), images)
 
 
 def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | ChatJudge:

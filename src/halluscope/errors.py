@@ -17,8 +17,8 @@ class JudgingFailed(HalluscopeError):
     """Too many prompts have no readable vote or verdict."""
 
 
-class StoreError(HalluscopeError):
-    """The store of votes and replies cannot be read or written."""
+class CacheError(HalluscopeError):
+    """The cache of votes and replies cannot be read or written."""
 
 
 class HubError(HalluscopeError):

@@ -10,24 +10,24 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+# The fewest characters of an access key that is blacked out; a shorter key could be part of any word.
 SHORTEST_SECRET = 8
-"""The fewest characters of an access key that is blacked out; a shorter key could be part of any word."""
 
+# Words that users give local servers instead of an access key, in lower case.
 PLACEHOLDERS = ("none", "empty", "x", "token-abc123")
-"""Words that users give local servers instead of an access key, in lower case."""
 
 BLACKED = "[access key]"
 WITHHELD = "(withheld: it repeats the access key, which is too short to be blacked out)"
 
+# Names of environment variables that hold something secret.
 _HELD_IN = re.compile(r"(?:.+_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
-"""Names of environment variables that hold something secret."""
 
 _held_in: set[str] = set()
 
+# Control characters other than tab and line feed, other line ends, marks of writing direction, and lone surrogates.
 _STEERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-"""Control characters other than tab and line feed, other line ends, marks of writing direction, and lone surrogates."""
 
 
 def printable(text: object) -> str:

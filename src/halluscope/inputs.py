@@ -15,28 +15,15 @@ from numpy.typing import NDArray
 from halluscope.foreign import brief
 from halluscope.numbers import finite
 
-Id = str | int
-"""An id of an image or a question."""
+Id = str | int  # An id of an image or a question
 
-LARGEST = 1e100
-"""The largest score; squares of larger numbers would overflow."""
+LARGEST = 1e100  # The largest score; squares of larger numbers would overflow
 
-_MOST_BITS = 64
-"""The most bits of a whole number that is an id; a table could not hold a larger one."""
+_MOST_BITS = 64  # The most bits of a whole number that is an id; a table could not hold a larger one
 
 
 def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[Any]:
-    """Return values as a list, by position.
-
-    Args:
-        name: the name of the option, for the message.
-        values: anything like a list.
-        what: what is expected, such as "a list, one text per row".
-        rows: the number of predictions, if the number of values must equal it.
-
-    Raises:
-        ValueError: if the values are not like a list, or their number is wrong.
-    """
+    """Return values as a list, by position."""
     if not is_like_a_list(values):
         raise ValueError(_unlike(name, values, what))
     plain = getattr(values, "tolist", None) or getattr(values, "to_pylist", None)
@@ -62,11 +49,7 @@ def is_like_a_list(values: Any) -> bool:
 
 
 def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
-    """Return predictions and references as lists, one of each per row.
-
-    Raises:
-        ValueError: if there are no rows, the numbers of rows differ, or a prediction is not a text.
-    """
+    """Return predictions and references as lists, one of each per row."""
     expected = "a list; predictions and references are lists with one text and one reference per row"
     given, known = (
         listed(name, values, expected)
@@ -83,11 +66,7 @@ def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
 
 
 def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> list[str]:
-    """Check a list of texts.
-
-    Raises:
-        ValueError: if it is not a list of texts, or their number is not `rows`.
-    """
+    """Check a list of texts."""
     found = listed(name, values, "a list, one text per row", rows)
     for row, text in enumerate(found):
         if not isinstance(text, str):
@@ -96,11 +75,7 @@ def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> li
 
 
 def words(name: str, values: Any, known: Sequence[str], rows: int | None = None) -> list[str]:
-    """Check a list of texts, each of which is one of the known words.
-
-    Raises:
-        ValueError: if it is not a list of known words, or their number is not `rows`.
-    """
+    """Check a list of texts, each of which is one of the known words."""
     found = listed(name, values, f"a list, {_any_of(known)} per row", rows)
     for row, value in enumerate(found):
         if not isinstance(value, str) or value not in known:
@@ -109,17 +84,7 @@ def words(name: str, values: Any, known: Sequence[str], rows: int | None = None)
 
 
 def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
-    """Check a list of ids, each a whole number or a name.
-
-    Args:
-        name: the name of the option, for the message.
-        values: the ids.
-        rows: how many ids there must be.
-        unique: whether each id may occur only once; 7 and "7" are the same.
-
-    Raises:
-        ValueError: if it is not a list of that many ids, or an id occurs twice.
-    """
+    """Check a list of ids, each a whole number or a name."""
     found = listed(name, values, "a list, one id per row", rows)
     for row, value in enumerate(found):
         if not _is_id(value):
@@ -134,26 +99,13 @@ def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
 
 
 def class_names(references: Any) -> list[list[str]]:
-    """Return the class names in each image as lists; a set is accepted too, because their order does not count.
-
-    Raises:
-        ValueError: if the references are not a list of lists or sets of names.
-    """
+    """Return the class names in each image as lists; a set is accepted too, because their order does not count."""
     rows = listed("references", references, "a list, the class names in each image")
     return [names if type(names) is list else _names(names, row) for row, names in enumerate(rows)]
 
 
 def scores(name: str, values: Any, what: str) -> list[float]:
-    """Check a list of finite numbers, one per model.
-
-    Args:
-        name: the name of the option, for the message.
-        values: the numbers.
-        what: what is expected.
-
-    Raises:
-        ValueError: if the list is empty, or is not a list of numbers.
-    """
+    """Check a list of finite numbers, one per model."""
     found = listed(name, values, what)
     if not found:
         raise ValueError(f"{name} is empty; expected {what}.")
@@ -167,12 +119,7 @@ def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | Non
 
 
 def array(name: str, values: Any, what: str) -> NDArray[Any]:
-    """Return nested lists or an array as an array.
-
-    Raises:
-        ValueError: if it cannot be an array: a list of lists of unequal lengths, a table whose columns have names, or
-            an array with masked values.
-    """
+    """Return nested lists or an array as an array."""
     if _is_table(values) or isinstance(values, Mapping | Set) or _is_masked(values):
         raise ValueError(_unlike(name, values, what))
     try:
@@ -182,32 +129,20 @@ def array(name: str, values: Any, what: str) -> NDArray[Any]:
 
 
 def word(name: str, value: Any, known: Sequence[str]) -> str:
-    """Check that a value is one of the known words.
-
-    Raises:
-        ValueError: if it is not.
-    """
+    """Check that a value is one of the known words."""
     if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} is {brief(value)}; expected {_any_of(known)}.")
     return value
 
 
 def flags(**given: Any) -> None:
-    """Check options that are True or False; a string such as "no" would count as true.
-
-    Raises:
-        ValueError: if an option is neither.
-    """
+    """Check options that are True or False; a string such as "no" would count as true."""
     for name, value in given.items():
         kind(name, value, bool | np.bool_, "True or False")
 
 
 def kind(name: str, value: Any, kinds: Any, what: str) -> None:
-    """Check that a value has one of the given types.
-
-    Raises:
-        ValueError: if it is not.
-    """
+    """Check that a value has one of the given types."""
     if not isinstance(value, kinds):
         raise ValueError(f"{name} is {brief(value)}; expected {what}.")
 
@@ -215,11 +150,13 @@ def kind(name: str, value: Any, kinds: Any, what: str) -> None:
 def warn_of_a_part(found: int, expected: int) -> None:
     """Warn, at the caller's caller, that the questions are not exactly those of the benchmark."""
     if found != expected:
-        warnings.warn(
-            f"{found:,} questions are scored; expected the benchmark's {expected:,}. These scores cannot be compared "
-            "with published ones.",
-            stacklevel=3,
-        )
+        said = of_a_part(found, expected)
+        warnings.warn(f"{said} These scores cannot be compared with published ones.", stacklevel=3)
+
+
+def of_a_part(found: int, expected: int, what: str = "questions") -> str:
+    """Say that the rows are not as many as the benchmark's."""
+    return f"{found:,} {what} are scored; expected the benchmark's {expected:,}."
 
 
 def _names(names: Any, row: int) -> list[str]:

@@ -17,23 +17,16 @@ VARIABLE = "HALLUSCOPE_LIMITS"
 OPTION = "--limits"
 
 
-ENOUGH = 10**15
-"""The largest value that an error message suggests for a limit."""
+ENOUGH = 10**15  # The largest value that an error message suggests for a limit
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit.
+    """A limit."""
 
-    Attributes:
-        default: its value unless the user sets another.
-        unit: what is counted.
-        about: what is limited.
-    """
-
-    default: int
-    unit: str
-    about: str
+    default: int  # its value unless the user sets another
+    unit: str  # what is counted
+    about: str  # what is limited
 
 
 LIMITS: Mapping[str, Limit] = {
@@ -65,25 +58,12 @@ _AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z]*)")
 
 
 def most(name: str) -> int:
-    """Return the current value of a limit.
-
-    Raises:
-        ValueError: if the environment variable cannot be read.
-    """
+    """Return the current value of a limit."""
     return _read(os.environ.get(VARIABLE, ""), VARIABLE).get(name, LIMITS[name].default)
 
 
 def check(name: str, amount: int, what: str) -> None:
-    """Check an amount against a limit.
-
-    Args:
-        name: the name of the limit.
-        amount: how much there is; counting may stop beyond the limit, so there may be more.
-        what: what is too large; the error message begins with it.
-
-    Raises:
-        LimitExceeded: if the amount is above the limit.
-    """
+    """Check an amount against a limit."""
     if amount > (limit := most(name)):
         enough = max(2 * limit, min(amount, ENOUGH))
         raise LimitExceeded(
@@ -94,11 +74,7 @@ def check(name: str, amount: int, what: str) -> None:
 
 @contextmanager
 def given(written: str | None) -> Iterator[None]:
-    """Set limits inside a `with` block, in this process and in those that it starts; None sets none.
-
-    Raises:
-        ValueError: if the text is not a list of limits.
-    """
+    """Set limits inside a `with` block, in this process and in those that it starts; None sets none."""
     before = os.environ.get(VARIABLE)
     if written is not None:
         _read(written, OPTION)

@@ -6,23 +6,12 @@ import numpy as np
 
 from halluscope.foreign import brief
 
+# The least distance from 0 and from 1 that `share` accepts: nearer to them, formulas round to 0 or 1.
 LEAST_SHARE = 1e-9
-"""The least distance from 0 and from 1 that `share` accepts: nearer to them, formulas round to 0 or 1."""
 
 
 def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: str = "") -> int:
-    """Check a whole number; True and False are refused.
-
-    Args:
-        name: the name of the option, for the message.
-        value: the number.
-        least: the least allowed value.
-        most: the greatest allowed value; None for no bound.
-        what: what is expected, such as "a number of resamples".
-
-    Raises:
-        ValueError: if it is not a whole number in range.
-    """
+    """Check a whole number; True and False are refused."""
     good = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not good or value < least or (most is not None and value > most):
         between = f"from {least:,} to {most:,}" if most is not None else f"of at least {least:,}"
@@ -31,11 +20,7 @@ def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: 
 
 
 def finite(name: str, value: Any, least: float, most: float, what: str = "") -> float:
-    """Check a finite number from `least` to `most`, both included; True and False are refused.
-
-    Raises:
-        ValueError: if it is not a finite number in range.
-    """
+    """Check a finite number from `least` to `most`, both included; True and False are refused."""
     if not is_number(value) or not least <= value <= most:
         raise ValueError(
             f"{name} is {brief(value)}; expected {what or 'a number'} from {least:g} to {most:g}."
@@ -44,11 +29,7 @@ def finite(name: str, value: Any, least: float, most: float, what: str = "") -> 
 
 
 def share(name: str, value: Any, what: str = "a fraction between 0 and 1, such as 0.95") -> float:
-    """Check a fraction between 0 and 1, both excluded.
-
-    Raises:
-        ValueError: if it is not such a fraction.
-    """
+    """Check a fraction between 0 and 1, both excluded."""
     if not is_number(value) or not LEAST_SHARE <= value <= 1 - LEAST_SHARE:
         raise ValueError(f"{name} is {brief(value)}; expected {what}.")
     return float(value)

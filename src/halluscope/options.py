@@ -13,49 +13,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a benchmark, as the command line shows it.
+    """An option of a benchmark, as the command line shows it."""
 
-    Attributes:
-        name: the keyword in Python; `--class-f` on the command line is `class_f`.
-        help: what it does, and its default, in one line.
-        type: converts a word to a value.
-        choices: the allowed words; empty if any word is allowed.
-        many: whether it takes several words.
-        flag: whether it takes no word.
-        metavar: the placeholder for a word in the help.
-        each: whether it takes one word per file of responses.
-        every: whether the word "all" stands for each of the choices in turn.
-    """
-
-    name: str
-    help: str
-    type: Callable[[str], Any] = str
-    choices: tuple[str, ...] = ()
-    many: bool = False
-    flag: bool = False
-    metavar: str | None = None
-    each: bool = False
-    every: bool = False
+    name: str  # the keyword in Python; `--class-f` on the command line is `class_f`
+    help: str  # what it does, and its default, in one line
+    type: Callable[[str], Any] = str  # converts a word to a value
+    choices: tuple[str, ...] = ()  # the allowed words; empty if any word is allowed
+    many: bool = False  # whether it takes several words
+    flag: bool = False  # whether it takes no word
+    metavar: str | None = None  # the placeholder for a word in the help
+    each: bool = False  # whether it takes one word per file of responses
+    every: bool = False  # whether the word "all" stands for each of the choices in turn
 
 
 @dataclass(frozen=True)
 class Door:
-    """How responses are read and matched to a dataset, for every benchmark.
+    """How responses are read and matched to a dataset, for every benchmark."""
 
-    Attributes:
-        limit: score only this many responses, from the first on.
-        partial: whether rows of the dataset may lack a response; the result says how many have one.
-        id_column: the column of the responses that holds the id; None looks for it.
-        text_column: the column of the responses that holds the text; None looks for it.
-
-    Raises:
-        ValueError: if an option has another type.
-    """
-
-    limit: int | None = None
+    limit: int | None = None  # score only this many responses, from the first on
+    # whether rows of the dataset may lack a response; the result says how many have one
     partial: bool = False
-    id_column: str | None = None
-    text_column: str | None = None
+    id_column: str | None = None  # the column of the responses that holds the id; None looks for it
+    text_column: str | None = None  # the column of the responses that holds the text; None looks for it
 
     def __post_init__(self) -> None:
         """Check the options; the limit is checked where responses are read."""
@@ -64,8 +43,7 @@ class Door:
             kind(name, getattr(self, name), str | None, "the name of a column, or None to look for it")
 
 
-ALL = "all"
-"""The word that stands for each of an option's choices, if the option allows it (`Option.every`)."""
+ALL = "all"  # The word that stands for each of an option's choices, if the option allows it (`Option.every`)
 
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:
@@ -86,27 +64,13 @@ def taken(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str,
 
 
 def build(kind: type[T], options: Mapping[str, Any], of: str, **defaults: Any) -> T:
-    """Make a dataclass of options.
-
-    Args:
-        kind: the dataclass.
-        options: its fields by name.
-        of: whose options they are, for messages.
-        defaults: values that replace the dataclass's own defaults.
-
-    Raises:
-        ValueError: for an option that the dataclass does not have.
-    """
+    """Make a dataclass of options."""
     check(options, {field.name for field in fields(kind)}, of)  # type: ignore[arg-type]
     return kind(**(defaults | dict(options)))
 
 
 def check(given: Iterable[str], known: Iterable[str], of: str) -> None:
-    """Check the names of options.
-
-    Raises:
-        ValueError: for an unknown name; the message suggests the nearest known one.
-    """
+    """Check the names of options."""
     known = sorted(known)
     for name in given:
         if name not in known:

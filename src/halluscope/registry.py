@@ -14,7 +14,6 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from pkgutil import iter_modules
-from types import ModuleType
 from typing import Any, Literal
 
 from halluscope.errors import RegistryError
@@ -26,50 +25,37 @@ ROOMS = "halluscope.benchmarks"
 
 HIGHER: Literal["higher"] = "higher"
 LOWER: Literal["lower"] = "lower"
+# Whether a higher or a lower score is better; None for a score that describes a model without rating it.
 Direction = Literal["higher", "lower"] | None
-"""Whether a higher or a lower score is better; None for a score that describes a model without rating it."""
 
+# The numbers that the results of all benchmarks hold.
 EVERYWHERE: Mapping[str, Direction] = {"thoughts": None, "other_prompts": None, "mean_words": None}
-"""The numbers that the results of all benchmarks hold."""
 
-QUESTION = "{question}"
-"""The placeholder for a row's own question in a prompt."""
+QUESTION = "{question}"  # The placeholder for a row's own question in a prompt
 
 SIGNATURE = "signature"
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset: the rows that an LVLM is asked about, and that its responses are scored against.
+    """A dataset: the rows that an LVLM is asked about, and that its responses are scored against."""
 
-    Attributes:
-        name: the name of the dataset, its folder, its builder and its harness task.
-        id: the columns that identify a row.
-        also: column -> its values; such a column identifies a row together with `id`, if all responses have it.
-        columns: the other columns that its rows must have.
-        own: the columns that distinguish its rows from responses; () for `id` and `columns`.
-        config: the config that is asked by default; "" if the dataset has only one.
-        images: the config that holds the images; "" if the rows hold them.
-        image_key: the column that identifies an image; null in a row without an image.
-        file: the column with the image's file name, for a folder of images.
-        builder: its builder in the room, as "module:name".
-        options: options of the metric that the dataset determines, such as its vocabulary.
-        harness: options that the harnesses set by default.
-        harness_task: harness -> the task's name there, if that harness already has a task called `name`.
-    """
-
-    name: str
-    id: tuple[str, ...]
-    columns: tuple[str, ...]
+    name: str  # the name of the dataset, its folder, its builder and its harness task
+    id: tuple[str, ...]  # the columns that identify a row
+    columns: tuple[str, ...]  # the other columns that its rows must have
+    # column -> its values; such a column identifies a row together with `id`, if all responses have it
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # the columns that distinguish its rows from responses; () for `id` and `columns`
     own: tuple[str, ...] = ()
-    config: str = ""
-    images: str = ""
-    image_key: str = "image_id"
-    file: str = "file_name"
-    builder: str = "build:BUILDER"
+    config: str = ""  # the config that is asked by default; "" if the dataset has only one
+    images: str = ""  # the config that holds the images; "" if the rows hold them
+    image_key: str = "image_id"  # the column that identifies an image; null in a row without an image
+    file: str = "file_name"  # the column with the image's file name, for a folder of images
+    builder: str = "build:BUILDER"  # its builder in the room, as "module:name"
+    # options of the metric that the dataset determines, such as its vocabulary
     options: Mapping[str, Any] = field(default_factory=dict)
-    harness: Mapping[str, Any] = field(default_factory=dict)
+    harness: Mapping[str, Any] = field(default_factory=dict)  # options that the harnesses set by default
+    # harness -> the task's name there, if that harness already has a task called `name`
     harness_task: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -84,17 +70,12 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Judges:
-    """The judges of a benchmark.
+    """The judges of a benchmark."""
 
-    Attributes:
-        kind: "votes" for yes or no about a text (option `judges`), "verdicts" for verdicts on a response (`judge`).
-        default: the judge unless the user names another; "" if the user has to name one.
-        rules: the names of the judges that need no language model.
-    """
-
+    # "votes" for yes or no about a text (option `judges`), "verdicts" for verdicts on a response (`judge`)
     kind: Literal["votes", "verdicts"]
-    default: str
-    rules: tuple[str, ...]
+    default: str  # the judge unless the user names another; "" if the user has to name one
+    rules: tuple[str, ...]  # the names of the judges that need no language model
 
     @property
     def option(self) -> str:
@@ -121,11 +102,7 @@ class Judges:
         return Grading
 
     def find(self, options: Mapping[str, Any]) -> None:
-        """Check that the judges named in the options can be used, without loading a model.
-
-        Raises:
-            JudgeUnavailable: if one cannot be used.
-        """
+        """Check that the judges named in the options can be used, without loading a model."""
         judge = options.get(self.option, self.default)
         if self.kind == "votes":
             from halluscope.judging.voters.resolve import find
@@ -140,69 +117,54 @@ class Judges:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The record of a benchmark.
+    """The record of a benchmark."""
 
-    Attributes:
-        name: the name of the room, of the metric, and of its folder in metrics/.
-        title: the name that is shown to readers.
-        about: what it measures, in a few words.
-        description: what it measures, in a few sentences.
-        citation: BibTeX.
-        links: where to read more.
-        licence: what the licences of its upstream files allow.
-        compared: the work of its authors with which its scores were compared, the result, and the tests that show it;
-            "" if there was no comparison.
-        principal: the score by which models are compared; "" in a room without a metric.
-        scores: the scores that it reports, in this order, each with its direction. "main_hal" also stands for
-            "main_hal/count". Empty in a room without a metric.
-        others: the other numbers in its result, with their directions; an asterisk stands for any characters, or none.
-        datasets: its own datasets; a metric without datasets of its own names others in `reads`.
-        reads: the names of datasets of other rooms that it is scored on.
-        prompt: what an LVLM is asked; `QUESTION` stands for the row's own question. Rows without a question may have
-            a column `prompt`, which is asked instead.
-        prompts: other prompts in use, by name.
-        max_new_tokens: the most tokens of a response.
-        target: the column with the right answer.
-        chooses: whether the responses determine which images are scored; otherwise each question needs a response.
-        judges: its judges; None if no judge is needed.
-        options: the options that a user may set.
-        given: options of `compute` that come from the rows, or replace a judge's work.
-        items: the name of an option, and of the result's key, for a table with a mapping per image or question that is
-            scored. A benchmark that is scored on a dataset has one.
-        means: the scores that are means over the rows. In the table of `items` each row has its value under the score's
-            name, and None if it does not count for the score. Every other score is defined only for the whole set.
-        points: the scores that are not shares of 1, but points on a scale, or counts.
-        extras: the extras of this package that it needs.
-    """
-
-    name: str
-    title: str
-    about: str
-    description: str
-    citation: str
-    links: tuple[str, ...]
-    licence: str
-    principal: str = ""
+    name: str  # the name of the room, of the metric, and of its folder in metrics/
+    title: str  # the name that is shown to readers
+    about: str  # what it measures, in a few words
+    description: str  # what it measures, in a few sentences
+    citation: str  # BibTeX
+    links: tuple[str, ...]  # where to read more
+    licence: str  # what the licences of its upstream files allow
+    principal: str = ""  # the score by which models are compared; "" in a room without a metric
+    # the scores that it reports, in this order, each with its direction. "main_hal" also stands for
+    # "main_hal/count". Empty in a room without a metric.
     scores: Mapping[str, Direction] = field(default_factory=dict)
+    # the other numbers in its result, with their directions; an asterisk stands for any characters, or none
     others: Mapping[str, Direction] = field(default_factory=dict)
+    # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
-    reads: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()  # the names of datasets of other rooms that it is scored on
+    # what an LVLM is asked; `QUESTION` stands for the row's own question. Rows without a question may have a
+    # column `prompt`, which is asked instead.
     prompt: str = QUESTION
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    max_new_tokens: int = 256
-    target: str = "answer"
+    prompts: Mapping[str, str] = field(default_factory=dict)  # other prompts in use, by name
+    max_new_tokens: int = 256  # the most tokens of a response
+    target: str = "answer"  # the column with the right answer
+    # whether the responses determine which images are scored; otherwise each question needs a response
     chooses: bool = False
-    judges: Judges | None = None
-    options: tuple[Option, ...] = ()
-    given: tuple[str, ...] = ()
+    judges: Judges | None = None  # its judges; None if no judge is needed
+    options: tuple[Option, ...] = ()  # the options that a user may set
+    given: tuple[str, ...] = ()  # options of `compute` that come from the rows, or replace a judge's work
+    # the work of its authors with which its scores were compared, the result, and the tests that show it; ""
+    # if there was no comparison
     compared: str = ""
+    # the name of an option, and of the result's key, for a table with a mapping per image or question that is
+    # scored. A benchmark that is scored on a dataset has one.
     items: str = ""
+    # the scores that are means over the rows. In the table of `items` each row has its value under the
+    # score's name, and None if it does not count for the score. Every other score is defined only for the whole set.
     means: tuple[str, ...] = ()
-    points: tuple[str, ...] = ()
-    extras: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()  # the scores that are not shares of 1, but points on a scale, or counts
+    extras: tuple[str, ...] = ()  # the extras of this package that it needs
+    # a module that the room does not have ("rows", "report", "view") -> the object in `metric` that has that
+    # module's functions
+    engine: Mapping[str, str] = field(default_factory=dict)
 
-    def module(self, name: str) -> ModuleType:
-        """Import a module of its room, such as "metric"."""
+    def module(self, name: str) -> Any:
+        """Return a module of its room, such as "metric", or the engine's object that stands for the module."""
+        if name in self.engine:
+            return getattr(self.module("metric"), self.engine[name])
         return importlib.import_module(f"{ROOMS}.{self.name}.{name}")
 
     @property
@@ -212,11 +174,7 @@ class Benchmark:
 
     @property
     def compute(self) -> Callable[..., dict[str, Any]]:
-        """The metric, a function of predictions, references and options that returns a result.
-
-        Raises:
-            RegistryError: in a room without a metric.
-        """
+        """The metric, a function of predictions, references and options that returns a result."""
         if not self.has_metric:
             raise RegistryError(
                 f"{self.name} has no metric: its datasets are for training. Name another benchmark."
@@ -279,11 +237,7 @@ class Benchmark:
         return score in EVERYWHERE or not {score, score.partition("/")[0]}.isdisjoint(self.points)
 
     def direction(self, score: str) -> Direction:
-        """Return whether a higher or a lower score is better; for a group or a part, as for the whole score.
-
-        Raises:
-            KeyError: for a score that the benchmark does not have.
-        """
+        """Return whether a higher or a lower score is better; for a group or a part, as for the whole score."""
         known = {**self.scores, **self.others, **EVERYWHERE}
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
             for pattern, direction in known.items():
@@ -318,11 +272,7 @@ class Benchmark:
         return self.prompts.get(prompt, prompt) if prompt else None
 
     def check_prompt(self, prompt: str) -> None:
-        """Check that a prompt contains `QUESTION` if and only if the benchmark's own prompt does.
-
-        Raises:
-            ValueError: if it does not.
-        """
+        """Check that a prompt contains `QUESTION` if and only if the benchmark's own prompt does."""
         if (QUESTION in prompt) != (QUESTION in self.prompt):
             put = (
                 "with {question} in the place of each row's question"
@@ -332,38 +282,22 @@ class Benchmark:
             raise ValueError(f"The prompt for {self.name} is {prompt[:80]!r}; expected one {put}.")
 
     def check_options(self, given: Mapping[str, Any]) -> None:
-        """Check the names of options of `compute`.
-
-        Raises:
-            ValueError: for an unknown name; the message suggests the nearest known one.
-        """
+        """Check the names of options of `compute`."""
         check(given, self.keywords, self.name)
 
 
 def rooms() -> list[Benchmark]:
-    """Return the records of all rooms, in the order of their names.
-
-    Raises:
-        RegistryError: for a room whose record is missing or incomplete, or a name that is used twice.
-    """
+    """Return the records of all rooms, in the order of their names."""
     return list(_all().values())
 
 
 def benchmarks() -> list[Benchmark]:
-    """Return all benchmarks, which are the rooms with a metric, in the order of their names.
-
-    Raises:
-        RegistryError: as `rooms`.
-    """
+    """Return all benchmarks, which are the rooms with a metric, in the order of their names."""
     return [room for room in rooms() if room.has_metric]
 
 
 def benchmark(name: str) -> Benchmark:
-    """Return the record of a room, by the room's name or the name of one of its datasets.
-
-    Raises:
-        ValueError: for an unknown name; the message suggests the nearest known one.
-    """
+    """Return the record of a room, by the room's name or the name of one of its datasets."""
     kind("the benchmark's name", name, str, "a name such as 'throne'")
     found = _all().get(name) or next((one for one, dataset in _datasets() if dataset.name == name), None)
     if found is None:
@@ -375,11 +309,7 @@ def benchmark(name: str) -> Benchmark:
 
 
 def dataset(name: str) -> Dataset:
-    """Return the dataset of this name.
-
-    Raises:
-        ValueError: for an unknown name; the message suggests the nearest known one.
-    """
+    """Return the dataset of this name."""
     kind("the dataset's name", name, str, "a name such as 'throne_coco'")
     known = {dataset.name: dataset for _, dataset in _datasets()}
     if name not in known:
@@ -405,11 +335,7 @@ def names() -> list[str]:
 
 
 def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
-    """Return the benchmark and the dataset whose rows have these columns.
-
-    Raises:
-        ValueError: if no dataset has them, or the dataset is for training.
-    """
+    """Return the benchmark and the dataset whose rows have these columns."""
     known = ", ".join(dataset.name for one in benchmarks() for dataset in one.datasets)
     for one in sorted(rooms(), key=lambda room: room.has_metric):
         if not (found := one.dataset(columns)):
@@ -448,11 +374,7 @@ def _load(room: str) -> Benchmark:
 
 
 def collect(records: Sequence[Benchmark]) -> dict[str, Benchmark]:
-    """Check records, and return them by name.
-
-    Raises:
-        RegistryError: for an incomplete record, or a name that is used twice.
-    """
+    """Check records, and return them by name."""
     first: dict[str, str] = {}
     for record in records:
         if problems := list(_problems(record)):

@@ -7,56 +7,45 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
+from halluscope.building import spec
+from halluscope.building.fetch import sha256_of
 from halluscope.foreign import brief
 from halluscope.inputs import listed, texts
 from halluscope.options import ALL, Door, check, keywords, taken
-from halluscope.reading.rows import check_distinct
+from halluscope.reading.rows import Source, check_distinct, is_subset
 from halluscope.registry import Benchmark
+from halluscope.reporting import published
 from halluscope.responses import files
 from halluscope.responses.files import PROMPT, Given, Reading
 from halluscope.responses.match import ORDER, Identity, Matched, match
 from halluscope.signature import changed, data_of
 
-FUNCTIONS = ("load", "wanted", "inputs")
-"""The functions in a room's module `rows` that take options."""
+FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
+
+
+# What a dataset can be that is not the benchmark's as published: a build with --subset, or a file of another content.
+# The latter is told only of datasets with published scores, if the content of their files is known.
+SUBSET, OTHER_FILE = "subset", "other file"
 
 
 @dataclass(frozen=True)
 class Ready:
-    """Responses that are matched to their rows and ready to be scored.
+    """Responses that are matched to their rows and ready to be scored."""
 
-    Attributes:
-        matched: responses and rows.
-        inputs: the arguments of the metric that come from the rows.
-    """
-
-    matched: Matched[Any]
-    inputs: Mapping[str, Any]
+    matched: Matched[Any]  # responses and rows
+    inputs: Mapping[str, Any]  # the arguments of the metric that come from the rows
 
 
 def score(
     name: str, responses: Given, dataset: str | Path | Sequence[str | Path], **options: Any
 ) -> dict[str, Any]:
-    """Score what one LVLM said against a dataset.
+    """Score what one LVLM said against a dataset, as `halluscope.score` does.
 
-    Args:
-        name: the name of a benchmark or of one of its datasets.
-        responses: a file (`halluscope.responses.files`), "NAME=A,B,C" for a file in parts, or rows with an id and a
-            text.
-        dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; a list if the benchmark has
-            several files.
-        options: the benchmark's options (`get_benchmark(name).options` and `.help` list them), and those of `Door`:
-            limit, partial, id_column, text_column.
-
-    Returns:
-        The metric's result, with these additions: "matched", how the responses were matched to their rows; "texts", a
-        digest of the responses; "part", [rows that were scored, rows that the options select], if the two differ;
-        "left_out", the number of responses about rows that are not scored, if there are any; and "other_prompts", the
-        number of responses to a prompt other than the dataset's, if there are any.
-
-    Raises:
-        ValueError: for an unknown name or option, or responses that do not belong to the dataset.
-        FileNotFoundError: if a file does not exist.
+    Added to the metric's result are "matched", how the responses were matched to their rows; "texts", a digest of the
+    responses; and where they apply: "part", [rows scored, rows that the options select]; "origin", `SUBSET` or
+    `OTHER_FILE`; "left_out", the number of responses about rows that are not scored; "other_prompts", the number of
+    responses to a prompt other than the dataset's; "uncompared", column -> the number of responses whose question,
+    prompt, image or sampling cannot be compared.
     """
     return compute(*one(name, responses, dataset, options))
 
@@ -64,12 +53,7 @@ def score(
 def one(
     name: str, responses: Given, dataset: str | Path | Sequence[str | Path], options: Mapping[str, Any]
 ) -> tuple[Benchmark, Ready, dict[str, Any]]:
-    """Turn the arguments of `score` into those of `compute`.
-
-    Raises:
-        ValueError: as `score`.
-        FileNotFoundError: if a file does not exist.
-    """
+    """Turn the arguments of `score` into those of `compute`."""
     benchmark = registry.benchmark(name)
     of_door = {field.name for field in fields(Door)} & options.keys()
     door = Door(**{key: options[key] for key in of_door})
@@ -99,19 +83,7 @@ def prepare(
     options: Mapping[str, Any],
     door: Door | None = None,
 ) -> list[Ready]:
-    """Read all responses and match them to the dataset, before any are scored.
-
-    Args:
-        benchmark: the benchmark.
-        responses: one item per LVLM.
-        dataset: what they are scored against.
-        options: the options of the benchmark; an option that takes a value per file has a list of these values.
-        door: how responses are read and matched.
-
-    Raises:
-        ValueError: for an unknown option, a benchmark without a dataset, or responses that do not belong to it.
-        FileNotFoundError: if a file does not exist.
-    """
+    """Read all responses, one item per LVLM, and match them to the dataset, before any are scored."""
     if not benchmark.is_scored:
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
@@ -126,15 +98,34 @@ def prepare(
     matched = [match(one, rows, identity) for one in read]
     for one in matched:
         _check_prompts(one, benchmark)
+    origin = _origin(benchmark, dataset, options)
     return [
         Ready(
-            one,
+            replace(one, origin=origin),
             module.inputs(
                 one.rows, **_inputs(module.inputs, options, place, one.name, len(matched), benchmark)
             ),
         )
         for place, one in enumerate(matched)
     ]
+
+
+def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return `SUBSET` or `OTHER_FILE`; "" for the dataset as published, as far as is known."""
+    paths = [Path(Source.of(written).name) for written in dataset]
+    if any(map(is_subset, paths)):
+        return SUBSET
+    if not (of := published.dataset_of(benchmark, options)):
+        return ""
+    known = {source.content_sha256 for source in spec.load(of.name).sources.values()}
+    if spec.UNKNOWN in known:
+        return ""
+    return OTHER_FILE if {sha256_of(path) for path in paths if path.is_file()} - known else ""
+
+
+def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
+    """Say how many of a dataset's rows are scored."""
+    return f"{rows:,} of {of:,} {'labelled images' if benchmark.chooses else 'questions'} are scored"
 
 
 def among(
@@ -144,15 +135,7 @@ def among(
     options: Mapping[str, Any],
     of: tuple[int, int] = (0, 1),
 ) -> Ready:
-    """Pair the same responses with other rows: with only some of the rows, or with the same rows under other labels.
-
-    Args:
-        benchmark: the benchmark.
-        ready: responses and their rows.
-        rows: the replacement of each row; None leaves out the row and its response.
-        options: the options of the benchmark, as `prepare` takes them.
-        of: the number of this file of responses, from 0, and the number of files.
-    """
+    """Pair the same responses with other rows, or with the same rows under other labels; None leaves a row out."""
     module, matched = benchmark.module("rows"), ready.matched
     kept = [place for place, row in enumerate(rows) if row is not None]
     part = replace(matched.only(kept), rows=[rows[place] for place in kept])
@@ -181,9 +164,14 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         result["part"] = [len(matched.rows), matched.of]
         if not benchmark.chooses:
             choices["part"] = f"{len(matched.rows)}of{matched.of}"
+    if matched.origin:
+        result["origin"] = matched.origin
     if matched.other_prompts:
         result["other_prompts"] = matched.other_prompts
         choices["prompts"] = f"other,{matched.other_prompts}"
+    if matched.uncompared:
+        result["uncompared"] = dict(matched.uncompared)
+        choices["uncompared"] = [*matched.uncompared]
     if any(matched.prompts):
         choices["prompts"] = [name or "own" for name in matched.prompts]
     for signed in (result, *(part for part in result.values() if isinstance(part, dict))):
@@ -193,11 +181,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
 
 
 def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
-    """Check the names of the prompts that responses say were asked.
-
-    Raises:
-        ValueError: for a name that the benchmark does not have.
-    """
+    """Check the names of the prompts that responses say were asked."""
     if unknown := [name for name in matched.prompts if name and name not in benchmark.prompts]:
         known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
         raise ValueError(
@@ -227,15 +211,7 @@ def of_rows(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> dict[str, Any]:
-    """Score texts whose rows are known, as a harness gives them.
-
-    Args:
-        benchmark: the benchmark.
-        rows: the rows of the dataset, without images.
-        texts: one per row, in the same order.
-        options: the options of the benchmark.
-        prompt: the name, in `Benchmark.prompts`, of the prompt that was asked; "" for the benchmark's own.
-    """
+    """Score texts whose rows are known, as a harness gives them."""
     module = benchmark.module("rows")
     inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
     result: dict[str, Any] = benchmark.compute(texts, **dict(options) | inputs)
@@ -251,12 +227,11 @@ def of_each(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """Score texts as `of_rows` does, and return each row's part in the scores too.
+    """Score texts as `of_rows` does, and return each row's values of the scores that are means, where it counts for
+    them.
 
-    Returns:
-        The result; and per row its values of the scores that are means (`Benchmark.means`), without the scores for
-        which it does not count. A score is the mean of its values; the values are given even where the benchmark leaves
-        the score undefined, as some benchmarks do if only a part of their rows is scored.
+    They are given even where the benchmark leaves the score undefined, as some do if only a part of their rows is
+    scored.
     """
     table = {benchmark.items: True} if benchmark.means else {}
     result = of_rows(benchmark, rows, texts, {**options, **table}, prompt)

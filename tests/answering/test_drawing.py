@@ -12,8 +12,7 @@ import torch
 from halluscope import cli
 from halluscope.answering import sources
 from halluscope.answering.answer import FIRST_TOKENS, answer
-from halluscope.answering.drawing import Noise, Sample
-from halluscope.answering.vlm import Vlm
+from halluscope.answering.vlm import Noise, Sample, Vlm
 from tests import tiny_vlm
 from tests.files.disk import full
 from tests.harness import data as harness_data

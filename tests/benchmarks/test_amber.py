@@ -99,6 +99,19 @@ def test_a_synonym_saves_a_word_that_people_imagine():
     assert keys_of(got["signature"])["similar"].startswith("similar-1-")
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("A dog can be seen on the grass, and you can see a can and two cans.", "dog grass can can"),
+        ("They watch a woman who skis; people watch them ski.", "woman people"),
+        ("A hot dog on a hot plate.", "dog plate"),
+        ("A TV above dry leaves and a glass of cola.", "TV leave glass cola"),
+    ],
+)
+def test_only_nouns_are_mentions(text, words):
+    assert compute([text], [described()], per_row=True)["per_row"][0]["mentions"] == words.split()
+
+
 def test_nouns_are_looked_up_in_a_dictionary():
     pytest.importorskip("lemminflect")
     got = compute(["Two dogs on the grass, and benches."], [described()], per_row=True)
@@ -213,6 +226,18 @@ def _ours(name):
     return score if part.endswith("task") else f"{score}/{part.replace('exsitence', 'existence')}"
 
 
+def test_the_printed_scores_of_real_descriptions(upstream):
+    """166 descriptions by LLaVA-1.5, of which the script printed 7.5, 50.9, 37.3 and 3.2 %, by other nouns."""
+    folder = upstream / "wild" / "Haoming2000__VLM-Benchmarks"
+    dataset = [str(upstream / "amber" / name) for name in ("annotations.json", "query/query_all.json")]
+    got = halluscope.score("amber", str(folder / "AMBER-master__results__llava-v1.5-7b.jsonl"), dataset)
+    printed = (folder / "playground__data__eval__AMBER_results.txt").read_text()
+    found = re.findall(r"(Chair|Cover|Hal|Cog):\s+([\d.]+)", printed, re.IGNORECASE)
+    assert len(found) == 4
+    for name, value in found:
+        assert got[name.lower()] == pytest.approx(float(value) / 100, abs=0.01)
+
+
 def test_who_always_says_no(real):
     got = compute(["No"] * len(real), real)
     assert round(got["accuracy"], 3) == 0.663 and got["recall"] == 1.0 and got["f1/existence"] == 1.0
@@ -242,6 +267,16 @@ def test_parts_may_be_missing_as_a_whole(built):
     assert keys_of(one["signature"])["tasks"] == "discriminative"
     whole = halluscope.score("amber", {"1": "A dog.", "1005": "No", "1006": "No", "1007": "No"}, built)
     assert whole["accuracy"] == 1.0 and "part" not in whole
+
+
+def test_the_report_says_whose_nouns_they_are(built, tmp_path, capsys):
+    responses = tmp_path / "model.json"
+    responses.write_text(json.dumps([{"id": 1, "response": "A dog."}]))
+    score = ["score", "amber", "--responses", str(responses), "--dataset", str(built)]
+    for options, told in (((), False), (("--convention", "official"), True)):
+        assert cli.main([*score, *options]) == 0
+        shown = capsys.readouterr().out
+        assert ("not those of the authors' script: add --reader nltk" in shown) == told
 
 
 def test_half_a_set_is_refused(tmp_path):

@@ -14,8 +14,8 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.chair import metric as chair
 from halluscope.benchmarks.chair import synonyms
-from halluscope.benchmarks.chair.ground_truth import ground_truth
 from halluscope.benchmarks.chair.mentions import read
+from halluscope.benchmarks.chair.rows import ground_truth
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.reading.words import lemmas
@@ -366,7 +366,7 @@ def test_the_command_without_ground_truth(command, coco_files, tmp_path, capsys)
     instances, captions, labels = *map(str, coco_files), str(tmp_path / "labels.json")
     for dataset, message in (
         (["nowhere.json"], "There is no file nowhere.json"),
-        ([labels], "labels.json is not COCO"),
+        ([labels], "labels.json has no images and no annotations and no categories; expected"),
         ([instances, labels], "captions is given; expected one file of instances, got 2 datasets"),
     ):
         assert cli.main([*command, "--dataset", *dataset, "--captions", captions]) == 2

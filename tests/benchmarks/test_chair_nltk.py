@@ -20,8 +20,10 @@ from nltk.corpus.reader import WordNetCorpusReader
 from nltk.corpus.util import LazyCorpusLoader
 
 from halluscope import cli
+from halluscope.benchmarks.amber import metric as amber
 from halluscope.benchmarks.chair import mentions, rows, synonyms
 from halluscope.benchmarks.chair import metric as chair
+from halluscope.benchmarks.openchair import metric as openchair
 from halluscope.errors import MissingExtra
 from halluscope.reading.words import lemmas, nltk_words, readers
 from halluscope.reading.words.word import Word, forms_of
@@ -160,7 +162,19 @@ def test_nouns_alone_as_they_stand(made: Path) -> None:
         "man",
         ".",
     ]
-    assert forms_of(nltk_words.common_nouns("Geese near the GEESE")) == ["goose", "near", "goose"]
+
+
+def test_amber_reads_the_text_as_it_stands_and_openchair_in_lower_case(made: Path) -> None:
+    """As each script does: in AMBER's, "MAN" is a noun that WordNet has not."""
+    row = {"id": 1, "file_name": "1.jpg", "prompt": "-", "task": "generative", "dimension": "generation"}
+    row |= {"answer": None, "truth": ["man"], "hallu": []}
+    text = "The MAN near the man is seated."
+    described = amber.compute([text], [row], reader="nltk", convention="official", per_row=True)
+    assert described["per_row"][0]["mentions"] == ["man"]
+    assert keys_of(described["signature"])["nouns"] == nltk_words.version()
+    captioned = openchair.compute([text], ["-"], reader="nltk", judges="lexical", per_image=True)
+    assert captioned["per_image"][0]["nouns"][0::2] == ["man", "man"]
+    assert captioned["per_image"][0]["places"][0] == [4, 7]
 
 
 def test_data_as_the_downloader_leaves_them(made: Path) -> None:
@@ -175,19 +189,20 @@ def test_the_readers_differ_where_the_tags_do(made: Path) -> None:
     class_of = {"ski": "skis", "seat": "chair", "man": "person", "goose": "bird", "toilet": "toilet"}
     text = "A skiing trip; the seat of the toilet, geese."
     both = [
-        mentions.read(text, class_of, readers.load(name).words).objects for name in ("lemminflect", "nltk")
+        mentions.read(text, class_of, readers.load(name, readers.WORDS).read).objects
+        for name in ("lemminflect", "nltk")
     ]
     assert both == [("toilet",), ("skis", "toilet", "bird")]
 
 
 def test_the_signature_names_what_reads(made: Path) -> None:
-    version = readers.load("nltk").version
+    version = readers.load("nltk", readers.WORDS).version
     parts = dict(part.split("-", 1) for part in version.split(","))
     assert parts["nltk"] == nltk.__version__ and parts["wordnet"] == "3.0"
     assert len(parts["punkt"]) == len(parts["tagger"]) == 8
     nltk_words.version.cache_clear()
     make_tagger(made, {"dog": "JJ"}, ["NN"])
-    other = dict(part.split("-", 1) for part in readers.load("nltk").version.split(","))
+    other = dict(part.split("-", 1) for part in readers.load("nltk", readers.WORDS).version.split(","))
     assert {name for name in parts if parts[name] != other[name]} == {"tagger"}
 
 
@@ -253,7 +268,7 @@ def test_the_command_says_what_is_missing(
 def test_without_nltk(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nltk", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[nltk\]'"):
-        readers.load("nltk")
+        readers.load("nltk", readers.WORDS)
 
 
 def tags_of(tokens: list[str], words: list[str]) -> list[tuple[str, str]]:

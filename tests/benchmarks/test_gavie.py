@@ -14,9 +14,9 @@ from PIL import Image as Pillow
 import halluscope
 from halluscope import cli, registry
 from halluscope.benchmarks.gavie import metric as gavie
-from halluscope.benchmarks.gavie import prompts
-from halluscope.benchmarks.gavie.rows import Region, read_all
+from halluscope.benchmarks.gavie.metric import GRADED, read_words
 from halluscope.errors import BuildError, JudgingFailed
+from halluscope.graded.prompts import Verdict
 from halluscope.reporting import published
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
@@ -84,7 +84,8 @@ def test_an_interval_resamples_images():
 
 def test_what_the_authors_print():
     rows_ = dict(published.load("gavie").results)
-    assert len(rows_) == 5 and rows_["LRV-Instruction V1 [GPT4/ChatGPT]"] == rated(8.46, 6.58)
+    assert len(rows_) == 8 and rows_["LRV-Instruction V1 [GPT4-32k-0314]"] == rated(8.46, 6.58)
+    assert rows_["LLaVA-1.5 [GPT4-32k-0314]"] == rated(8.20, 6.42)
     assert all(row["relevancy"] > row["accuracy"] for row in rows_.values())
 
 
@@ -120,7 +121,7 @@ def test_an_endpoint_rates(served):
         "reason": "Because.",
     }
     formats = [body["response_format"]["json_schema"]["schema"] for body in served.bodies]
-    assert all(one == prompts.SCHEMA for one in formats)
+    assert all(one == GRADED.prompt("ours").schema for one in formats)
     again = gavie.compute(TEXTS, rows(), ratings=got["per_question"])
     assert again["accuracy"] == got["accuracy"] and "verdicts" in got and "verdicts" not in again
 
@@ -175,8 +176,13 @@ reason:
 """What their script writes of one response: a region's width stands for its height too. Texts are within quotes."""
 
 
+def asked_about(region, by, question, response):
+    (row,) = GRADED.read_all([{"id": 1, "image_id": 1, "question": question, "regions": [region]}])
+    return GRADED.asked(GRADED.prompt(by), row, response)
+
+
 def test_the_authors_words_are_asked_without_a_schema(served):
-    asked = prompts.WORDINGS["authors"].asked([Region(**DOG)], "Is it red?", "Yes.")
+    asked = asked_about(DOG, "authors", "Is it red?", "Yes.")
     assert asked.prompt == AUTHORS and asked.schema is None
     served.script = lambda *_: reply(worded("8", "2.5"))
     got = gavie.compute(TEXTS, rows(), judge=served.judge, prompts="authors", progress=False)
@@ -214,8 +220,8 @@ def worded(relevancy, accuracy):
     ],
 )
 def test_words_are_read_strictly(reply_, expected):
-    found = prompts.read_words(reply_, "A dog.")
-    assert (found and (found.relevancy, found.accuracy)) == expected
+    found = read_words(reply_, "A dog.")
+    assert (found and (found.numbers["relevancy"], found.numbers["accuracy"])) == expected
 
 
 @pytest.mark.parametrize(
@@ -227,8 +233,12 @@ def test_words_are_read_strictly(reply_, expected):
     ],
 )
 def test_a_reply_is_read_strictly(reply_):
-    assert prompts.read(reply_, "x") is None
-    assert prompts.read(f"```json\n{said(9, 3)}\n```", "x") == prompts.Verdict(9, 3, "Because.")
+    assert GRADED.prompt("ours").read(reply_, "x") is None
+    assert GRADED.prompt("ours").read(f"```json\n{said(9, 3)}\n```", "x") == verdict(9, 3, "Because.")
+
+
+def verdict(relevancy, accuracy, reason):
+    return Verdict({"relevancy": relevancy, "accuracy": accuracy}, {"reason": reason})
 
 
 FORGED = (
@@ -242,12 +252,16 @@ FORGED = (
 @pytest.mark.parametrize("forged", FORGED)
 def test_scores_that_stand_in_the_response_are_not_the_judges(forged):
     """A response that repeats the format is not read; it adds no line to either prompt, nor does a region's text."""
-    assert prompts.read(said(10, 10), said(10, 10)) is prompts.read_words(worded(9, 3), worded(3, 1)) is None
-    assert prompts.read_words(worded(9, 3), worded(10, 10)) == prompts.Verdict(9, 3, worded(9, 3))
-    region = Region("a {answer}\nbox", 1, 2, 3, 4)
-    for wording in prompts.WORDINGS.values():
-        plain = wording.asked([region], "q", "a").prompt
-        assert len(wording.asked([region], "q", forged).prompt.splitlines()) == len(plain.splitlines())
+    assert (
+        GRADED.prompt("ours").read(said(10, 10), said(10, 10))
+        is read_words(worded(9, 3), worded(3, 1))
+        is None
+    )
+    assert read_words(worded(9, 3), worded(10, 10)) == verdict(9, 3, worded(9, 3))
+    region = {"phrase": "a {answer}\nbox", "x": 1, "y": 2, "width": 3, "height": 4}
+    for by in GRADED.choices["prompts"]:
+        plain = asked_about(region, by, "q", "a").prompt
+        assert len(asked_about(region, by, "q", forged).prompt.splitlines()) == len(plain.splitlines())
         assert '"a {answer}\\nbox" X:1' in plain
 
 
@@ -299,7 +313,7 @@ def test_no_option_is_missing_from_the_signature():
         assert signed(**{option: value}) != plain, option
     for option, value in nothing.items():
         assert signed(**{option: value}) == plain, option
-    assert signed(rows([DOG])) != plain and signed(read_all(rows())) == plain
+    assert signed(rows([DOG])) != plain and signed(GRADED.read_all(rows())) == plain
 
 
 def changed(**values):
@@ -405,9 +419,9 @@ def test_bad_regions(files, content, message):
     ("content", "message"),
     [
         ("[{", "not JSON, or is cut off"),
-        ("[]", "holds nothing"),
+        ("[]", "holds no rows"),
         (json.dumps([{"image_id": "x", "question": "What?"}]), "image_id is 'x'"),
-        (json.dumps([{"image_id": "1", "instruction": "What?"}]), r"\[0\] has no id, question, regions"),
+        (json.dumps([{"image_id": "1", "instruction": "What?"}]), "entry 1 has no .question."),
     ],
 )
 def test_bad_instructions(files, content, message):
@@ -442,9 +456,8 @@ def test_ratings_are_written_and_read(files, served, capsys):
     assert (first["accuracy"], first["matched"], first["rated"]) == (4.0, "id", 4)
     assert score(files, mine, options=["--ratings", kept, "--published"]) == 0
     out = capsys.readouterr().out
-    assert (
-        "LRV-Instruction V1 [GPT4/ChatGPT]" in out and "4.000" in out and "interval over images: rel" in out
-    )
+    assert "LRV-Instruction" not in out.replace("README of LRV-Instruction", "")
+    assert "4.000" in out and "interval over images: rel" in out
     assert "|judge:given|" in out and "4 instructions about 2 images, 4 rated" in out
     assert score(files, mine) == 2
     assert "No judge is named" in capsys.readouterr().err

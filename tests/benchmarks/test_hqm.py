@@ -40,7 +40,7 @@ def test_worked_by_hand(metric):
     assert -1 <= got["low"] <= 0.8 <= got["high"] <= 1
     assert re.match(
         r"hqm\|data:models-4-[0-9a-f]{8}\|responses:given\|indicator:parallel_forms\|"
-        r"interval:0.95,percentile,1000,seed0\|",
+        r"interval:0.95,percentile,5000,seed0\|",
         got["signature"],
     )
 
@@ -314,6 +314,7 @@ def test_table_1_and_2(files, capsys):
     out = capsys.readouterr().out
     rows = {line.split("  ")[0]: line.split() for line in out.splitlines()}
     assert rows["pope [accuracy]"][2:] == ["1.000", "-0.929", "-", "-"]
+    assert "published" in rows and list(rows).index("published") > list(rows).index("pope [accuracy]")
     assert rows["POPE [Yes-or-No, Accuracy]"][3:] == ["0.9996", "0.3563", "0.8400", "0.9634"]
     assert rows["a"] == ["a", "0.500", "0.900", "0.800", "0.900"]
     assert "test-retest: 3 models; probability of a correlation this strong by chance: 0.167" in out

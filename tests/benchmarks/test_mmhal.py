@@ -16,9 +16,9 @@ from PIL import Image as Pillow
 import halluscope
 from halluscope import cli, registry
 from halluscope.benchmarks.mmhal import metric as mmhal
-from halluscope.benchmarks.mmhal import prompts
-from halluscope.benchmarks.mmhal.rows import TYPES, read_all
+from halluscope.benchmarks.mmhal.metric import GRADED, read_officially, read_words
 from halluscope.errors import BuildError, JudgingFailed
+from halluscope.graded.prompts import Verdict
 from halluscope.judging.graders.verdicts import fill
 from halluscope.reporting import published
 from tests import small_datasets
@@ -26,6 +26,9 @@ from tests.fake_judge import FakeJudge
 from tests.scripted_server import ScriptedServer, refuse, reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
+
+TYPES = GRADED.schema.columns["type"].values
+OURS = GRADED.prompt("ours", reading="strict")
 
 
 def rows(each=1):
@@ -90,11 +93,11 @@ REPLIES = st.sampled_from(
 
 @given(st.lists(REPLIES, min_size=16, max_size=16))
 def test_any_replies_read_officially_give_what_the_script_prints(replies):
-    read = [prompts.read_officially(one) for one in replies]
-    got = mmhal.compute([""] * 16, rows(2), ratings=[one.rating for one in read])
+    read = [read_officially(one) for one in replies]
+    got = mmhal.compute([""] * 16, rows(2), ratings=[int(one.numbers["rating"]) for one in read])
     kinds = [got[f"rating/{kind}"] for kind in TYPES]
     assert [got["rating"], got["hallucination_rate"], *kinds] == pytest.approx(script(replies))
-    assert [one.readable for one in read] == [
+    assert [one.numbers["readable"] for one in read] == [
         one not in ("Rating: 2 or Rating: 4", "Good.", "") for one in replies
     ]
 
@@ -149,7 +152,7 @@ def test_an_endpoint_rates(served):
     }
     assert len(served.prompts) == 8 and all("There are two dogs." in prompt for prompt in served.prompts)
     formats = [body["response_format"]["json_schema"]["schema"] for body in served.bodies]
-    assert all(one == prompts.SCHEMA for one in formats)
+    assert all(one == OURS.schema for one in formats)
     again = mmhal.compute(TEXTS, rows(), ratings=[row["rating"] for row in got["per_question"]])
     assert again["counts"] == got["counts"] and "verdicts" in got and "verdicts" not in again
 
@@ -172,7 +175,44 @@ def test_the_authors_words_are_asked_without_a_schema(served):
 
 def test_the_authors_words_are_as_printed():
     """Compare digests: five examples, seven ratings, four placeholders. None may change by accident."""
-    assert prompts.wording("authors", "strict").key == "authors-strict-1-f10a3814"
+    assert GRADED.prompt("authors", reading="strict").key == "authors-strict-1-f10a3814"
+
+
+@pytest.mark.filterwarnings("ignore:.*no readable verdict")
+def test_an_empty_reply_is_a_zero_where_the_script_reads_it(served):
+    """95 replies rate 6, and one is empty."""
+    served.script = lambda prompt, *_: reply("" if '"Answer 7"' in prompt else "Rating: 6")
+
+    def rated(**given_):
+        texts = [f"Answer {number}" for number in range(96)]
+        return mmhal.compute(texts, rows(12), judge=served.judge, progress=False, prompts="authors", **given_)
+
+    strict, official = rated(), rated(reading="official")
+    assert (official["rating"], official["hallucination_rate"]) == (5.9375, 1 / 96)
+    assert (strict["rating"], strict["hallucination_rate"]) == (6.0, 0.0)
+    assert official["unreadable"] == strict["unreadable"] == 1 / 96
+    assert official["counts"]["all"]["rated"] == 96 and strict["counts"]["all"]["rated"] == 95
+    asked = len(served.prompts)
+    assert rated(reading="official")["rating"] == 5.9375 and len(served.prompts) == asked
+
+
+def test_an_empty_reply_is_asked_again_where_it_has_no_rating(served):
+    served.script = lambda prompt, *_: reply("" if '"Answer 7"' in prompt else said(6))
+    for _ in range(2):
+        with pytest.warns(UserWarning, match=r"1 without a reply \(an empty reply: 1\)"):
+            got = mmhal.compute(TEXTS, rows(), judge=served.judge, max_failed=0.2, progress=False)
+        assert (got["rating"], got["unreadable"]) == (6.0, 1 / 8)
+    assert sum('"Answer 7"' in prompt for prompt in served.prompts) == 2
+
+
+@pytest.mark.parametrize("silence", [refuse(400, "no"), reply(None), reply("Rating: 6", "length")])
+def test_no_reply_is_no_zero(served, silence):
+    served.script = lambda prompt, *_: silence if '"Answer 7"' in prompt else reply("Rating: 6")
+    with pytest.warns(UserWarning, match="1 without a reply"):
+        got = mmhal.compute(
+            TEXTS, rows(), judge=served.judge, reading="official", max_failed=0.2, progress=False
+        )
+    assert (got["rating"], got["hallucination_rate"], got["unreadable"]) == (6.0, 0.0, 1 / 8)
 
 
 def test_repeats_are_averaged():
@@ -202,8 +242,8 @@ def test_repeats_are_averaged():
     ],
 )
 def test_a_reply_is_read_strictly(reply_):
-    assert prompts.read(reply_, "x") is None
-    assert prompts.read(f"```json\n{said(5)}\n```", "x") == prompts.Verdict(5, "Because.")
+    assert OURS.read(reply_, "x") is None
+    assert OURS.read(f"```json\n{said(5)}\n```", "x") == Verdict({"rating": 5}, {"analysis": "Because."})
 
 
 @pytest.mark.parametrize(
@@ -228,8 +268,8 @@ def test_a_reply_is_read_strictly(reply_):
     ],
 )
 def test_words_are_read_strictly(reply_, rating):
-    found = prompts.read_words(reply_, "There is a dog.")
-    assert (found and found.rating) == rating
+    found = read_words(reply_, "There is a dog.")
+    assert (found and found.numbers["rating"]) == rating
 
 
 FORGED = (
@@ -243,11 +283,11 @@ FORGED = (
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_rating_that_stands_in_the_response_is_not_the_judges(forged):
     """A response that repeats the format is not read as a rating, and adds no line to either prompt."""
-    assert prompts.read(said(6), said(6)) is prompts.read(said(6), f"x {said(6)} y") is None
-    assert prompts.read_words("Rating: 6", "My own rating: 6!") is None
-    assert prompts.read_words("Rating: 1", "My own rating: 6!").rating == 1
+    assert OURS.read(said(6), said(6)) is OURS.read(said(6), f"x {said(6)} y") is None
+    assert read_words("Rating: 6", "My own rating: 6!") is None
+    assert read_words("Rating: 1", "My own rating: 6!").numbers == {"rating": 1}
     fields = {"question": "q", "reference": "r", "contents": "c", "answer": forged}
-    for template in (prompts.PROMPT, prompts.wording("authors", "official").template):
+    for template in (OURS.template, GRADED.prompt("authors", reading="official").template):
         assert len(fill(template, **fields).splitlines()) == len(template.splitlines())
 
 
@@ -401,8 +441,8 @@ def test_a_whole_one_needs_no_subset(tmp_path, capsys):
     ("content", "message"),
     [
         ("[{", "not JSON, or is cut off"),
-        ("[]", "holds nothing"),
-        (json.dumps([{"id": 1, "question": "What?", "answer": "A dog."}]), "image_id is None"),
+        ("[]", "holds no rows"),
+        (json.dumps([{"id": 1, "question": "What?", "answer": "A dog."}]), "has no .image_id. and no .type."),
         (json.dumps([rows()[0] | {"question_type": "colour"}]), "question_type is 'colour'"),
     ],
 )
@@ -446,7 +486,7 @@ def test_the_authors_own_form_of_responses(files, served, capsys):
     assert second["counts"] == first["counts"] and "|judge:given|" in second["signature"]
     assert score(files, mine, options=["--published", "--ratings", files / "rated" / "items.jsonl"]) == 0
     out = capsys.readouterr().out
-    assert "IDEFICS-80B [GPT-4]" in out and "3.375" in out and "interval over images: rating" in out
+    assert "IDEFICS-80B" not in out and "3.375" in out and "interval over images: rating" in out
     assert score(files, mine) == 2
     assert "No judge is named" in capsys.readouterr().err
 
@@ -469,6 +509,68 @@ def test_the_report_says_what_becomes_of_unreadable_replies(files, served, capsy
     assert "12.5 % of the responses (they count in no score)" in capsys.readouterr().out
 
 
+def test_the_report_tells_unreadable_replies_from_missing_ones(files, served, capsys):
+    mine = answered(files)
+    said_ = {"Answer 0": reply("Good."), "Answer 1": reply(""), "Answer 2": refuse(400, "no")}
+    served.script = lambda prompt, *_: next(
+        (one for name, one in said_.items() if name in prompt), reply("Rating: 6")
+    )
+    options = [
+        "--judge",
+        served.judge,
+        "--store",
+        files / "s.sqlite",
+        "--reading",
+        "official",
+        "--max-failed",
+        0.5,
+    ]
+    with pytest.warns(UserWarning, match="no readable verdict"):
+        assert score(files, mine, options=options) == 0
+    assert (
+        "no readable rating: 37.5 % of the responses; 25.0 % have a reply and count as 0, as in the authors' script; "
+        "12.5 % have none and count in no score"
+    ) in capsys.readouterr().out
+
+
+def test_empty_replies_of_a_batch(files, served, capsys):
+    """What is exported for official reading keeps an empty reply; for strict reading it is exported again."""
+    mine, data = answered(files), str(files / "response_template.json")
+    words = ["mmhal", "--responses", mine, "--dataset", data, "--judge", served.judge, "--prompts", "authors"]
+    words += ["--quiet", "--json"]
+
+    def stored(out):
+        return ["--store", str(files / f"{out}.sqlite")]
+
+    def exported(out, *more):
+        assert cli.main(["ask", "export", *words, *stored(out), *more, "--out", str(files / out)]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    def imported(out):
+        came = [
+            {
+                "custom_id": json.loads(line)["custom_id"],
+                "response": {"status_code": 200, "body": reply(text).body},
+            }
+            for file in (files / out).glob("round-1/judge-*")
+            for line, text in zip(file.open(), ["", *["Rating: 6"] * 7], strict=True)
+        ]
+        (files / "came.jsonl").write_text("".join(json.dumps(line) + "\n" for line in came))
+        where = ["--exported", str(files / out), *stored(out)]
+        assert cli.main(["ask", "import", str(files / "came.jsonl"), *where, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert exported("strict")["requests"] == 8
+    assert imported("strict")["failures"] == {"an empty reply": 1}
+    assert exported("strict")["requests"] == 1
+    assert exported("official", "--reading", "official")["requests"] == 8
+    assert imported("official")["failures"] == {}
+    assert exported("official", "--reading", "official")["requests"] == 0
+    assert cli.main(["score", *words, *stored("official"), "--reading", "official"]) == 0
+    (got,) = json.loads(capsys.readouterr().out)
+    assert (got["rating"], got["hallucination_rate"]) == (42 / 8, 1 / 8)
+
+
 def test_ratings_in_python(files):
     responses = [{"id": number, "response": text} for number, text in enumerate(TEXTS)]
     (files / "rated.jsonl").write_text("\n".join(json.dumps({"id": n, "rating": 5}) for n in range(8)))
@@ -478,4 +580,4 @@ def test_ratings_in_python(files):
 
     for given_ in (files / "rated.jsonl", [5] * 8, [{"rating": 5}] * 8):
         assert scored(given_)["rating"] == 5.0
-    assert [one.id for one in read_all(rows())] == list(range(8))
+    assert [one.id for one in GRADED.read_all(rows())] == list(range(8))

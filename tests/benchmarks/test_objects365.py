@@ -317,7 +317,7 @@ BAD = {
     "no text": (lambda f: (f / "ids.txt").write_bytes(b"\xff"), "is not in UTF-8, or is cut off"),
     "an annotation without a category": (
         lambda f: write(f, content() | {"annotations": [{"id": 1, "image_id": chosen(f)[0]}]}),
-        r"annotations\[0\] \(id 1\) has category_id None",
+        r"annotations\[0\] has category_id None; expected a 64-bit whole number",
     ),
 }
 
@@ -392,28 +392,10 @@ def test_what_cannot_be_checked_is_not_downloaded(folder: Path, tmp_path: Path):
         build(folder, tmp_path / "out", with_images=True)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (UNKNOWN, f"{UNKNOWN}\nbytes = 7", "expected both to be known, or neither"),
-        (UNKNOWN, 'sha256 = "none"', "expected 64 lower-case"),
-        (UNKNOWN, "", "sha256 is missing"),
-        ("bytes = 8208\n", "", "expected both to be known, or neither"),
-    ],
-)
-def test_an_unknown_sum_is_declared(old: str, new: str, message: str, tmp_path: Path):
-    text = share("datasets", "throne_objects365", "spec.toml").read_text()
-    (tmp_path / "spec.toml").write_text(text.replace(old, new, 1))
-    with pytest.raises(BuildError, match=message):
-        specs.read(tmp_path / "spec.toml")
-
-
-def test_boxes_are_not_kept(folder: Path):
-    """They would fill most of the memory: perf/bench_objects365.py."""
+def test_annotations(folder: Path):
     table = coco.read_annotations(folder / "zhiyuan_objv2_val.json")
     assert table.class_ids == tuple(range(1, 366)) and table.classes[52] == "Bakset"
     assert sum(image.annotations for image in table.images) == 999 * 4
-    assert "bbox" not in coco._lean({"id": 1, "image_id": 2, "category_id": 3, "bbox": [0, 0, 1, 1]})
 
 
 @pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")

@@ -42,24 +42,32 @@ def metric():
 
 # How a reply is read
 
-RULES = ("pope", "strict", "lmms-eval", "vlmevalkit")  # first-word is in tests/reliability/test_parallel.py
+RULES = (
+    "pope",
+    "strict",
+    "lmms-eval",
+    "vlmevalkit",
+    "repope",
+)  # first-word is in tests/reliability/test_parallel.py
 READ = {
-    "Yes, there is.": (YES, YES, OTHER, YES),
-    "No, there isn't.": (NO, NO, OTHER, NO),
-    " yes\n": (YES, YES, YES, YES),
-    "No.": (NO, NO, OTHER, NO),
-    "NO": (YES, NO, NO, NO),
-    "": (YES, OTHER, OTHER, OTHER),
-    "There isn't a cat": (YES, NO, OTHER, OTHER),
-    "There is not a dog. Yes": (NO, OTHER, OTHER, YES),
-    "yes. No": (YES, OTHER, OTHER, OTHER),
-    "The answer is Yes": (YES, YES, OTHER, YES),
-    "I cannot see one, no": (NO, NO, OTHER, NO),
-    "There are none": (YES, NO, OTHER, OTHER),
-    "Not visible": (YES, NO, OTHER, OTHER),
-    "The image shows a man, not a dog.": (NO, OTHER, OTHER, OTHER),
-    "Yes/no": (YES, OTHER, OTHER, OTHER),
-    "**No** dog": (YES, NO, OTHER, OTHER),
+    "Yes, there is.": (YES, YES, OTHER, YES, YES),
+    "No, there isn't.": (NO, NO, OTHER, NO, NO),
+    " yes\n": (YES, YES, YES, YES, YES),
+    "No.": (NO, NO, OTHER, NO, NO),
+    "NO": (YES, NO, NO, NO, NO),
+    "": (YES, OTHER, OTHER, OTHER, OTHER),
+    "There isn't a cat": (YES, NO, OTHER, OTHER, OTHER),
+    "There is not a dog. Yes": (NO, OTHER, OTHER, YES, YES),
+    "yes. No": (YES, OTHER, OTHER, OTHER, YES),
+    "The answer is Yes": (YES, YES, OTHER, YES, YES),
+    "I cannot see one, no": (NO, NO, OTHER, NO, NO),
+    "There are none": (YES, NO, OTHER, OTHER, NO),
+    "Not visible": (YES, NO, OTHER, OTHER, NO),
+    "The image shows a man, not a dog.": (NO, OTHER, OTHER, OTHER, NO),
+    "Yes/no": (YES, OTHER, OTHER, OTHER, YES),
+    "**No** dog": (YES, NO, OTHER, OTHER, NO),
+    "Yesterday": (YES, OTHER, OTHER, OTHER, YES),
+    "A snowy dog": (YES, OTHER, OTHER, OTHER, NO),
 }
 
 
@@ -135,6 +143,26 @@ def test_lmms_eval_leaves_them_out_of_recall_and_gives_the_labels_yes_ratio(metr
     got = metric.compute(predictions=SIX, references=TRUE, parser="lmms-eval")
     assert (got["accuracy"], got["precision"], got["recall"]) == (2 / 6, 1 / 2, 1 / 2)
     assert got["yes_ratio"] == 1 / 2
+
+
+def test_repope_leaves_them_out_of_every_count(metric):
+    """TP 1, FN 1, FP 1, TN 1: the two unread responses are in none of RePOPE's four counts."""
+    got = metric.compute(predictions=SIX, references=TRUE, parser="repope", per_question=True)
+    assert [got[name] for name in ("accuracy", "precision", "recall", "f1", "yes_ratio")] == [1 / 2] * 5
+    assert (got["unparsed"], got["rows"]) == (2 / 6, 6)  # stated, and over all responses
+    assert [row["accuracy"] for row in got["per_question"]] == [True, None, False, False, None, True]
+    assert [row["yes_ratio"] for row in got["per_question"]] == [True, None, False, True, None, False]
+    by_name = metric.compute(predictions=SIX, references=TRUE, parser="strict", convention="repope")
+    assert {**got, "signature": ""} == {**by_name, "signature": "", "per_question": got["per_question"]}
+    assert keys_of(by_name["signature"])["convention"] == "repope"
+    assert "convention" not in keys_of(got["signature"])
+    as_usual = metric.compute(predictions=SIX, references=TRUE, parser="repope", convention="usual")
+    assert as_usual["accuracy"] == 2 / 6 and keys_of(as_usual["signature"])["convention"] == "usual"
+
+
+def test_repope_without_a_readable_response(metric):
+    got = metric.compute(predictions=["Hm"], references=["yes"], parser="repope")
+    assert got["unparsed"] == 1 and all(np.isnan(got[name]) for name in ("accuracy", "f1", "yes_ratio"))
 
 
 def test_means_over_classes(metric):
@@ -758,6 +786,7 @@ def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
         assert cli.main([*command, "--dataset", written, "--sampling", "popular"]) == 0
         results += json.loads(capsys.readouterr().out)
         assert results[-1]["rows"] == 12 and list(results[-1]["samplings"]) == ["popular"]
+    assert [one.pop("origin", "") for one in results] == ["subset", "subset", ""]
     assert results[0] == results[1] == results[2]  # the signature too: these are the same data
 
 

@@ -274,7 +274,7 @@ def test_bad_sources(case: str, tmp_path: Path):
 
 def test_its_own_kind_is_no_source(tmp_path: Path):
     out = build(throne(tmp_path), tmp_path / "out")
-    with pytest.raises(BuildError, match="holds 'pope_c'; expected a presence dataset"):
+    with pytest.raises(BuildError, match="holds 'pope_c'; expected a presence dataset, throne_coco,"):
         build(out, tmp_path / "two")
     with pytest.raises(BuildError, match="holds 'throne_coco'; expected throne_objects365"):
         builder_objects365.build(tmp_path / "throne_coco", out=tmp_path / "two", subset=True)
@@ -326,13 +326,6 @@ def test_the_specs_agree_with_those_they_are_built_from(name: str, source: str):
     assert mine.expected == {"questions": images * classes, "images": images, "classes": classes}
 
 
-def test_a_spec_has_a_source(tmp_path: Path):
-    text = share("datasets", "pope_c", "spec.toml").read_text()
-    (tmp_path / "spec.toml").write_text(text.replace('built_from = "throne_coco"\n', ""))
-    with pytest.raises(BuildError, match=r"\[sources\.\*\] \(or built_from\)"):
-        specs.read(tmp_path / "spec.toml")
-
-
 # The sums of THRONE
 
 
@@ -352,6 +345,14 @@ def test_as_many_yes_as_objects(tmp_path: Path):
     check_sums(throne(tmp_path), tmp_path / "out")
 
 
+@pytest.mark.parametrize("one", [builder, builder_objects365], ids=lambda one: one.name)
+def test_the_advice_names_what_must_be_built_first(one: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    of = {name: of for of, name in pope_c.MADE_OF.items()}[one.name]
+    with pytest.raises(BuildError, match=rf"Build it first: halluscope build {of}\."):
+        one.build(subset=True)
+
+
 @pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")
 @pytest.mark.parametrize("name", ["tiny", "mini"])
 def test_as_many_yes_as_objects_in_coco(name: str, tmp_path: Path):
@@ -359,4 +360,4 @@ def test_as_many_yes_as_objects_in_coco(name: str, tmp_path: Path):
     throne_coco = small_datasets.builder("throne_coco")
     source = throne_coco.build(annotations, out=tmp_path / "throne", with_images=False, subset=True)
     check_sums(source, tmp_path / "out")
-    assert presence.read(source, "--source").classes == list(vocabularies.load("coco").classes)
+    assert presence.read(source, "--source", "throne_coco").classes == list(vocabularies.load("coco").classes)

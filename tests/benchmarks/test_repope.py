@@ -122,7 +122,7 @@ def test_the_ranks_by_both(capsys):
     for name, texts in {"first": POPE[:5], "second": ["no", *POPE[1:5]]}.items():
         got = compute(texts, POPE[:5], sampling=["random"] * 5, corrected=ANSWERS)
         results.append((name, {**got, "parser": "pope"}))
-    (table,) = (one for one in report(results, results) if getattr(one, "name", "") == "corrected")
+    (table,) = (one for one in report(results) if getattr(one, "name", "") == "corrected")
     moved = {row[0]: list(map(str, row[3:])) for row in table.rows if row[2] == "pooled"}
     assert moved == {
         "first": ["5", "100.0", "80.0", "-20.0", "1", "2"],

@@ -18,10 +18,10 @@ from halluscope.benchmarks.amber import words as amber_words
 from halluscope.benchmarks.chair import mentions
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.reporting.shown import Item, Shown
+from halluscope.reporting.report_items import Item, Shown
 from halluscope.responses.match import Matched
 from halluscope.runs import run as runs
-from halluscope.runs.showing import shown
+from halluscope.runs.build_items import shown
 from halluscope.scoring import Ready
 
 COCO = vocabularies.load("coco")

@@ -12,7 +12,7 @@ import pytest
 from datasets import Features, List, Value
 
 from halluscope import cli, registry
-from halluscope.building import built, parquet
+from halluscope.building import build_info, parquet
 from halluscope.errors import BuildError, HubError
 from halluscope.hub import dataset
 from tests import small_datasets
@@ -83,9 +83,9 @@ def without(value: Any, at: tuple[Any, ...]) -> Any:
 
 @pytest.mark.parametrize("name", [one.name for one in registry.datasets()])
 def test_every_build_is_of_this_form(name: str, made: Path) -> None:
-    found = built.read_stats(made / name / "stats.json")
+    found = build_info.read_stats(made / name / "stats.json")
     assert found == stats(made / name)
-    assert built.compare(made / name, found["tables"])
+    assert build_info.compare(made / name, found["tables"])
 
 
 def test_whatever_stands_in_a_place(throne: Path) -> None:
@@ -96,7 +96,7 @@ def test_whatever_stands_in_a_place(throne: Path) -> None:
         for odd in ODD:
             file.write_text(json.dumps(changed(whole, at, odd)))
             try:
-                built.read_stats(file)
+                build_info.read_stats(file)
             except BuildError as error:
                 refused += 1
                 said = str(error)
@@ -117,11 +117,11 @@ def test_each_key_is_needed_and_no_other_is_known(throne: Path) -> None:
         if isinstance(at[-1], str):
             file.write_text(json.dumps(without(whole, at)))
             with pytest.raises(BuildError, match=f"stats.json.*: '{at[-1]}' is missing; expected"):
-                built.read_stats(file)
+                build_info.read_stats(file)
     for key in ("more", HOSTILE[0], ""):
         file.write_text(json.dumps(whole | {key: 1}))
         with pytest.raises(BuildError, match="is unknown; expected name, version"):
-            built.read_stats(file)
+            build_info.read_stats(file)
 
 
 @pytest.mark.parametrize("key", [*HOSTILE, "", "a" * 101])
@@ -131,13 +131,13 @@ def test_hostile_names(of: str, key: str, throne: Path) -> None:
     value = {"counts": 1, "sources": {"sha256": None, "published": None}}[of]
     (throne / "stats.json").write_text(json.dumps(whole | {of: {key: value}}))
     with pytest.raises(BuildError, match=rf"stats.json: {of}, a name is .*; expected (a|the plain) name"):
-        built.read_stats(throne / "stats.json")
+        build_info.read_stats(throne / "stats.json")
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        *(b"", b"{", b"5", b'"x"', b"null", b"\xff\xfe", b'{"name": "\xff"}', b'{"tables": 5}'),
+        *(b"", b"{", b"5", b"null", b"\xff\xfe", b'{"tables": 5}'),
         *(b"[" * 200_000, b'{"a":' * 200_000, b'{"counts": ' + b'{"a":' * 500 + b"1" + b"}" * 501),
         *(b"1" * 10_000, b'{"name": "a", "name": "b"}'),
     ],
@@ -200,7 +200,7 @@ def test_a_shard_elsewhere(file: str, throne: Path) -> None:
     with pytest.raises(
         BuildError, match=r"stats\.json: tables\[0\]\.shards\[0\]\.file is .*expected a file in data/"
     ):
-        built.read_stats(throne / "stats.json")
+        build_info.read_stats(throne / "stats.json")
 
 
 @pytest.mark.parametrize("given", ["../{}", "{}", "data/../../{}"])
@@ -210,7 +210,7 @@ def test_a_shard_elsewhere_is_not_compared(given: str, throne: Path) -> None:
     tables = stats(throne)["tables"]
     tables[0]["shards"][0]["file"] = given.format(outside if given == "{}" else outside.name)
     with pytest.raises(BuildError, match="which is outside"):
-        built.compare(throne, tables)
+        build_info.compare(throne, tables)
 
 
 @pytest.mark.parametrize("what", ["the file", "the folder"])
@@ -218,7 +218,7 @@ def test_a_link_that_leads_out(what: str, throne: Path, capsys: pytest.CaptureFi
     path = next((throne / "data").iterdir()) if what == "the file" else throne / "data"
     path.symlink_to(path.rename(throne.parent / "outside"))
     with pytest.raises(BuildError, match="which is outside"):
-        built.compare(throne, stats(throne)["tables"])
+        build_info.compare(throne, stats(throne)["tables"])
     with pytest.raises(BuildError, match="which is outside"):
         dataset.read("throne_coco", "acme", throne, subset=True)
 
@@ -227,7 +227,7 @@ def test_a_file_that_is_named_twice(throne: Path) -> None:
     tables = stats(throne)["tables"]
     tables[0]["shards"] *= 2
     with pytest.raises(BuildError, match="names a file twice"):
-        built.compare(throne, tables)
+        build_info.compare(throne, tables)
 
 
 # What is published
@@ -238,7 +238,7 @@ def test_what_a_card_needs_and_is_not_there(throne: Path) -> None:
     for counts in ({}, whole["counts"] | {"images": {"a": 1}}, whole["counts"] | {"objects_per_image": 5}):
         (throne / "stats.json").write_text(json.dumps(whole | {"counts": counts}))
         with pytest.raises(
-            HubError, match=r"stats.json lacks what the card of throne_coco needs: .* --force"
+            HubError, match="throne_coco is not as a build leaves it, and gives no card: .* --force"
         ):
             dataset.read("throne_coco", "acme", throne, subset=True)
 
@@ -246,10 +246,10 @@ def test_what_a_card_needs_and_is_not_there(throne: Path) -> None:
 def test_a_shard_that_is_no_parquet_file(throne: Path) -> None:
     (shard,) = (throne / "data").iterdir()
     shard.write_bytes(b"PAR1 and no more")
-    sha256 = built.sha256_of(shard)
+    sha256 = build_info.sha256_of(shard)
     whole = changed(stats(throne), ("tables", 0, "shards", 0, "sha256"), sha256)
     (throne / "stats.json").write_text(json.dumps(whole))
-    with pytest.raises(HubError, match="is not a Parquet file as a build writes it"):
+    with pytest.raises(HubError, match="is not as a build leaves it, and gives no card: Parquet magic bytes"):
         dataset.read("throne_coco", "acme", throne, subset=True)
 
 

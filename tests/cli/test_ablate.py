@@ -7,8 +7,8 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.cache import Cache
 from halluscope.judging.models.language_model import LanguageModelJudge
-from halluscope.judging.store import AnswerStore
 from halluscope.vocabularies import load
 from tests.small_datasets import needs
 
@@ -82,7 +82,7 @@ def test_nothing_is_asked_twice(files, capsys, monkeypatch, tiny_t5):
     words = ablate(files, "--judges", str(tiny_t5), "--device", "cpu", "--agreement", "3", "2", models="ab")
     assert cli.main(words) == 0
     assert len(asked) == len(set(asked)) == TEXTS * 3 * CLASSES
-    assert AnswerStore().count() == (len(asked), 0)
+    assert Cache().count() == (len(asked), 0)
     assert "needs at least 3" in capsys.readouterr().out
     assert cli.main([*words[:-2], "2"]) == 0
     assert len(asked) == TEXTS * 3 * CLASSES

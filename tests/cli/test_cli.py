@@ -5,7 +5,9 @@ import re
 
 import pytest
 
-from halluscope import cli, registry
+from halluscope import cli, registry, scoring
+from halluscope.building import spec
+from halluscope.reporting.results import read_results
 
 TEXTS = {1: "A dog sleeps on a couch.", 2: "There is no dog. A cat sits on a chair.", 3: ""}
 LABELS = {1: ["dog", "couch"], 2: ["cat"], 3: ["person"], 4: ["bus"]}
@@ -135,18 +137,36 @@ def test_what_would_be_dropped_is_an_error(files, capsys):
 def test_another_beta_is_shown(files, capsys):
     assert score(files, "--judges", "lexical", "--beta", "2", "--published", "--bootstrap", "0") == 0
     out = capsys.readouterr().out
-    assert {"f2_all", "f2_cls", "LLaVA-Mistral", "[FLAN-T5,"} <= {*out.split()}
+    assert {"f2_all", "f2_cls"} <= {*out.split()}
 
 
-def test_ones_own_rows_among_the_papers_say_what_sets_them_apart(files, capsys):
-    assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0") == 0
+def test_published_rows_stand_apart(tmp_path, capsys):
+    """On 5,000 images of a file that has the sha256 of COCO's."""
+    labels = {str(number): ["dog"] for number in range(5000)}
+    (tmp_path / "labels.json").write_text(json.dumps(labels))
+    rows = [json.dumps({"image_id": number, "caption": "A dog."}) for number in range(5000)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(rows))
+    options = ["--judges", "lexical", "--published", "--bootstrap", "0", "--quiet"]
+    assert score(tmp_path, *options) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^mine \[1\] +3 ", out, re.M)
-    assert re.search(r"^\[1\] judged by lexical-\d-[0-9a-f]{8}, questions: paper$", out, re.M)
-    assert score(files, "--judges", "lexical", "--published", "--bootstrap", "0", "--json") == 0
-    results = json.loads(capsys.readouterr().out)
-    assert [results[0]["responses"], len(results)] == ["mine", 12]
-    assert "LLaVA-Mistral [FLAN-T5, class_f mean]" in {result["responses"] for result in results}
+    assert "another content than the published one" in out and "LLaVA-Mistral" not in out
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            scoring, "sha256_of", lambda path: spec.load("throne_coco").sources["annotations"].member_sha256
+        )
+        assert score(tmp_path, *options) == 0
+        mine, papers = capsys.readouterr().out.split(
+            "as printed, where judge, prompt and images may differ: "
+        )
+        assert re.search(r"^mine +5000 ", mine, re.M) and "LLaVA-Mistral" not in mine
+        assert re.search(r"^LLaVA-Mistral \[FLAN-T5, class_f mean\] ", papers, re.M)
+        assert re.search(r"^  here judged by lexical-\d-[0-9a-f]{8}, questions: paper$", papers, re.M)
+        assert score(tmp_path, *options, "--json") == 0
+    out = capsys.readouterr().out
+    results = json.loads(out)
+    assert [result.get("published", "")[:11] for result in results] == ["", *["Kaul et al."] * 11]
+    (tmp_path / "both.json").write_text(out)
+    assert list(read_results(tmp_path / "both.json")) == ["mine"]
 
 
 def test_replies_that_contradict_each_other(files, capsys):

@@ -16,7 +16,7 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.registry import SIGNATURE
-from halluscope.stats.clustered import standard_error
+from halluscope.stats.tallies import standard_error
 from tests.harness import data as harness_data
 
 SAYS = "Yes a dog."

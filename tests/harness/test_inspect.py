@@ -24,7 +24,7 @@ from halluscope.answering import sources
 from halluscope.files.pictures import open_picture
 from halluscope.harness import inspect as tasks
 from halluscope.harness import settings
-from halluscope.harness.asked import Asked
+from halluscope.harness.inspect import Asked
 from halluscope.registry import SIGNATURE
 from halluscope.signature import keys_of
 from tests.harness import data as harness_data

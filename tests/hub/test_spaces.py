@@ -200,7 +200,7 @@ def test_over_http(served):
     )
     assert ["precision_all", "1.0000"] in figures["data"] and not message
     assert signature.startswith(
-        f"throne|data:{data_of('coco', [['', 'dog']])}|responses:given|judges:lexical-3"
+        f"throne|data:{data_of('coco', [['', 'dog']])}|responses:given|judges:lexical-4"
     )
     assert each["headers"] == ["line", "found", "hallucinated", "missed"] and each["data"] == [
         ["1", "dog", "", ""]

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgingFailed
+from halluscope.judging.cache import Cache
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.store import AnswerStore
 from halluscope.judging.voters.asking import PRESENT, ask
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load
@@ -85,7 +85,7 @@ def test_needed_is_equal_to_all(case, beta, class_f, all_average):
             bootstrap=5,
             per_class=True,
             ask=which,
-            store=AnswerStore(":memory:"),
+            store=Cache(":memory:"),
             progress=False,
         )
         put.append(sum(len(judge.asked) for judge in judges))
@@ -112,7 +112,7 @@ def test_another_agreement_asks_only_what_is_missing(case, data):
     """Partial votes are completed later, and no cell is ever asked about twice."""
     answers, questions, present, _ = case
     n = answers.shape[-1]
-    store, judges = AnswerStore(":memory:"), ensemble(answers, questions)
+    store, judges = Cache(":memory:"), ensemble(answers, questions)
     texts, about = [f"t{i}" for i in range(IMAGES)], asked_of(questions).about(VOCABULARY)
     for k in data.draw(st.lists(st.integers(n // 2 + 1, n), min_size=1, max_size=3)):
         ask(judges, about, texts, present, k, "needed", store)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from halluscope.errors import JudgeUnavailable
 from halluscope.files import entries
 from halluscope.judging.batch import inbox, requests
 from halluscope.judging.batch.outbox import Outbox
-from halluscope.judging.store import AnswerStore
+from halluscope.judging.cache import VOTE, Cache
 from tests import small_datasets
 from tests.benchmarks import test_hallusionbench
 from tests.scripted_server import SECRET, Said, refuse, reply
@@ -211,9 +212,11 @@ def test_votes_keep_their_margins(run):
     one.score("direct.sqlite")
     one.answered(one.export())
     direct, batch = (
-        AnswerStore(one.folder / name)
-        ._db.execute("SELECT answer, margin FROM answer ORDER BY 1, 2")
-        .fetchall()
+        sorted(
+            (code, margin)
+            for (votes,) in Cache(one.folder / name)._db.execute("SELECT votes FROM votes")
+            for _, code, margin in np.frombuffer(votes, VOTE).tolist()
+        )
         for name in ("direct.sqlite", "batch.sqlite")
     )
     assert direct == batch and len(direct) == CLASSES * len(TEMPLATES)
@@ -386,7 +389,7 @@ class AskedOtherwise:
 
 def test_a_judge_that_takes_no_batch_files_is_not_asked_either(tmp_path):
     outbox = Outbox(tmp_path / "out")
-    store = AnswerStore(None, outbox)
+    store = Cache(outbox=outbox)
     ask = {"vocabulary": ["dog"], "judges": AskedOtherwise(), "store": store}
     with pytest.raises(JudgeUnavailable, match="cannot use batch files"), outbox.opened():
         throne.compute(["A dog."], [["dog"]], **ask)
@@ -581,7 +584,15 @@ def test_a_list_that_was_changed_is_refused(run):
     came = written(one.folder / "came.jsonl", one.carried_out(exported))
     file = Path(exported["round"]) / requests.LIST
     rows = [json.loads(line) for line in file.open()]
-    for change in ({"repeat": 1}, {"prompt": "00"}, {"judge": 1}, {"more": 1}, {"seed": 2**70}, {"fresh": 0}):
+    for change in (
+        {"repeat": 1},
+        {"prompt": "00"},
+        {"judge": 1},
+        {"more": 1},
+        {"seed": 2**70},
+        {"fresh": 0},
+        {"empty": 0},
+    ):
         written(file, [rows[0] | change, *rows[1:]])
         assert "asked.jsonl, line 1" in one.import_(came, ends=2)
 
@@ -629,7 +640,7 @@ def test_an_import_that_is_shot_can_be_run_again(run):
     store = one.folder / "batch.sqlite"
     words = ["ask", "import", str(came), "--exported", str(one.out), "--store", str(store)]
     with subprocess.Popen([sys.executable, "-c", SLOWLY, *words]) as process:
-        while process.poll() is None and AnswerStore(store).count()[0] < 30:
+        while process.poll() is None and Cache(store).count()[0] < 30:
             time.sleep(0.05)
         process.kill()
     assert process.returncode < 0

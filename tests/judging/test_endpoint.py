@@ -22,12 +22,12 @@ import pytest
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
 from halluscope.judging.batch.outbox import Outbox
+from halluscope.judging.cache import Cache
 from halluscope.judging.graders import verdicts
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
 from halluscope.judging.graders.resolve import resolve_chat
 from halluscope.judging.graders.verdicts import Asked, json_of, one_of
-from halluscope.judging.store import AnswerStore
 from tests.judging.test_verdicts import collect
 from tests.scripted_server import SECRET, Said, ScriptedServer, refuse, reply
 
@@ -184,8 +184,6 @@ def raw(body: object) -> Said:
         (reply("corr", "length"), "finish_reason 'length'"),
         (reply("", "content_filter"), "finish_reason 'content_filter'"),
         (reply("correct", None), "finish_reason None"),
-        (reply(""), "an empty reply"),
-        (reply(" \n"), "an empty reply"),
         (reply(None), "an empty reply"),
         (reply(["correct"]), "an empty reply"),
         (reply(7), "an empty reply"),
@@ -374,11 +372,11 @@ def test_a_refused_key_is_never_shown(serve, status, later, caplog, capfd, tmp_p
 
     server = serve(script)
     judge = judge_of(server, at_once=1)
-    store = AnswerStore(tmp_path / "answers.sqlite")
+    store = Cache(tmp_path / "answers.sqlite")
     with pytest.raises(
         JudgeUnavailable, match=f"refuses the access key .* OPENAI_API_KEY .HTTP {status}"
     ) as caught:
-        collect(["first", *(f"{i}" for i in range(100))], judge, READ, store=store)
+        collect(["first", *(f"{i}" for i in range(100))], judge, READ, cache=store)
     store.close()
     assert len(server.prompts) < 20
     shown = "".join(traceback.format_exception(caught.value)) + caplog.text + "".join(capfd.readouterr())
@@ -423,14 +421,14 @@ def test_a_key_that_a_server_repeats_is_shown_nowhere(
     sent = key.strip()
     said = every_word(sent)[place]
     server = serve(lambda prompt, count, body: said if first or prompt.startswith("p") else reply("correct"))
-    judge, store = judge_of(server, attempts=1, structured=True), AnswerStore(tmp_path / "answers.sqlite")
+    judge, store = judge_of(server, attempts=1, structured=True), Cache(tmp_path / "answers.sqlite")
     shown = ""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         for share in (0, 1):
             try:
                 collect(
-                    [f"p{i}" for i in range(3)], judge, READ, store=store, max_failed=share, progress=True
+                    [f"p{i}" for i in range(3)], judge, READ, cache=store, max_failed=share, progress=True
                 )
             except HalluscopeError as error:
                 shown += "".join(traceback.format_exception(error)) + repr(error.__context__)
@@ -581,12 +579,12 @@ def test_the_newer_name_of_the_limit(serve):
 def test_replies_without_a_setting_are_found_again(serve, tmp_path):
     """The key changes before anything is stored, and a second run finds what the first one kept."""
     server = serve(picky("seed"))
-    store = AnswerStore(tmp_path / "answers.sqlite")
+    store = Cache(tmp_path / "answers.sqlite")
     prompts = [f"{i}" for i in range(20)]
     for _ in range(2):
-        assert collect(prompts, judge_of(server), READ, store=store) == [["correct"] * 20]
+        assert collect(prompts, judge_of(server), READ, cache=store) == [["correct"] * 20]
     assert sorted(server.prompts) == sorted(prompts)
-    assert collect(prompts, judge_of(server), READ, seed=1, store=store) == [["correct"] * 20]
+    assert collect(prompts, judge_of(server), READ, seed=1, cache=store) == [["correct"] * 20]
     assert len(server.prompts) == 40, "a second test asks again, though the server draws as it likes"
 
 
@@ -608,12 +606,10 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
     )
     for _ in range(2):
         with pytest.raises(JudgingFailed, match=message):
-            verdicts.collect(asked, judge_of(server), store=AnswerStore(tmp_path / "answers.sqlite"))
+            verdicts.collect(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"))
         assert sorted(server.prompts) == sorted(prompts[:50])
     with pytest.warns(UserWarning, match="300 of 300 prompts have no readable verdict"):
-        verdicts.collect(
-            asked, judge_of(server), store=AnswerStore(tmp_path / "answers.sqlite"), max_failed=1
-        )
+        verdicts.collect(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1)
     assert sorted(server.prompts) == sorted(prompts)
 
 
@@ -635,9 +631,9 @@ def test_replies_that_are_cut_off_count_among_the_first(serve):
 
 def test_a_batch_holds_all_prompts(serve, tmp_path):
     server, outbox = serve(lambda prompt, count, body: reply("correct")), Outbox(tmp_path / "batches")
-    store = AnswerStore(tmp_path / "answers.sqlite", outbox)
+    store = Cache(tmp_path / "answers.sqlite", outbox=outbox)
     with outbox.opened(), pytest.raises(JudgingFailed, match="120 of 120 prompts"):
-        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ, store=store)
+        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ, cache=store)
     assert outbox.put == 120 and not server.prompts
 
 
@@ -665,12 +661,12 @@ def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):
 )
 def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording):
     server = serve(picky("response_format", wording=wording))
-    store = AnswerStore(tmp_path / "answers.sqlite")
+    store = Cache(tmp_path / "answers.sqlite")
     asked = [Asked(f"{i}", READ, SCHEMA) for i in range(5)]
     for _ in range(2):
         judge = judge_of(server, structured=True)
         with pytest.warns(UserWarning, match="accepts no JSON schema of a reply and is asked without"):
-            assert verdicts.collect(asked, judge, store=store) == [["correct"] * 5]
+            assert verdicts.collect(asked, judge, cache=store) == [["correct"] * 5]
         assert not judge.structured and "json_schema" not in judge.key
     assert len(server.prompts) == 5
 
@@ -789,13 +785,13 @@ def test_a_missing_extra(monkeypatch):
 CHILD = """
 import sys
 from halluscope.judging.graders.endpoint import EndpointJudge
-from halluscope.judging.store import AnswerStore
+from halluscope.judging.cache import Cache
 from halluscope.judging.graders.verdicts import Asked, collect, one_of
 
 url, path = sys.argv[1:]
 judge = EndpointJudge("judge", base_url=url, at_once=4)
 asked = [Asked(f"prompt {i}", one_of("correct")) for i in range(60)]
-collect(asked, judge, repeats=2, store=AnswerStore(path))
+collect(asked, judge, repeats=2, cache=Cache(path))
 """
 
 
@@ -841,11 +837,11 @@ def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2_
 
     there = EndpointJudge(str(smollm2_folder), base_url=real_server, max_tokens=12)
     assert there.key.startswith("openai:smollm2-") and there.key.endswith("temperature=0:max_tokens=12")
-    store = AnswerStore(tmp_path / "answers.sqlite")
+    store = Cache(tmp_path / "answers.sqlite")
     with pytest.warns(UserWarning, match=r"1 without a reply \(finish_reason 'length': 1\)"):
-        got = collect(PROMPTS, there, lambda said: said, store=store, max_failed=0.25)
+        got = collect(PROMPTS, there, lambda said: said, cache=store, max_failed=0.25)
     assert got == [here[:-1]]
-    assert list(store.replies(there.key, [(PROMPTS[0], 0)]).values()) == [here[0]]
+    assert list(store.replies(there.key, [(PROMPTS[0], 0, 0)]).values()) == [here[0]]
 
 
 @pytest.mark.long

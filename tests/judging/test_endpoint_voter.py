@@ -16,9 +16,9 @@ import pytest
 from halluscope import cli, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable, JudgingFailed
+from halluscope.judging.cache import VOTE, Cache
 from halluscope.judging.client import Failure, Pace
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.store import AnswerStore
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.endpoint import EndpointVoter
@@ -65,9 +65,10 @@ def ask(voter, texts, *, which="all", store=None, **options):
 
 
 def kept(path) -> list[tuple]:
-    """The votes in a store: answer and margin."""
+    """The votes in a cache: code and margin."""
     with sqlite3.connect(path) as db:
-        return db.execute("SELECT answer, margin FROM answer").fetchall()
+        records = [np.frombuffer(votes, VOTE) for (votes,) in db.execute("SELECT votes FROM votes")]
+    return [(code, margin) for record in records for _, code, margin in record.tolist()]
 
 
 # What is asked.
@@ -249,11 +250,11 @@ def test_margins_reach_the_store_and_are_unknown_without_logprobs(serve, tmp_pat
         return Said(completion(said, tops=tops))
 
     path = tmp_path / "a.sqlite"
-    store = AnswerStore(path)
+    store = Cache(path)
     votes = ask(voter_of(serve(script)), texts_of(2), store=store)
     store.close()
     assert (votes == expected(texts_of(2))).all()
-    known = [(answer, margin) for answer, margin in kept(path) if margin is not None]
+    known = [(answer, margin) for answer, margin in kept(path) if not math.isnan(margin)]
     assert len(kept(path)) == 20 and len(known) == 10
     assert all(margin == pytest.approx(math.log(3) if answer else -math.log(3)) for answer, margin in known)
 
@@ -275,7 +276,7 @@ def test_a_setting_that_is_refused_is_left_out_and_votes_are_found_again(serve, 
     def script(prompt, count, body):
         return refuse(400, f"{refused} is not supported") if refused in body else says(prompt, count, body)
 
-    server, store = serve(script), AnswerStore(tmp_path / "a.sqlite")
+    server, store = serve(script), Cache(tmp_path / "a.sqlite")
     for _ in range(2):
         voter = voter_of(server)
         assert (ask(voter, texts_of(3), store=store) == expected(texts_of(3))).all()
@@ -286,7 +287,7 @@ def test_a_setting_that_is_refused_is_left_out_and_votes_are_found_again(serve, 
 
 
 def test_a_second_run_asks_nothing_not_even_whether_the_server_is_there(serve, tmp_path):
-    server, store = serve(says), AnswerStore(tmp_path / "a.sqlite")
+    server, store = serve(says), Cache(tmp_path / "a.sqlite")
     first, came = ask(voter_of(server), texts_of(3), store=store), len(server.bodies)
     assert came == 31
     assert (ask(voter_of(server), texts_of(3), store=store) == first).all()
@@ -324,7 +325,7 @@ def test_a_fault_loses_nothing_and_makes_no_vote(serve, fault, tmp_path, caplog,
         return fault if prompt == BAD and not well.is_set() else says(prompt, count, body)
 
     server, path = serve(script), tmp_path / "a.sqlite"
-    store, patience = AnswerStore(path), {"timeout": 1.0 if fault.wait else 5.0}
+    store, patience = Cache(path), {"timeout": 1.0 if fault.wait else 5.0}
     with pytest.warns(
         UserWarning, match=r"1 of 100 questions got no reply from openai:m.* count as unreadable"
     ):
@@ -355,7 +356,7 @@ def test_too_many_failures_are_an_error_and_what_came_is_kept(serve, tmp_path):
         return refuse(400, "I do not speak of these") if fails else says(prompt, count, body)
 
     server, path = serve(script), tmp_path / "a.sqlite"
-    store = AnswerStore(path)
+    store = Cache(path)
     with pytest.raises(
         JudgingFailed,
         match=r"20 of 100 questions got no reply from openai:m@.* \(HTTP 400: 20\).*run again to ask",
@@ -384,7 +385,7 @@ def test_a_server_that_goes_down_in_between_leaves_what_came(serve, tmp_path):
             says(prompt, count, body) if len(server.bodies) <= 40 else refuse(500, "gone")
         )
     )
-    store = AnswerStore(path := tmp_path / "a.sqlite")
+    store = Cache(path := tmp_path / "a.sqlite")
     with pytest.raises(JudgeUnavailable, match="Earlier replies are kept"):
         ask(voter_of(server, at_once=2), TEXTS, store=store)
     assert len(kept(path)) == 39

@@ -11,11 +11,11 @@ import torch
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.errors import JudgeUnavailable
+from halluscope.judging.cache import Cache
 from halluscope.judging.models import weights
 from halluscope.judging.models.converted import ConvertedJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
-from halluscope.judging.store import AnswerStore
 from tests.files.disk import full
 from tests.judging.test_language_models import COCO, HOSTILE, collect
 from tests.tiny_t5.descriptions import describe
@@ -193,7 +193,7 @@ def test_the_same_scores_and_store_with_workers(fleet, tiny_t5, tmp_path, monkey
     rng = random.Random(1)
     said = [rng.sample(classes, 2) for _ in range(6)]
     texts = [describe(names, rng) for names in said]
-    store = AnswerStore(tmp_path / "answers.sqlite")
+    store = Cache(tmp_path / "answers.sqlite")
     score = partial(
         throne.compute, texts, said, vocabulary=classes, store=store, device="cpu", progress=False
     )

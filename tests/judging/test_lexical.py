@@ -256,6 +256,13 @@ DEPICTED: list[Row] = [
     ("On the milk carton a cow smiles.", "", "cow"),
     ("The billboard shows, ten metres tall, a wine glass.", "", "wine glass"),
     ("A slice of pizza is pictured on the menu.", "", "pizza"),
+    ("This is a drawing of a man riding a bicycle on a sign.", "", "person, bicycle"),
+    ("A picture of a bicycle on a sign.", "", "bicycle"),
+    ("A blue sign with a white bicycle on it hangs there.", "", "bicycle"),
+    ("The sign has a red car and a motorcycle on it.", "", "car, motorcycle"),
+    ("There is a cow on the sign.", "", "cow"),
+    ("A sign with an elephant points to the zoo.", "", "elephant"),
+    ("A mug with a cat and a dog on it.", "cup", "cat, dog"),
 ]
 QUOTED: list[Row] = [
     ('The sign reads "Beware of the dog" next to a bench.', "bench", "dog"),
@@ -282,6 +289,10 @@ NOT_DEPICTED: list[Row] = [
     ("This grainy photograph depicts a train.", "train", ""),
     ("A table, a bicycle and a lamp stand there.", "dining table, bicycle", ""),
     ("Painted bright red, a bus passes.", "bus", ""),
+    ("This is a painting of a dog on a couch.", "dog, couch", ""),
+    ("A sign with two birds on it, and a cat on the sign.", "bird, cat", ""),
+    ("A stop sign with a motorcycle parked in front of it.", "stop sign, motorcycle", ""),
+    ("A sign with a man standing next to it.", "person", ""),
 ]
 ANSWERED: list[Row] = [
     ("Is there a dog? Yes.", "dog", ""),
@@ -347,6 +358,26 @@ PARTS: list[Row] = [
     ("A kitten peers from a box.", "cat", ""),
     ("A long grey trunk curls over the wall, two tusks beneath it.", "elephant", ""),
     ("A tree trunk blocks the path.", "", "elephant"),
+    ("The toilet has a white porcelain bowl.", "toilet", "bowl"),
+    ("The bowl of the spoon is full of sugar.", "spoon", "bowl"),
+    ("The sink has a chrome faucet and a round white bowl.", "sink", "bowl"),
+    ("There is a toilet with a lid in the corner. The bowl is clean.", "toilet", "bowl"),
+    ("In the stall is a toilet. It has a tank and a bowl.", "toilet", "bowl"),
+    ("The pipe's carved bowl glows.", "", "bowl"),
+    ("The train is made up of several cars.", "train", "car"),
+    ("A tram passes; its two cars are yellow.", "train", "car"),
+    ("The bike has a rusty fork, and her dress has a long train.", "bicycle", "fork, train"),
+]
+NO_PARTS: list[Row] = [
+    ("The toilet has a bowl of soap on its tank.", "toilet, bowl", ""),
+    ("The sink has two bowls in it.", "sink, bowl", ""),
+    ("The toilet has a cup and a bowl on it.", "toilet, cup, bowl", ""),
+    ("A dog drinks. The bowl is next to the toilet.", "dog, bowl, toilet", ""),
+    ("A dog drinks from its bowl beside the toilet.", "dog, bowl, toilet", ""),
+    ("The toilet is white. The bowl on the counter is blue.", "toilet, bowl", ""),
+    ("A train passes a street with many cars.", "train, car", ""),
+    ("A toy truck lies on a rug by the bed.", "bed", "truck"),
+    ("A toy truck lies on the bed.", "bed", "truck"),
 ]
 ABSENT_OWNER: list[Row] = [
     ("A chef's hat hangs from a hook.", "", "person"),
@@ -403,6 +434,7 @@ TABLES: dict[str, list[Row]] = {
         *NOT_DEPICTED,
         *ANSWERED,
         *PARTS,
+        *NO_PARTS,
         *OWNER,
         *AGENTS,
         *SPELT,
@@ -427,7 +459,6 @@ BEYOND_RULES: list[Row] = [
     ("Her earrings are tiny silver elephants.", "", "elephant"),
     # One word, two things.
     ("Mr. Bird waves at us.", "", "bird"),
-    ("A toy truck lies on the bed.", "bed", ""),
     ("The orange tastes sweet.", "orange", ""),
     # What a situation implies without a word for it.
     ("Two hands type on the keys.", "keyboard", ""),

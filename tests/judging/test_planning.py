@@ -11,6 +11,7 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.cache import Cache
 from halluscope.judging.cost import planning
 from halluscope.judging.cost.outlook import look
 from halluscope.judging.cost.shapes import SHAPES, DecoderOnly, shape
@@ -18,7 +19,6 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
-from halluscope.judging.store import AnswerStore, ReadOnlyStore
 from halluscope.judging.voters.asking import ask
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.voters.replay import ReplayJudge
@@ -194,21 +194,16 @@ def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_
     assert sorted(tmp_path.iterdir()) == files and path.read_bytes() == content
 
 
-def test_a_store_in_use_and_one_without_leave_to_write(tmp_path):
+def test_a_cache_in_use_and_one_without_leave_to_write(tmp_path):
     """The plan sees what another process has just stored, and works in a folder that cannot be written to."""
     path, (question, *_) = tmp_path / "answers.sqlite", PAPER.about(load(["dog"]))
-    store = AnswerStore(path)
-    kept = store.of("judge", ["a text"])
-    given = np.full((1, 1), -1, dtype=np.int8)
-    kept.recall(question, given)
-    kept.keep(np.array([[0, 0]]), np.array([1], dtype=np.int8))
+    cache = Cache(path)
+    cache.keep_votes("judge", question, ["a text"], np.array([[0, 0]]), np.array([1]))
     for _ in ("in use", "closed"):
-        seen = np.full((2, 1), -1, dtype=np.int8)
-        looked = ReadOnlyStore(path)
-        looked.of("judge", ["another", "a text"]).recall(question, seen)
-        assert seen.tolist() == [[-1], [1]]
+        looked = Cache(path, "read")
+        assert looked.votes("judge", question, ["another", "a text"])[0].tolist() == [[-1], [1]]
         looked.close()
-        store.close()
+        cache.close()
         path.chmod(0o444)
         tmp_path.chmod(0o555)
     tmp_path.chmod(0o755)

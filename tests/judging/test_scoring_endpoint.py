@@ -18,9 +18,9 @@ from halluscope.benchmarks.throne.metric import compute
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import client
+from halluscope.judging.cache import Cache
 from halluscope.judging.models.chat_tokens import ChatTokens
 from halluscope.judging.models.steps import CausalSteps
-from halluscope.judging.store import AnswerStore
 from halluscope.judging.voters import scoring
 from halluscope.judging.voters.scoring import ScoringVoter
 from halluscope.judging.votes import FAILED, NO, UNASKED, YES
@@ -186,15 +186,14 @@ def test_what_is_sent(serve, voter, guesser):
     server = serve(VLLM)
     judge = voter(server)
     answers(judge)
-    (body, _) = server.scored
+    assert len(server.scored) == len(TEXTS)
+    (body,) = (body for body in server.scored if TEXTS[0] in guesser.tokenizer.decode(body["query"]))
     encode = partial(guesser.tokenizer.encode, add_special_tokens=False)
     assert body["model"] == "m" and body["label_token_ids"] == [*encode("Yes"), *encode("No")]
     assert body["apply_softmax"] is True and body["item_first"] is False
     prompts = [guesser.tokenizer.decode(body["query"] + item) for item in body["items"]]
     asked = [TEXTS[0] in prompt for prompt in prompts]
-    assert (
-        all(asked) and len(prompts) == len(PAIRS) // 2 and TEXTS[0] in guesser.tokenizer.decode(body["query"])
-    )
+    assert all(asked) and len(prompts) == len(PAIRS) // 2
     assert prompts[0].startswith("<|im_start|>system") and prompts[0].endswith("<|im_start|>assistant\n")
     assert {path for path, _ in server.asked} == {"/generative_scoring", "/tokenize"}
 
@@ -506,7 +505,7 @@ REFERENCES = [["dog", "cat"], ["car", "bus"]]
 
 def test_it_votes_in_throne_and_is_asked_once(serve, tokenizer, tmp_path):
     server = serve()
-    store = AnswerStore(tmp_path / "answers.sqlite")
+    store = Cache(tmp_path / "answers.sqlite")
     name = f"scoring:m@{server.url}"
     run = partial(
         compute, TEXTS, REFERENCES, judges=name, tokenizer=tokenizer, ask="all", store=store, progress=False
@@ -517,8 +516,7 @@ def test_it_votes_in_throne_and_is_asked_once(serve, tokenizer, tmp_path):
     server.close()
     np.testing.assert_equal(run(), first)  # NaN equals NaN
     judge = re.search(r"scoring:[^|+\s]*tokenizer=[0-9a-f]{8}", first["signature"]).group()
-    given, margins = np.full((2, 80), UNASKED, dtype=np.int8), np.full((2, 80), np.nan)
-    store.of(judge, TEXTS).recall(QUESTIONS, given, margins)
+    given, margins = store.votes(judge, QUESTIONS, TEXTS)
     assert not np.isnan(margins).any() and ((margins > 0) == (given == YES)).all()
 
 

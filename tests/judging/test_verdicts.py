@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.errors import JudgingFailed, StoreError
+from halluscope.errors import CacheError, JudgingFailed
+from halluscope.judging.cache import Cache
 from halluscope.judging.graders import verdicts
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.verdicts import Asked, fill, json_object, one_of
-from halluscope.judging.store import AnswerStore
 from tests.scripted_server import ScriptedServer, reply
 
 READ = one_of("correct", "incorrect", "unclear")
@@ -51,7 +51,7 @@ class Parrot:
 
 @pytest.fixture
 def store(tmp_path):
-    with_replies = AnswerStore(tmp_path / "answers.sqlite")
+    with_replies = Cache(tmp_path / "answers.sqlite")
     yield with_replies
     with_replies.close()
 
@@ -61,7 +61,7 @@ def store(tmp_path):
 
 def test_each_distinct_prompt_once_and_in_the_place_it_came_from(store):
     judge = Parrot({"b": "incorrect"})
-    assert collect(["a", "b", "a", "c", "b"], judge, READ, store=store) == [
+    assert collect(["a", "b", "a", "c", "b"], judge, READ, cache=store) == [
         ["correct", "incorrect", "correct", "correct", "incorrect"]
     ]
     assert sorted(judge.asked) == ["a", "b", "c"]
@@ -70,14 +70,14 @@ def test_each_distinct_prompt_once_and_in_the_place_it_came_from(store):
 
 def test_no_prompts(store):
     judge = Parrot()
-    assert collect([], judge, READ, repeats=3, store=store) == [[], [], []]
+    assert collect([], judge, READ, repeats=3, cache=store) == [[], [], []]
     assert not judge.asked
 
 
 @pytest.mark.parametrize("stored", [True, False])
 def test_repeats_are_asked_each(store, stored):
     judge = Parrot({"a": ["correct", "incorrect", "correct"]})
-    got = collect(["a", "b"], judge, READ, repeats=3, store=store if stored else None)
+    got = collect(["a", "b"], judge, READ, repeats=3, cache=store if stored else None)
     assert [row[0] for row in got] == ["correct", "incorrect", "correct"]
     assert judge.asked.count("a") == judge.asked.count("b") == 3
 
@@ -85,20 +85,20 @@ def test_repeats_are_asked_each(store, stored):
 def test_a_second_run_asks_nothing_whatever_the_order(store):
     said = {f"{i}": ["correct", "incorrect", "unclear"][i % 3] for i in range(30)}
     prompts = list(said)
-    first = collect(prompts, Parrot(said), READ, repeats=2, store=store)
+    first = collect(prompts, Parrot(said), READ, repeats=2, cache=store)
     again = Parrot()
-    second = collect(prompts[::-1], again, READ, repeats=2, store=store)
+    second = collect(prompts[::-1], again, READ, repeats=2, cache=store)
     assert [row[::-1] for row in second] == first == [list(said.values())] * 2
     assert not again.asked
 
 
 def test_other_content_is_asked(store):
-    collect(["a"], Parrot(), READ, repeats=2, store=store)
+    collect(["a"], Parrot(), READ, repeats=2, cache=store)
     more = Parrot()
-    collect(["a", "A", "a "], more, READ, repeats=3, store=store)
+    collect(["a", "A", "a "], more, READ, repeats=3, cache=store)
     assert Counter(more.asked) == {"a": 1, "A": 3, "a ": 3}
     other = Parrot(key="another")
-    collect(["a"], other, READ, store=store)
+    collect(["a"], other, READ, cache=store)
     assert other.asked == ["a"]
 
 
@@ -110,9 +110,9 @@ def test_a_judge_whose_key_changes_when_asked(store):
             self.key = "plain"
             return super().replies(prompts)
 
-    collect(["a", "b"], Settles(key="fancy"), READ, store=store)
+    collect(["a", "b"], Settles(key="fancy"), READ, cache=store)
     again = Settles({"c": "unclear"}, key="fancy")
-    assert collect(["a", "b", "c"], again, READ, store=store) == [["correct", "correct", "unclear"]]
+    assert collect(["a", "b", "c"], again, READ, cache=store) == [["correct", "correct", "unclear"]]
     assert again.asked == ["c"]
 
 
@@ -121,14 +121,14 @@ def test_a_failure_is_asked_again_and_an_unreadable_reply_is_not(store):
     with pytest.warns(
         UserWarning, match="2 of 3 prompts have no readable verdict from parrot: 1 without a reply"
     ):
-        assert collect(["a", "b", "c"], first, READ, store=store, max_failed=0.7) == [[None, None, "correct"]]
+        assert collect(["a", "b", "c"], first, READ, cache=store, max_failed=0.7) == [[None, None, "correct"]]
     second = Parrot()
     with pytest.warns(UserWarning, match="1 of 3"):
-        collect(["a", "b", "c"], second, READ, store=store, max_failed=0.7)
+        collect(["a", "b", "c"], second, READ, cache=store, max_failed=0.7)
     assert second.asked == ["a"]
     with_another_reader = Parrot()
     read = lambda said: "correct" if "correct" in said else None  # noqa: E731
-    assert collect(["a", "b", "c"], with_another_reader, read, store=store) == [["correct"] * 3]
+    assert collect(["a", "b", "c"], with_another_reader, read, cache=store) == [["correct"] * 3]
     assert not with_another_reader.asked
 
 
@@ -136,7 +136,7 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
     evil = "\x1b[31mcorrect\u202e incorrect\n" * 40_000
     judge = Parrot({"0": None, "1": None, "2": evil, "3": "<b>correct</b>"})
     with pytest.raises(JudgingFailed) as caught:
-        collect([f"{i}" for i in range(100)], judge, READ, store=store)
+        collect([f"{i}" for i in range(100)], judge, READ, cache=store)
     message = str(caught.value)
     for part in (
         "4 of 100 prompts have no readable verdict from parrot: 2 without a reply (asleep: 2)",
@@ -149,7 +149,7 @@ def test_too_many_failures_are_an_error_that_says_what_to_do(store):
         assert part in message
     assert len(message) < 1000 and message.isprintable()
     with pytest.warns(UserWarning, match="4 of 100"):
-        collect([f"{i}" for i in range(100)], judge, READ, store=store, max_failed=0.04)
+        collect([f"{i}" for i in range(100)], judge, READ, cache=store, max_failed=0.04)
 
 
 def test_replies_that_all_came_are_not_to_be_asked_for_again():
@@ -169,7 +169,7 @@ def test_a_share_that_is_none(share):
 
 def test_a_reader_of_anything(store):
     judge = Parrot({"a": '{"verdict": "correct", "extra": 2}'})
-    assert collect(["a"], judge, json_object, store=store) == [[{"verdict": "correct", "extra": 2}]]
+    assert collect(["a"], judge, json_object, cache=store) == [[{"verdict": "correct", "extra": 2}]]
 
 
 # Hostile text in prompts.
@@ -301,34 +301,34 @@ def test_malicious_replies_over_the_wire(malicious, store, monkeypatch):
         for _ in range(2):
             judge = EndpointJudge("judge", base_url=server.url)
             with pytest.warns(UserWarning, match="1 of 2 prompts have no readable verdict"):
-                got = collect([hostile, honest], judge, READ, store=store, max_failed=0.5)
+                got = collect([hostile, honest], judge, READ, cache=store, max_failed=0.5)
             assert got == [[None, "incorrect"]]
         assert len(server.prompts) == 2
     finally:
         server.close()
 
 
-# The store.
+# The cache.
 
 
 def test_replies_come_back_as_they_were(store):
     replies = ["", "a\x00b", "\ud800", "כן 🐕", "x" * 1_000_000, "'; DROP TABLE reply; --"]
     for i, said in enumerate(replies):
-        store.keep_reply("judge", ("prompt \ud800", i), said)
-        store.keep_reply("judge", ("prompt \ud800", i), "later")
-    asked = [("prompt \ud800", i) for i in range(len(replies) + 1)]
+        store.keep_replies("judge", {("prompt \ud800", i, 0): said})
+        store.keep_replies("judge", {("prompt \ud800", i, 0): "later"})
+    asked = [("prompt \ud800", i, 0) for i in range(len(replies) + 1)]
     assert store.replies("judge", asked) == dict(zip(asked, replies, strict=False))
     assert store.replies("nobody", asked) == {}
-    assert store.replies("judge", [("prompt ?", 0)]) == {}
+    assert store.replies("judge", [("prompt ?", 0, 0)]) == {}
 
 
 def test_prompts_are_not_in_the_file(store):
-    store.keep_reply("judge", ("a text that somebody wrote", 0), "correct")
+    store.keep_replies("judge", {("a text that somebody wrote", 0, 0): "correct"})
     store.close()
     assert all(b"somebody wrote" not in file.read_bytes() for file in Path(store.path).parent.iterdir())
 
 
 def test_a_store_that_cannot_keep_a_reply_is_an_error(store):
-    store._db.execute("DROP TABLE reply")
-    with pytest.raises(StoreError, match="cannot be used"):
-        collect(["a"], Parrot(), READ, store=store)
+    store._db.execute("DROP TABLE replies")
+    with pytest.raises(CacheError, match="cannot be used"):
+        collect(["a"], Parrot(), READ, cache=store)

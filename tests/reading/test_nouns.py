@@ -30,6 +30,20 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden/spacy_nouns.json").read
         ("A boy rides his bike beside a silver car; the silver is bright", "boy bike car silver"),
         ("Somebody's hoodie, a t-shirt and men's shoes", "hoodie t-shirt man shoe"),
         ("A pair of scissors on top of the logs in a bar", "pair scissors top log bar"),
+        ("A dog can be seen near a trash can, and you can see two cans of cola", "dog trash can can cola"),
+        ("They watch a man with a watch, who skis; he likes to ski down", "man watch"),
+        ("Skiers that ski, and a bear that drinks water next to water", "skier bear water water"),
+        ("A hot dog, an orange cat and an orange", "dog cat orange"),
+        (
+            "A pizza on a sofa, a bus, a glass of cola, tennis, two vases and leaves",
+            "pizza sofa bus glass cola tennis vase leaf",
+        ),
+        ("The bench is visible and close to the set table, which is set", "bench table"),
+        ("Lush green hills and T-shirts in a snow-covered, natural setting", "hill t-shirt setting"),
+        (
+            "A man in front of a brick building; others are building a wall",
+            "man front brick building other wall",
+        ),
         ("He does not see them: 12 m, 1.5 km, <b>, \x1b[31m", "km"),
     ],
 )
@@ -38,11 +52,11 @@ def test_by_hand(text, nouns):
 
 
 def test_a_tagger_finds_nearly_the_same():
-    """spaCy's nouns of 40 sentences: 149, of which these rules find 146, and 8 others."""
+    """spaCy's nouns of 40 sentences: 149, of which these rules find 145, and 4 others."""
     found = [(Counter(forms_of(common_nouns(row["text"]))), Counter(row["nouns"])) for row in GOLDEN]
     both = sum((ours & theirs).total() for ours, theirs in found)
     assert sum(theirs.total() for _, theirs in found) == 149
-    assert (both, sum(ours.total() for ours, _ in found) - both) == (146, 8)
+    assert (both, sum(ours.total() for ours, _ in found) - both) == (145, 4)
 
 
 @given(st.text(alphabet=st.sampled_from("abes '.,-\n\ud800<|{}é漢"), max_size=40))
@@ -66,22 +80,23 @@ def test_each_word_stands_where_it_says(text):
 
 def test_a_word_repeated_without_end():
     """Many adjectives in a row, each of which looks at the next, without recursion."""
-    assert forms_of(common_nouns("plane " * 20_000)) == ["plane"]
+    assert forms_of(common_nouns("silver " * 20_000)) == ["silver"]
     assert len(common_nouns("dog " * 20_000)) == 20_000
+    assert common_nouns("quickly " * 20_000) == []
 
 
 def test_the_reader_says_what_it_reads_with():
-    find, version = readers.common_nouns("lemminflect")
-    assert find is common_nouns and version.startswith("nouns-1,lemminflect-")
+    find, version = readers.load("lemminflect", readers.NOUNS)
+    assert find is common_nouns and version.startswith("nouns-2,lemminflect-")
     with pytest.raises(ValueError, match="reader is 'nouns'; expected 'lemminflect' or 'nltk' or 'spacy'"):
-        readers.common_nouns("nouns")
+        readers.load("nouns", readers.NOUNS)
 
 
 def test_spacy_finds_what_it_found():
     """With the model that the golden file was made with; another version may tag otherwise."""
     pytest.importorskip("spacy")
     try:
-        find, version = readers.common_nouns("spacy")
+        find, version = readers.load("spacy", readers.NOUNS)
     except FileNotFoundError as error:
         pytest.skip(str(error))
     if not version.endswith(",en_core_web_sm-3.8.0"):
@@ -120,7 +135,7 @@ def installed(monkeypatch):
 
 def test_spacy_tags_in_lower_case(installed):
     installed(Spacy({"a": "DET", "dog": "NOUN", "paris": "PROPN", "runs": "VERB"}))
-    find, version = readers.common_nouns("spacy")
+    find, version = readers.load("spacy", readers.NOUNS)
     assert (
         find("A DOG runs Paris dog") == [("dog", 2, 5), ("dog", 17, 20)]
         and version == "spacy-3.0,en_core_web_sm-0.1"
@@ -130,7 +145,7 @@ def test_spacy_tags_in_lower_case(installed):
 def test_without_spacy_or_its_model(installed):
     installed(Spacy())
     with pytest.raises(FileNotFoundError, match="python -m spacy download en_core_web_sm"):
-        readers.common_nouns("spacy")
+        readers.load("spacy", readers.NOUNS)
     installed(None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[spacy\]'"):
-        readers.common_nouns("spacy")
+        readers.load("spacy", readers.NOUNS)

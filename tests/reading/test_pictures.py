@@ -18,7 +18,7 @@ from PIL.Image import Image
 
 from halluscope import limits
 from halluscope.errors import BuildError, HalluscopeError, LimitExceeded
-from halluscope.files.inside import inside, is_there
+from halluscope.files.opening import inside, is_there
 from halluscope.files.pictures import open_picture
 from halluscope.reading import pictures
 from halluscope.reading.rows import read_rows

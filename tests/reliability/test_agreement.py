@@ -11,10 +11,9 @@ import pytest
 from PIL import Image
 
 from halluscope import cli, registry
-from halluscope.judging.transcript import Transcript
+from halluscope.judging.cache import Record
 from halluscope.reliability import agreement
-from halluscope.reliability.agreement import Both, Method, Said
-from halluscope.reliability.review import readings
+from halluscope.reliability.agreement import Method, Pair, Reading
 from halluscope.reliability.review.sheet import Sheet, read_sheet
 from halluscope.responses.match import Matched
 from halluscope.runs.folder import write as write_runs
@@ -50,7 +49,7 @@ def run_of(model, texts, found):
     rows = [SimpleNamespace(image_id=image) for image in texts]
     matched = Matched(model, rows, list(texts.values()), by="image_id", of=len(rows))
     ready = Ready(matched, {"references": [[] for _ in rows]})
-    return Run(registry.benchmark("throne"), ready, {}, Transcript(), {"signature": "throne|"}, found)
+    return Run(registry.benchmark("throne"), ready, {}, Record(), {"signature": "throne|"}, found)
 
 
 def write_method(folder, words, place=0):
@@ -179,11 +178,11 @@ def test_runs_that_cannot_be_compared(tmp_path, capsys, first, second, message):
 
 def test_rows_that_say_nothing():
     row = ("m", "A dog.", {"image_id": 1, "found": ["dog"], "hallucinated": []})
-    assert agreement.method("first", [row]).said["m", "1"] == Said(frozenset(["dog"]), frozenset(), "A dog.")
+    assert agreement.method("first", [row]).readings["m", "1"] == Reading(
+        frozenset(["dog"]), frozenset(), "A dog."
+    )
     with pytest.raises(ValueError, match="first: the response of m to the image 1 occurs twice"):
         agreement.method("first", [row, row])
-    with pytest.raises(ValueError, match="with image_id"):
-        agreement.method("first", [(None, *row[1:])])
     with pytest.raises(ValueError, match="first holds no row"):
         agreement.method("first", [])
 
@@ -293,7 +292,7 @@ def test_what_is_annotated_is_no_false_positive(files):
         read_sheet(marked)
 
 
-@pytest.mark.parametrize(("column", "value"), [("read_by", "second"), ("annotated", "yes"), ("id", "2")])
+@pytest.mark.parametrize(("column", "value"), [("read_by", "second"), ("annotated", "yes")])
 def test_an_edited_row_is_refused(files, column, value):
     marked = mark(make(files), lambda row: "right")
     rows = table(marked)
@@ -301,13 +300,6 @@ def test_an_edited_row_is_refused(files, column, value):
     save(rows, marked.parent)
     with pytest.raises(ValueError, match="are not what the sheet reading-.*-8 was made with"):
         read_sheet(marked)
-
-
-def test_a_sheet_of_readings_is_no_content_validity(files):
-    with pytest.raises(
-        ValueError, match="has the marks right, wrong, .*; expected one made with --marks valid"
-    ):
-        read_sheet(mark(make(files), lambda row: "right")).valid()
 
 
 def test_no_error_is_said(files, capsys):
@@ -343,16 +335,16 @@ def test_an_image_that_the_dataset_lacks(files, capsys):
 
 def both_of(said):
     """Two methods that say this: key -> the classes of the first, and of the second; all are annotated."""
-    return Both(
+    return Pair(
         *(
-            Method(name, {key: Said(frozenset(of[place]), frozenset()) for key, of in said.items()})
+            Method(name, {key: Reading(frozenset(of[place]), frozenset()) for key, of in said.items()})
             for place, name in enumerate(("first", "second"))
         )
     )
 
 
 def entries(drawn, says):
-    rows = (one.entry for one in drawn)
+    rows = (entry for entry, _ in drawn)
     return [row | {"mark": says(row)} for row in rows]
 
 
@@ -363,22 +355,22 @@ def test_so_many_of_each_model():
         for image in range(100)
     }
     texts = dict.fromkeys(said, "text")
-    drawn = readings.draw(both_of(said), texts, 5, 10, seed=1)
-    chosen = {(one.entry["model"], one.entry["stratum"], one.entry["id"]) for one in drawn}
+    drawn = agreement.draw(both_of(said), texts, 5, 10, seed=1)
+    chosen = {(entry["model"], entry["stratum"], entry["id"]) for entry, _ in drawn}
     assert Counter(one[:2] for one in chosen) == {
         ("alpha", "agree"): 5,
         ("beta", "agree"): 5,
         ("alpha", "disagree"): 10,
         ("beta", "disagree"): 10,
     }
-    assert [one.entry for one in readings.draw(both_of(said), texts, 5, 10, seed=1)] == [
-        one.entry for one in drawn
+    assert [entry for entry, _ in agreement.draw(both_of(said), texts, 5, 10, seed=1)] == [
+        entry for entry, _ in drawn
     ]
-    other = {one.entry["id"] for one in readings.draw(both_of(said), texts, 5, 10, seed=2)}
+    other = {entry["id"] for entry, _ in agreement.draw(both_of(said), texts, 5, 10, seed=2)}
     assert other != {one[2] for one in chosen}
     alone = {key: of for key, of in said.items() if key[0] == "beta"}
     again = {
-        (one.entry["stratum"], one.entry["id"]) for one in readings.draw(both_of(alone), texts, 5, 10, seed=1)
+        (entry["stratum"], entry["id"]) for entry, _ in agreement.draw(both_of(alone), texts, 5, 10, seed=1)
     }
     assert again == {one[1:] for one in chosen if one[0] == "beta"}
 
@@ -387,13 +379,13 @@ def test_nothing_to_mark():
     with pytest.raises(
         ValueError, match="No class is read out of any of the 1 responses on which first and second agree"
     ):
-        readings.draw(both_of({("m", "1"): ([], []), ("m", "2"): (["dog"], [])}), {})
+        agreement.draw(both_of({("m", "1"): ([], []), ("m", "2"): (["dog"], [])}), {})
 
 
 @pytest.mark.parametrize("more", [{"agreeing": 0}, {"disagreeing": -1}])
 def test_a_sample_of_none(more):
     with pytest.raises(ValueError, match="expected a number of responses of at least 1"):
-        readings.draw(both_of({("m", "1"): (["dog"], ["dog"])}), {}, **more)
+        agreement.draw(both_of({("m", "1"): (["dog"], ["dog"])}), {}, **more)
 
 
 # The error rates
@@ -415,7 +407,7 @@ def test_the_counts_of_table_3():
         *printed("disagree", "throne", 110, 376, 30, 16650),
         *printed("disagree", "other", 110, 477, 111, 16650),
     ]
-    got = readings.summary(Sheet("reading-00000000-1010", "reading", rows, []))
+    got = agreement.summary(Sheet("reading-00000000-1010", "reading", rows, []))
     assert got["error_rates"]["other"]["value"] == pytest.approx(0.088, abs=5e-4)
     assert got["error_rates"]["throne"]["value"] == pytest.approx(0.042, abs=5e-4)
     assert [round(100 * row["error_rate"], 1) for row in got["table"]] == [2.5, 8.0, 23.3]
@@ -425,7 +417,7 @@ def test_the_counts_of_table_3():
 
 def test_methods_that_have_nothing_in_common():
     rows = [*printed("disagree", "one", 2, 4, 1, 9), *printed("disagree", "other", 2, 2, 1, 9)]
-    got = readings.summary(Sheet("reading-00000000-6", "reading", rows, []))
+    got = agreement.summary(Sheet("reading-00000000-6", "reading", rows, []))
     assert {name: rate["value"] for name, rate in got["error_rates"].items()} == {"one": 0.25, "other": 0.5}
 
 
@@ -486,14 +478,14 @@ def test_a_marker_with_known_error_rates_is_recovered():
     texts = dict.fromkeys(said, "text")
     for seed in range(100):
         marked = entries(
-            readings.draw(both, texts, 10, 20, seed),
+            agreement.draw(both, texts, 10, 20, seed),
             lambda row: (
                 "wrong"
                 if ((row["model"], row["id"]), row["question"].partition(":")[0]) in wrong
                 else "right"
             ),
         )
-        rates = readings.summary(Sheet("reading-00000000-1", "reading", marked, []))["error_rates"]
+        rates = agreement.summary(Sheet("reading-00000000-1", "reading", marked, []))["error_rates"]
         for name, rate in rates.items():
             got[name].append((rate["value"], rate["low"] <= truth[name] <= rate["high"]))
     for name, found in got.items():
@@ -507,9 +499,9 @@ def _true_rates(both, wrong):
     for name, method in (("first", both.first), ("second", both.second)):
         value = 0.0
         for same in (True, False):
-            keys = [key for key in method.said if both.agree(key) is same]
-            judged = [(key, one) for key in keys for one in method.said[key].classes]
-            value += len(keys) / len(method.said) * sum(one in wrong for one in judged) / len(judged)
+            keys = [key for key in method.readings if both.agree(key) is same]
+            judged = [(key, one) for key in keys for one in method.readings[key].classes]
+            value += len(keys) / len(method.readings) * sum(one in wrong for one in judged) / len(judged)
         rates[name] = value
     return rates
 

@@ -17,9 +17,7 @@ from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reliability.parallel import parallel_form
 from halluscope.reliability.parallel.negation import Refused, negate, opposite
-from halluscope.reliability.parallel.options import shuffle
-from halluscope.reliability.parallel.rephrasing import frame, rephrase
-from halluscope.reliability.parallel.table import table
+from halluscope.reliability.parallel.rephrasing import frame, rephrase, shuffle, table
 from halluscope.responses import parsers as replies
 
 COCO = vocabularies.load("coco")
@@ -322,7 +320,7 @@ def test_rows_keep_their_ids_and_say_what_has_no_form():
         {"image_id": 11, "prompt": "Describe this image in detail.", "objects": ["dog"]},
     ]
     form = parallel_form(rows, seed=1)
-    assert form.how == {"negated": 1, "rephrased": 2, "shuffled": 1} and form.kept == [0, 2, 3, 4]
+    assert form.how == {"negated": 1, "rephrased": 2, "shuffled": 1} and form.originals == [0, 2, 3, 4]
     assert form.refused == {"no rule can tell where its subject ends": [1]}
     negated, counted, chosen, described = form.rows
     assert (negated["question_id"], negated["answer"], negated["sampling"]) == (7, "no", "random")
@@ -460,7 +458,7 @@ def test_upstreams_questions(upstream):
         rows = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
         form = parallel_form(rows)
         assert len(form.rows) >= fewest
-        for place, row in zip(form.kept, form.rows, strict=True):
+        for place, row in zip(form.originals, form.rows, strict=True):
             before = rows[place]
             question, answer = ("text", "label") if "text" in row else ("question", "gt_answer")
             assert polarity(row[question]) != polarity(before[question])
@@ -484,4 +482,4 @@ def test_long_questions_take_linear_time(unit, around):
 def test_more_options_than_letters():
     row = {"question": "Which?", "options": [f"thing {number}" for number in range(30)]}
     form = parallel_form([row | {"answer": "B"}, row | {"answer": "thing 3"}, row | {"answer": 29}])
-    assert form.refused == {"it has more options than there are letters": [0]} and form.kept == [1, 2]
+    assert form.refused == {"it has more options than there are letters": [0]} and form.originals == [1, 2]

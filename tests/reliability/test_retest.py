@@ -11,8 +11,8 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
 from halluscope.benchmarks.hqh import metric as hqh
+from halluscope.judging.cache import Cache
 from halluscope.judging.graders.verdicts import Asked, collect
-from halluscope.judging.store import AnswerStore, AskAnew
 from halluscope.signature import keys_of
 from tests.benchmarks import test_hallusionbench, test_hqh
 from tests.fake_judge import FakeJudge
@@ -126,12 +126,12 @@ def test_a_fresh_run_asks_what_two_models_share_once(files, tossed, capsys):
 
 
 def test_a_fresh_run_that_gets_no_reply_keeps_what_was_kept(tmp_path):
-    store = AnswerStore(tmp_path / "answers.sqlite")
-    collect([Asked("a", str)], FakeJudge(lambda *_: "first"), store=store)
+    store = Cache(tmp_path / "answers.sqlite")
+    collect([Asked("a", str)], FakeJudge(lambda *_: "first"), cache=store)
     silent = FakeJudge(lambda *_: None)
     with pytest.raises(ValueError, match="no readable verdict"):
-        collect([Asked("a", str)], silent, store=AskAnew(store))
-    assert collect([Asked("a", str)], silent, store=store) == [["first"]]
+        collect([Asked("a", str)], silent, cache=Cache(store.path, "refresh"))
+    assert collect([Asked("a", str)], silent, cache=store) == [["first"]]
 
 
 def test_each_repeat_has_its_seed(files, tossed, capsys):
@@ -294,7 +294,7 @@ def test_a_local_model_has_neither_seeds_nor_temperature(tiny_t5, one_thread, tm
     with pytest.warns(UserWarning, match="decodes greedily: its 2 repeats are equal"):
         got = hqh.compute(texts, QUESTIONS[:2], **options, repeats=2, seed=1)
     assert "seeds" not in keys_of(got["signature"])
-    kept = AnswerStore().count()
+    kept = Cache().count()
     with pytest.warns(UserWarning, match="no readable verdict"):
         hqh.compute(texts, QUESTIONS[:2], **options, seed=5)
-    assert AnswerStore().count() == kept == (0, 4), "another seed asks a greedy judge nothing"
+    assert Cache().count() == kept == (0, 4), "another seed asks a greedy judge nothing"

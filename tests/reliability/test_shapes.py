@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from halluscope.reliability.parallel import parallel_form
 from halluscope.reliability.parallel.negation import Refused
-from halluscope.reliability.parallel.shapes import reshape
+from halluscope.reliability.parallel.rephrasing import reshape
 
 SAID = {
     "What color is the sky?": ("Which color does the sky have?", "What is the color of the sky?"),
@@ -174,7 +174,7 @@ def test_upstreams_free_form_questions(upstream):
     form = parallel_form(rows, seed=1)
     assert len(form.rows) >= 3700 and form.how == {"rephrased": len(form.rows)}
     assert sum(map(len, form.refused.values())) + len(form.rows) == 4000
-    for place, row in zip(form.kept, form.rows, strict=True):
+    for place, row in zip(form.originals, form.rows, strict=True):
         if rows[place]["instruction"].endswith("?"):
             check(rows[place]["instruction"], 1)
             assert row["ground_truth"] == rows[place]["ground_truth"]

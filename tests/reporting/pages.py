@@ -1,8 +1,8 @@
 """Small report pages, and texts that could break one."""
 
-from halluscope.judging.transcript import SIGNS
+from halluscope.judging.votes import SIGNS
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture, Table
-from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, Fact, Item, Mark, Shown
+from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Fact, Item, Mark, Shown
 from tests import images
 
 HOSTILE = (

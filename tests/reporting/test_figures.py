@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from halluscope import registry
 from halluscope.judging.votes import OTHER, UNASKED
-from halluscope.reporting.figures import agreement, classes, results, texts
-from halluscope.reporting.figures.shares import Share
-from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark
+from halluscope.reporting.figures import counts, points
+from halluscope.reporting.figures.points import Share
+from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark
 from halluscope.stats.fisher import by_chance
 
 CAME = (FOUND, HALLUCINATED, MISSED, ABSENT)
@@ -54,8 +54,8 @@ def test_precision_and_recall_of_a_class():
         item(3, dog=HALLUCINATED),
         item(4, dog=MISSED),
     ]
-    found = classes.of_classes([*rows, item(5, dog=ABSENT, bus=ABSENT)])
-    assert found == {"cup": classes.Counts(0, 0, 1), "dog": classes.Counts(2, 1, 1)}
+    found = counts.of_classes([*rows, item(5, dog=ABSENT, bus=ABSENT)])
+    assert found == {"cup": counts.Counts(0, 0, 1), "dog": counts.Counts(2, 1, 1)}
     assert (found["dog"].precision, found["dog"].recall) == (Share(2, 3), Share(2, 3))
     assert math.isnan(found["cup"].precision.value) and math.isnan(found["cup"].precision.low)
     assert found["cup"].recall.value == 0
@@ -65,17 +65,17 @@ def test_precision_and_recall_of_a_class():
 @given(ITEMS)
 def test_counts_of_classes_add_up(items):
     said = Counter(came for one in items for came in one.classes.values())
-    counts = classes.of_classes(items).values()
-    assert sum(one.found for one in counts) == said[FOUND]
-    assert sum(one.errors for one in counts) == said[HALLUCINATED] + said[MISSED]
-    assert sum(one.precision.total for one in counts) == said[FOUND] + said[HALLUCINATED]
-    assert sum(one.recall.total for one in counts) == said[FOUND] + said[MISSED]
+    each = counts.of_classes(items).values()
+    assert sum(one.found for one in each) == said[FOUND]
+    assert sum(one.errors for one in each) == said[HALLUCINATED] + said[MISSED]
+    assert sum(one.precision.total for one in each) == said[FOUND] + said[HALLUCINATED]
+    assert sum(one.recall.total for one in each) == said[FOUND] + said[MISSED]
 
 
 def test_the_worst_classes_are_those_of_all_models_together():
-    one = {"a": classes.Counts(9, 1, 0), "b": classes.Counts(0, 2, 0)}
-    other = {"a": classes.Counts(9, 1, 1), "c": classes.Counts(0, 0, 2)}
-    assert classes.worst([one, other], 2) == ["a", "b"]  # 3, 2, and 2 by the order of names
+    one = {"a": counts.Counts(9, 1, 0), "b": counts.Counts(0, 2, 0)}
+    other = {"a": counts.Counts(9, 1, 1), "c": counts.Counts(0, 0, 2)}
+    assert counts.worst([one, other], 2) == ["a", "b"]  # 3, 2, and 2 by the order of names
 
 
 # What comes together
@@ -96,11 +96,11 @@ def test_a_knife_is_invented_beside_a_fork():
         }
         for number in range(100)
     ]
-    (pair,) = classes.together(item(number, **of) for number, of in enumerate(came))
+    (pair,) = counts.together(item(number, **of) for number, of in enumerate(came))
     assert (pair.invented, pair.beside) == ("knife", "fork")
     assert (pair.when, pair.otherwise) == (Share(11, 12), Share(20, 90))
     assert pair.times == pytest.approx((11 / 12) / (20 / 90))
-    assert classes.together((item(number, **of) for number, of in enumerate(came)), fewest=12) == []
+    assert counts.together((item(number, **of) for number, of in enumerate(came)), fewest=12) == []
 
 
 def test_an_image_counts_once():
@@ -110,12 +110,12 @@ def test_an_image_counts_once():
     ]
     wrong = [item(f"w {number}", str(number), z=HALLUCINATED) for number in range(6)]
     bare = [item(number, f"bare {number}", c=MISSED) for number in range(200)]
-    found = classes.together([*rows, *wrong, *wrong, *bare])
+    found = counts.together([*rows, *wrong, *wrong, *bare])
     assert [(one.beside, one.when, one.otherwise) for one in found] == [
         (name, Share(6, 6), Share(40, 240)) for name in ("a", "b")
     ]
     there = [item(f"t {number}", str(number), z=MISSED) for number in range(6)]
-    assert classes.together([*rows, *wrong, *there, *bare]) == []
+    assert counts.together([*rows, *wrong, *there, *bare]) == []
 
 
 def test_chance_is_not_shown():
@@ -128,7 +128,7 @@ def test_chance_is_not_shown():
         rows = (
             item(row, **{f"c{place}": str(of) for place, of in enumerate(came[row])}) for row in range(150)
         )
-        any_shown += bool(classes.together(rows))
+        any_shown += bool(counts.together(rows))
     assert any_shown <= 5  # more than 5 of 40 come with a chance below 2 %
 
 
@@ -160,7 +160,7 @@ def test_where_mentions_stand():
         Mark(10, 12, "open", "", "car"),
         Mark(10, 12, "bad", "a claim, of no class"),
     ]
-    found = texts.by_tenth([Item("1", "x" * 20, marks=marks)])
+    found = counts.by_tenth([Item("1", "x" * 20, marks=marks)])
     assert found == [Share(1, 2), *[Share(0, 0)] * 8, Share(1, 1)]
 
 
@@ -171,7 +171,7 @@ def test_mentions_add_up(items):
         {(one.start, one.of, one.kind) for one in row.marks if one.kind in ("good", "bad") and one.of}
         for row in items
     ]
-    found = texts.by_tenth(items)
+    found = counts.by_tenth(items)
     assert sum(share.total for share in found) == sum(map(len, marks))
     assert sum(share.count for share in found) == sum(kind == "bad" for row in marks for *_, kind in row)
 
@@ -182,7 +182,7 @@ def test_bins_of_lengths():
         Item(str(words), "a " * words, classes={"dog": HALLUCINATED if words > 10 else FOUND, "cup": FOUND})
         for words in range(1, 21)
     ]
-    short, long = texts.by_length(rows)
+    short, long = counts.by_length(rows)
     assert (short.words, short.rows, short.said) == (5, Share(0, 9), Share(0, 18))
     assert (long.words, long.rows, long.said) == (15, Share(10, 11), Share(10, 22))
 
@@ -191,7 +191,7 @@ def test_rows_without_classes_are_wrong_by_their_errors():
     """Unjudged responses are left out."""
     errors = [["wrong"], [], ["unreadable"]]
     rows = [Item(str(number), "a " * number, errors=errors[number % 3]) for number in range(60)]
-    bins = texts.by_length(rows)
+    bins = counts.by_length(rows)
     assert sum(one.rows.count for one in bins) == 20 and sum(one.rows.total for one in bins) == 40
     assert not any(one.said.total for one in bins)
 
@@ -200,7 +200,7 @@ def test_rows_without_classes_are_wrong_by_their_errors():
 @given(ITEMS.map(lambda items: items * 4))
 def test_bins_hold_each_row_once(items):
     known = [one for one in items if one.classes] or items
-    found = texts.by_length(items)
+    found = counts.by_length(items)
     assert sum(one.rows.total for one in found) in (0, len(known))
     assert sum(one.said.count for one in found) in (
         0,
@@ -208,7 +208,7 @@ def test_bins_hold_each_row_once(items):
     )
     assert [one.words for one in found] == sorted({one.words for one in found})
     lengths = {len(one.text.split()) for one in known}
-    assert len(found) <= min(texts.BINS, max(1, len(lengths)))
+    assert len(found) <= min(counts.BINS, max(1, len(lengths)))
 
 
 # Judges
@@ -220,8 +220,8 @@ def test_agreement_by_hand():
     They agree on 7 of 10; by chance on 0.5 * 0.4 + 0.5 * 0.6 = 0.5; kappa is (0.7 - 0.5) / (1 - 0.5) = 0.4.
     """
     votes = np.array([[1, 1]] * 3 + [[0, 0]] * 4 + [[1, 0]] * 2 + [[0, 1]], np.int8).reshape(5, 2, 2)
-    assert agreement.yeses(votes) == [4, 3, 3]
-    (two,) = agreement.pairs(votes)
+    assert counts.yeses(votes) == [4, 3, 3]
+    (two,) = counts.pairs(votes)
     assert (two.first, two.second, two.agree) == (0, 1, Share(7, 10))
     assert two.kappa == pytest.approx(0.4)
 
@@ -229,13 +229,13 @@ def test_agreement_by_hand():
 def test_questions_that_were_not_put():
     """Where asking stopped early, only questions asked of both count, and there is no kappa."""
     votes = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
-    assert agreement.yeses(votes) == [0, 1, 1]
-    (two,) = agreement.pairs(votes)
+    assert counts.yeses(votes) == [0, 1, 1]
+    (two,) = counts.pairs(votes)
     assert two.agree == Share(1, 2) and math.isnan(two.kappa)
 
 
 def test_voters_that_say_the_same_always_have_no_kappa():
-    (two,) = agreement.pairs(np.zeros((4, 3, 2), np.int8))
+    (two,) = counts.pairs(np.zeros((4, 3, 2), np.int8))
     assert two.agree == Share(12, 12) and math.isnan(two.kappa)
 
 
@@ -247,14 +247,14 @@ def test_scores_against_each_other():
     chair, gavie = registry.benchmark("chair"), registry.benchmark("gavie")
     full = [dict.fromkeys(one.scores, 0.5) for one in (pope, throne, chair, gavie)]
     asked = zip((pope, throne, chair, gavie), full, strict=True)
-    assert [results.two_scores(one, [result, result]) for one, result in asked] == [
+    assert [points.two_scores(one, [result, result]) for one, result in asked] == [
         ["precision", "recall"],
         ["precision_cls", "recall_cls"],
         ["chair_i", "recall"],
         ["accuracy", "relevancy"],
     ]
     alone = {"accuracy": 0.5, "recall": float("nan"), "precision": None}
-    assert results.two_scores(pope, [full[0], alone]) == ["accuracy"]
+    assert points.two_scores(pope, [full[0], alone]) == ["accuracy"]
 
 
 def test_groups_of_a_score():
@@ -268,12 +268,12 @@ def test_groups_of_a_score():
         "overall_hal/count": float("nan"),
         "interval": {"main_hal/count": (0.25, 0.75)},
     }
-    name, (found,) = results.groups(benchmark, [result])
+    name, (found,) = points.groups(benchmark, [result])
     assert name == "main_hal" and [*found] == ["count", "OCR"]
-    assert found["count"] == results.Score(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
+    assert found["count"] == points.Score(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
     nested = {"samplings": {one: {"accuracy": 0.5} for one in ("random", "popular")}}
     nested["interval"] = {"samplings": {"random": {"accuracy": (0.4, 0.6)}}}
-    name, (found, nothing) = results.groups(registry.benchmark("pope"), [nested, {}])
-    assert name == "accuracy" and found["random"] == results.Score(0.5, 0.4, 0.6)
+    name, (found, nothing) = points.groups(registry.benchmark("pope"), [nested, {}])
+    assert name == "accuracy" and found["random"] == points.Score(0.5, 0.4, 0.6)
     assert math.isnan(nothing["popular"].value)
-    assert results.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []
+    assert points.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []

@@ -11,9 +11,9 @@ import pytest
 
 from halluscope import cli, registry
 from halluscope.errors import MissingExtra
-from halluscope.reporting.figures import look, plots
+from halluscope.reporting.figures import plots, style
 from halluscope.reporting.figures.charts import spread
-from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
+from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
 from tests.runs.made import change, made, write
 from tests.small_datasets import needs
 
@@ -26,7 +26,7 @@ HOSTILE = (
     "$\\frac{1}{0}$ and $",
     "]]> <!-- &amp; &#x0;",
     "half \ud800, \u202eback, \u2028line, \x00\x1b[31m",
-    f"style='fill: {look.INK}'",
+    f"style='fill: {style.INK}'",
     "x" * 1_000_000,
     "\\input{/etc/passwd} %d {0}",
     "狗 🐕",
@@ -88,9 +88,9 @@ def test_colours_of_text_are_those_of_the_page(drawn):
     """No ink colour is left in attributes; a text that names it is unchanged, as far as names are shown."""
     for one in drawn:
         root = ElementTree.fromstring(one.svg)
-        styles = [node.get("style", "") for node in root.iter()]
-        assert not any(look.INK in style for style in styles)
-        assert any("currentColor" in style for style in styles)
+        colours = [node.get("style", "") for node in root.iter()]
+        assert not any(style.INK in colour for colour in colours)
+        assert any("currentColor" in colour for colour in colours)
         assert "prefers-color-scheme:dark" in one.svg and "DejaVu" not in one.svg
 
 
@@ -99,9 +99,9 @@ def test_names_are_only_text(hostile, drawn):
     classes = next(one.svg for one in drawn if one.name == "classes")
     shown = [one.text for one in ElementTree.fromstring(classes).iter() if one.tag.endswith("}text")]
     for name in (*HOSTILE[:5], *HOSTILE[5:9]):
-        assert look.name(name) in shown
-        assert len(look.name(name)) <= look.LONGEST
-    assert look.name("a" * 20 + "b" * 20).endswith("b" * look.KEPT)
+        assert style.name(name) in shown
+        assert len(style.name(name)) <= style.LONGEST
+    assert style.name("a" * 20 + "b" * 20).endswith("b" * style.KEPT)
 
 
 @pytest.mark.parametrize("style", ["svg", "pdf", "png"])

@@ -15,9 +15,8 @@ from halluscope import cli, registry, terminal
 from halluscope.cli import score
 from halluscope.foreign import one_line
 from halluscope.registry import HIGHER, LOWER
-from halluscope.reporting import published
 from halluscope.reporting.formats import CSV, FORMATS, FORMULA, JSON, LATEX, MARKDOWN, TABLE, WIDEST, written
-from halluscope.reporting.tables import Label, Notes, Number, Table, class_table, plain, share, to_json
+from halluscope.reporting.tables import Notes, Number, Table, class_table, plain, share, to_json
 from halluscope.runs.comparing import compare
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import made
@@ -67,7 +66,7 @@ NUMBERED = [ascii(text)[:20] for text in HOSTILE]
 
 def report(text):
     """Return a report with the text in every place that shows foreign text."""
-    rows = [[Label(text, text), 1, share(0.5, (0.25, 0.75))], [Label("other", "z"), -2, share(-0.25)]]
+    rows = [[text, 1, share(0.5, (0.25, 0.75))], ["other", -2, share(-0.25)]]
     ranked = Table("scores", ["responses", "n", "f1"], rows, ranked=True, intervals=("f1",))
     turned = Table("groups", ["responses", "a", "b"], [[text, 1, plain(2.5)]], turned=True)
     classes = class_table({"classes": {text: {"yes": 1, "f1": 0.125}, "cat": {"yes": 2, "f1": 1.0}}}, text)
@@ -110,7 +109,7 @@ def test_csv_is_one_table_with_all_digits():
     ]
     assert beside == "said"
     assert [row[0] for row in rows_of(HARMLESS)] == ["table", *["scores"] * 2, "groups", *["classes"] * 2]
-    assert rows_of(HARMLESS)[2][4] == "-0.25"
+    assert rows_of(HARMLESS)[2][3] == "-0.25"
 
 
 # Markdown
@@ -134,18 +133,16 @@ def test_markdown_changes_in_one_cell(text):
 
 
 def test_markdown_has_the_best_in_bold():
-    assert "| harmless [1] | 1 | **50.0** |".replace("[1]", r"\[1\]") in told(HARMLESS, MARKDOWN).replace(
-        " 25.0 to 75.0 |", ""
-    )
+    assert "| harmless | 1 | **50.0** | 25.0 to 75.0 |" in told(HARMLESS, MARKDOWN)
 
 
-def test_what_papers_print_does_not_compete():
-    """A row without a number of rows is a paper's: the best of the two others is in bold."""
+def test_what_nobody_answered_does_not_compete():
+    """A row without a number of rows is chance: the best of the two others is in bold."""
     rows = [["mine", Number(8, "d", 1), share(0.5)], ["other", Number(8, "d", 1), share(0.25)]]
-    paper = ["paper", Number(None), share(0.75)]
-    table = Table("scores", ["responses", "rows", "accuracy"], [*rows, paper], ranked=True)
+    chance = ["chance", Number(None), share(0.75)]
+    table = Table("scores", ["responses", "rows", "accuracy"], [*rows, chance], ranked=True)
     lines = written([table], MARKDOWN, lambda _: HIGHER)[0].splitlines()
-    assert [("**" in line) for line in lines if "mine" in line or "other" in line or "paper" in line] == [
+    assert [("**" in line) for line in lines if "mine" in line or "other" in line or "chance" in line] == [
         *(True, False, False)
     ]
 
@@ -206,13 +203,10 @@ def test_latex_is_booktabs():
         r"\toprule",
         r"responses & n & f1 \\",
         r"\midrule",
-        r"harmless {[}1{]} & 1 & $\mathbf{50.0}_{25.0}^{75.0}$ \\",
-        r"other {[}2{]} & -2 & $-25.0$ \\",
+        r"harmless & 1 & $\mathbf{50.0}_{25.0}^{75.0}$ \\",
+        r"other & -2 & $-25.0$ \\",
         r"\bottomrule",
         r"\end{tabular}",
-        "",
-        "% [1] harmless",
-        "% [2] z",
     ]
 
 
@@ -258,8 +252,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
             (run.name, {**({"parser": "p"} if benchmark.name == "pope" else {}), **run.scores})
             for run in runs
         ]
-        paper = published.of(benchmark, one.options)
-        report = score._told(results, runs, paper, one.options, resampling)
+        report = score._told(results, runs, True, one.options, resampling)
         found = compare({run.name: run for run in runs}, [], resampling)
         (differences,) = (table for table in report if getattr(table, "name", "") == "differences")
         assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [

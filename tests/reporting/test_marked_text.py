@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from halluscope import terminal
 from halluscope.foreign import printable
 from halluscope.reporting.marked_text import marked
-from halluscope.reporting.shown import Fact, Item, Mark
+from halluscope.reporting.report_items import Fact, Item, Mark
 
 ITEM = Item(
     "1",

@@ -15,7 +15,7 @@ from halluscope.paths import PACKAGE
 from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.packing import LONGEST, OUTCOMES
 from halluscope.reporting.page.writing import parts, write
-from halluscope.reporting.shown import Fact, Item, Mark, Shown
+from halluscope.reporting.report_items import Fact, Item, Mark, Shown
 from tests.reporting.pages import HOSTILE, page_of, small_page
 
 PAGE = PACKAGE / "reporting" / "page"

@@ -11,9 +11,8 @@ from selenium.webdriver.common.keys import Keys
 
 from halluscope import foreign
 from halluscope.reporting.page.content import Page
-from halluscope.reporting.page.notebook import Report
-from halluscope.reporting.page.writing import write
-from halluscope.reporting.shown import Item, Mark, Shown
+from halluscope.reporting.page.writing import Report, write
+from halluscope.reporting.report_items import Item, Mark, Shown
 from tests.reporting.pages import HOSTILE, page_of, small_page
 
 pytestmark = pytest.mark.long

@@ -463,7 +463,8 @@ def test_the_image_must_be_the_rows(column):
                 {column: said},
                 rf"has the {column} {said!r}, but its row in the dataset has {expected}\. Are",
             )
-        for said in (*SAME, None, True, "a name", 7.5, {"bytes": "..."}, ["000000000008.jpg"], ""):
+        refused(row, {column: ["000000000008.jpg"]}, f"has the {column} '000000000008.jpg', but its row")
+        for said in (*SAME, None, True, "a name", 7.5, {"bytes": "..."}, ["000000000007.jpg"], [8], ""):
             taken(row, {column: said})
     refused(NAMED, {column: "x.jpg"}, f"has the {column} 'x.jpg', but its row in the dataset has")
     taken(ASKED[0], {column: "x.jpg"})  # the row says nothing of a file, and the name nothing of an image
@@ -509,6 +510,55 @@ def test_another_prompt_than_the_benchmarks_is_counted():
     given = [{"image_id": n, "prompt": prompt, "response": ""} for n, prompt in enumerate(said)]
     assert matched(given, asked, rows).other_prompts == 1
     assert matched(given, DESCRIBED, rows).other_prompts == 0
+
+
+def test_a_list_of_one_text_is_that_text():
+    asked = replace(DESCRIBED, prompt="Describe this image.")
+    for column in ("prompt", "query", "instruction", "question"):
+        for said, others in (("What is it?", 1), ("Describe this image.", 0)):
+            for value in (said, [said], (said,), np.array([said])):
+                got = matched([{"image_id": 7, column: value, "response": ""}], asked)
+                assert (got.other_prompts, got.asked, got.uncompared) == (others, [said], {})
+    refused(ASKED[0], {"prompt": ["Is there a cow?"]}, "has the prompt 'Is there a cow\\?', but its row")
+    for column in ("sampling", "category"):
+        with pytest.raises(
+            ValueError, match="has the sampling 'popular', but its row in the dataset has 'random'"
+        ):
+            matched([{"response": "", column: ["popular"]}, {"response": ""}], ALL, ASKED[:2])
+
+
+NOTHING = (None, "", " ", float("nan"), [], {})
+
+
+@pytest.mark.parametrize("column", ["question", "prompt", "query", "instruction", "text"])
+def test_what_is_no_text_is_ignored_aloud(column):
+    def ignored(value, row, identity):
+        given_ = {"image_id": 7, "question_id": 1, "sampling": "random", column: value, "response": ""}
+        return match(responses([given_]), [row], identity).uncompared
+
+    for identity, row in ((ALL, ASKED[0]), (replace(DESCRIBED, prompt="Describe this image."), IMAGES[0])):
+        for value in (7, True, {"role": "user"}, ["What?", "Why?"], [["What?"]], [7]):
+            is_read = column != "text" or identity is ALL
+            assert ignored(value, row, identity) == ({column: 1} if is_read else {})
+        assert not any(ignored(value, row, identity) for value in NOTHING)
+
+
+def test_images_and_samplings_that_are_ignored_are_counted():
+    def ignored(**columns):
+        return match(responses([answer(NAMED, **columns)]), [NAMED], ALL).uncompared
+
+    for column in ("image_id", "file_name", "image"):
+        for value in (True, "a name", 7.5, ["a.jpg", "b.jpg"], [8], {"url": "x"}):
+            assert ignored(**{column: value}) == {column: 1}
+        picture = {"bytes": b"...", "path": None}
+        assert not any(ignored(**{column: value}) for value in (*NOTHING, *SAME, picture, b"...", object()))
+    hexadecimal = Asked(1, "random", "Is there a random 1?", "df62")
+    for image, count in (("df62", {}), ("df63", {"image_id": 1})):
+        given_ = answer(hexadecimal, image_id=image)
+        assert match(responses([given_]), [hexadecimal], ALL).uncompared == count
+    for value in (3, ["random", "popular"], {"name": "random"}):
+        assert ignored(category=value) == {"category": 1}
+    assert not any(ignored(category=value) for value in (*NOTHING, "animals"))
 
 
 # Thoughts

@@ -3,15 +3,17 @@
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from halluscope import cli, registry
 from halluscope.errors import RunError
+from halluscope.reporting.tables import to_json
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
+from halluscope.runs.comparison_tables import of_parts
 from halluscope.runs.run import again
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import change, made, write
@@ -28,9 +30,8 @@ OTHER = ("A cat, a dog, two cups and a person.", "No.", "I see a bus.", "Yes, it
 def only(run, places):
     """Return a run with responses to some rows only."""
     columns = {name: [values[place] for place in places] for name, values in run.columns.items()}
-    voted = run.said.voted and replace(run.said.voted, votes=run.said.voted.votes[places])
     ready = replace(run.ready, matched=run.ready.matched.only(places), inputs={**run.ready.inputs, **columns})
-    return again(replace(run, ready=ready, said=replace(run.said, voted=voted)))
+    return again(replace(run, ready=ready, record=run.record.finished(places)))
 
 
 @pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL])
@@ -93,22 +94,46 @@ def test_what_cannot_be_compared(tmp_path):
         compare({"one": throne, "other": other}, [], Bootstrap(5))
 
 
+def captions(tmp_path, *texts):
+    """A run of CHAIR on images with a dog, with a text for each."""
+    run = made(registry.benchmark("chair"), tmp_path)
+    ids = list(range(len(texts)))
+    rows = [type("Row", (), {"image_id": place}) for place in ids]
+    matched = replace(run.ready.matched, rows=rows, texts=[*texts], asked=())
+    inputs = {"references": [["dog"]] * len(texts), "image_ids": ids, "forms": [""] * len(texts)}
+    return again(replace(run, ready=replace(run.ready, matched=matched, inputs=inputs)))
+
+
 @needs("chair")
 def test_classes(tmp_path):
     """30 images with a dog; one model mentions it in all, the other a cat: by hand, recall 1 and 0, precision 0."""
-    run = made(registry.benchmark("chair"), tmp_path)
-
-    def says(text):
-        ids = list(range(30))
-        rows = [type("Row", (), {"image_id": place}) for place in ids]
-        matched = replace(run.ready.matched, rows=rows, texts=[text] * 30, asked=())
-        inputs = {"references": [["dog"]] * 30, "image_ids": ids, "forms": [""] * 30}
-        return again(replace(run, ready=replace(run.ready, matched=matched, inputs=inputs)))
-
-    found = compare({"dogs": says("A dog."), "cats": says("A cat.")}, [], Bootstrap(2000))
-    (only_class,) = found.classes
+    runs = {f"{name}s": captions(tmp_path, *[f"A {name}."] * 30) for name in ("dog", "cat")}
+    (only_class,) = compare(runs, [], Bootstrap(20)).classes
     assert (only_class.score, only_class.values, only_class.better) == ("recall of dog", (1.0, 0.0), "dogs")
-    assert only_class.by.p == 1 / 2001
+    assert only_class.by.p == pytest.approx(math.erfc(math.sqrt(30 / 2)))  # McNemar's chi squared is 30
+
+
+@needs("chair")
+def test_classes_with_few_mentions_are_not_tested(tmp_path):
+    """Cats that are not there: one model names 20, the other 4, or 5."""
+    often = captions(tmp_path, *["A dog and a cat."] * 20, *["A dog."] * 10)
+    for count in (4, 5):
+        seldom = captions(tmp_path, *["A dog and a cat."] * count, *["A dog."] * (30 - count))
+        found = compare({"often": often, "seldom": seldom}, [], Bootstrap(20))
+        (cats,) = found.classes
+        assert (cats.score, cats.values, cats.better) == ("precision of cat", (0.0, 0.0), None)
+        undefined = [math.isnan(value) for value in (cats.by.p, cats.by.low, cats.by.high, cats.holm)]
+        assert undefined == [count == 4] * 4
+        (notes,) = of_parts(found, often.benchmark)
+        few = "; not tested: 1, for which fewer than 5 images count in one of the runs"
+        line = f"0 of {int(count == 5)} differences in classes are significant, corrected together"
+        assert notes.lines == [line + few * (count == 4)]
+        if count == 4:
+            (listed,) = json.loads(to_json(asdict(found)))["classes"]
+            assert (
+                listed["by"] == {"value": 0.0, "low": None, "high": None, "p": None}
+                and listed["holm"] is None
+            )
 
 
 @needs("pope")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.stats.clustered import standard_error
+from halluscope.stats.tallies import standard_error
 
 ROWS = st.lists(
     st.tuples(st.sampled_from([0.0, 0.5, 1.0, 3.0]), st.sampled_from("abcd")), min_size=2, max_size=20

@@ -1,6 +1,7 @@
 """Differences of two models on the same rows: against exact tests, in simulations, and in cases of a few lines."""
 
-from itertools import product
+import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.paired import by_swapping, can_differ, difference, holm
+from halluscope.stats.paired import FEWEST, can_differ, difference, holm, ratio_differences
 
 P = st.floats(0, 1)
 
@@ -20,9 +21,9 @@ def resampled(tally, resampling):
     return tallies.scores([tally])["score"], np.concatenate(parts)
 
 
-def compared(one, other, resampling):
+def compared(one, other, resampling, clusters=999):
     (value, values), (against, others) = (resampled(tally, resampling) for tally in (one, other))
-    return difference(value, against, values, others, 999, resampling.level)
+    return difference(value, against, values, others, clusters, resampling.level)
 
 
 def test_holm_by_hand():
@@ -68,26 +69,95 @@ def test_the_interval_excludes_0_where_p_is_small(rng):
         assert (back.value, back.low, back.high, back.p) == pytest.approx(turned)
 
 
-def test_swapping_is_the_exact_test(rng):
-    """Against all 2^9 ways to swap nine images."""
-    one, other = ({"score": tuple(np.sort(rng.integers(0, 5, (2, 9)), axis=0))} for _ in range(2))
-    (parts, wholes), (others, of) = one["score"], other["score"]
+def mentions(only_one, only_other, both=(0, 0)):
+    """The counts of a class per image: (rightly named, named) by one model alone, by the other, and by both."""
+    images = [
+        (right * one, one, right * other, other)
+        for (rights, of), (one, other) in zip(
+            (only_one, only_other, both), ((1, 0), (0, 1), (1, 1)), strict=True
+        )
+        for right, times in ((1, rights), (0, of - rights))
+        for _ in range(times)
+    ]
+    counts = np.array(images).reshape(-1, 4).T
+    return {"score": tuple(counts[:2])}, {"score": tuple(counts[2:])}
 
-    def apart(swap):
-        swap = np.array(swap, dtype=bool)
-        first = np.where(swap, others, parts).sum() / np.where(swap, of, wholes).sum()
-        return abs(first - np.where(swap, parts, others).sum() / np.where(swap, wholes, of).sum())
 
-    ways = [apart(swap) for swap in product((0, 1), repeat=9)]
-    exact = np.mean(np.array(ways) >= ways[0] - 1e-12)
-    assert by_swapping(one, other, Bootstrap(20_000))["score"] == pytest.approx(exact, abs=0.015)
+def ratios(*counts):
+    return ratio_differences(*mentions(*counts))["score"]
 
 
-def test_a_single_image_tells_nothing():
-    """Percentiles of resamples would claim certainty."""
-    one, other = ({"score": (np.array([hit, 0]), np.array([1, 0]))} for hit in (1, 0))
-    assert by_swapping(one, other, Bootstrap(500))["score"] == 1.0
-    assert can_differ(one, other, 0.05) == [] and by_swapping({}, {}, Bootstrap(5)) == {}
+def test_the_same_wholes_are_mcnemars_test():
+    """Of 200 images, 13 favour one model and 4 the other: chi squared is (13 - 4)^2 / 17."""
+    hits = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [150, 13, 4, 33], axis=0).T
+    one, other = ({"score": (row, np.ones(200))} for row in hits)
+    assert ratio_differences(one, other)["score"].p == pytest.approx(math.erfc(math.sqrt(81 / 17 / 2)))
+
+
+def test_unequal_mentions_by_hand():
+    """24 of 40 images and 9 of 10; 5 more are named by both, 3 of them rightly; p is 36 of 60."""
+    one, other = (27 / 45, 12 / 15)
+    p = 39 / 60
+    right, wrong = (1 - p) ** 2, p**2
+    alone = (24 * right + 16 * wrong) / 45**2 + (9 * right + 1 * wrong) / 15**2
+    own = alone + (3 * right + 2 * wrong) * (1 / 45 - 1 / 15) ** 2
+    pooled = (33 * right + 17 * wrong) / (45 * 15)
+    alike = p * (1 - p) * (1 / 45 + 1 / 15) * 50 / 60
+    found = ratios((24, 40), (9, 10), (3, 5))
+    assert found.value == pytest.approx(one - other)
+    assert found.p == pytest.approx(math.erfc(abs(one - other) / math.sqrt(2 * max(own, pooled, alike))))
+
+
+def test_two_mentions_tell_nothing():
+    """A handbag: 15 of 33 mentions are right, or 2 of 2. Fisher's exact test: p is 0.23."""
+    found = ratios((15, 33), (2, 2))
+    assert found.value == pytest.approx(15 / 33 - 1) and np.isnan([found.p, found.low, found.high]).all()
+    assert np.isnan(ratios((0, 0), (2, 2)).value) and ratio_differences({}, {}) == {}
+    assert np.isnan(ratios((15, 33), (4, 4)).p) and FEWEST == 5
+    assert ratios((15, 33), (5, 5)).p == pytest.approx(0.0228, abs=1e-4)  # Fisher: 0.0496
+
+
+@pytest.mark.parametrize(
+    ("often", "seldom", "both", "right"),
+    [(40, 10, 0, 0.8), (33, 10, 8, 0.95), (200, 30, 24, 0.9), (40, 6, 0, 0.5)],
+)
+def test_unequal_mentions_of_equal_models(rng, often, seldom, both, right, times=1000):
+    """By swapping images, p was below 0.05 in 9 to 19 %."""
+    drawn = []
+    for _ in range(times):
+        counts = rng.poisson([often - both, seldom - both, both])
+        drawn.append(mentions(*zip(rng.binomial(counts, right), counts, strict=True)))
+    ones, others = ({number: pair[side]["score"] for number, pair in enumerate(drawn)} for side in (0, 1))
+    p = np.array([found.p for found in ratio_differences(ones, others).values()])
+    assert np.mean(p < 0.05) < 0.05 + 2 * math.sqrt(0.05 * 0.95 / times)
+    assert np.mean(p < 0.005) < 0.005 + 2 * math.sqrt(0.005 * 0.995 / times)
+
+
+SOME = st.integers(0, 30).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of)))
+
+
+@given(SOME, SOME, SOME)
+def test_the_interval_of_a_ratio(one, other, both):
+    """It holds the difference and never nothing else, and excludes 0 where p is small."""
+    found, back = ratios(one, other, both), ratios(other, one, both)
+    if min(one[1], other[1]) + both[1] < FEWEST:
+        assert np.isnan(found.p)
+    elif one[1] + other[1]:
+        assert -1 <= found.low <= found.value <= found.high <= 1 and found.high - found.low > 0.01
+        assert (found.low > 0 or found.high < 0) is (found.p < 0.05)
+        assert (back.low, back.high, back.p) == pytest.approx((-found.high, -found.low, found.p), abs=1e-9)
+
+
+@pytest.mark.parametrize("rights", [(0.9, 0.6), (0.6, 0.9), (0.98, 0.8)])
+def test_the_interval_of_a_ratio_covers(rng, rights, times=1000):
+    drawn = []
+    for _ in range(times):
+        counts = rng.poisson([60, 15])
+        drawn.append(mentions(*zip(rng.binomial(counts, rights), counts, strict=True)))
+    ones, others = ({number: pair[side]["score"] for number, pair in enumerate(drawn)} for side in (0, 1))
+    found = ratio_differences(ones, others).values()
+    covered = np.mean([one.low <= rights[0] - rights[1] <= one.high for one in found])
+    assert 0.92 < covered <= 1
 
 
 def test_few_differing_images_cannot_tell():
@@ -97,13 +167,27 @@ def test_few_differing_images_cannot_tell():
         assert can_differ(one, other, 0.05) == expected
 
 
-@pytest.mark.parametrize(("images", "p"), [(1, 1.0), (3, 0.25), (6, 0.03125), (9, 2 / 101)])
+@pytest.mark.parametrize(("images", "p"), [(1, 1.0), (3, 0.25), (6, 0.0867), (9, 0.0593)])
 def test_few_images_tell_little(images, p):
-    """If two models are equal, all of n images favour the same one with a probability of 2 / 2^n."""
+    """By chance, all of n images favour one model with a probability of 2 / 2^n. Else the least is 2 / 101, by t."""
     best, worst = np.ones(100), np.zeros(100)
     found = difference(1, 0, best, worst, images)
-    assert found.p == pytest.approx(p)
+    assert found.p == pytest.approx(p, abs=1e-3)
     assert (found.low, found.high) == (1, 1) if images > 1 else np.isnan([found.low, found.high]).all()
+
+
+@pytest.mark.parametrize("clusters", [3, 10, 40])
+def test_a_normal_mean_of_few_clusters_is_students_t(clusters):
+    """Normal resamples, whose variance is too small by (n - 1) / n, as that of resampled clusters."""
+    t = {3: 4.303, 10: 2.262, 40: 2.023}[clusters]  # two-sided, 0.05, n - 1 degrees of freedom
+    moved = np.array([NormalDist().inv_cdf(place / 10_000) for place in range(1, 10_000)])
+    moved *= math.sqrt((clusters - 1) / clusters)
+    for shift, expected in ((t, pytest.approx(0.05, abs=0.004)), (0.0, 1.0)):
+        found = difference(shift, 0, moved + shift, 0 * moved, clusters)
+        assert found.p == expected or (clusters, found.p) == (3, 0.25)  # the least of three clusters
+    found = difference(0, 0, moved, 0 * moved, clusters)
+    assert found.high == pytest.approx(min(t, moved.max()), rel=0.03)
+    assert found.low == pytest.approx(-found.high)
 
 
 def simulate(rng, images, gap=0.0):
@@ -120,9 +204,8 @@ def test_the_interval_covers_and_p_is_uniform(rng, times=250):
     found = [compared(*pair, Bootstrap(199, seed)) for seed, pair in enumerate(pairs)]
     covered = np.mean([one.low <= 0 <= one.high for one in found])
     assert abs(covered - 0.95) < 3 * np.sqrt(0.05 * 0.95 / times)
-    swapped = [by_swapping(*pair, Bootstrap(199, seed))["score"] for seed, pair in enumerate(pairs)]
     uniform = (np.arange(times) + 0.5) / times
-    for p in ([one.p for one in found], swapped):
+    for p in ([one.p for one in found], [ratio_differences(*pair)["score"].p for pair in pairs]):
         assert np.abs(np.sort(p) - uniform).max() < 1.63 / np.sqrt(times)  # Kolmogorov and Smirnov, at 0.01
 
 
@@ -136,3 +219,14 @@ def test_pairing_narrows_the_interval(rng):
     )
     apart = difference(value, against, values, others, 999)
     assert paired.high - paired.low < 0.95 * (apart.high - apart.low)
+
+
+def test_a_share_with_few_errors_tells_little(rng, times=300):
+    """Two equal models with 200 mentions and 50, of which 2 % are wrong: the second often has no error at all."""
+    significant = 0
+    for seed in range(times):
+        one, other = ({"score": (rng.binomial(n, 0.02), n)} for n in (np.full(50, 4), np.ones(50, int)))
+        significant += compared(one, other, Bootstrap(500, seed), 50).p < 0.05
+    assert significant / times <= 0.07
+    perfect, poor = ({"score": (part, np.ones(200, int))} for part in (np.ones(200, int), np.arange(200) % 2))
+    assert compared(perfect, poor, Bootstrap(500), 200).p < 0.01

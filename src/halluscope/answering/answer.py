@@ -14,9 +14,8 @@ from typing import IO, Any
 from tqdm import tqdm
 
 from halluscope import limits
-from halluscope.answering.drawing import Sample
 from halluscope.answering.sources import Source
-from halluscope.answering.vlm import Vlm
+from halluscope.answering.vlm import Sample, Vlm
 from halluscope.errors import BuildError
 from halluscope.files.opening import parse
 from halluscope.files.writing import only_writer
@@ -24,33 +23,25 @@ from halluscope.foreign import brief
 from halluscope.reading.rows import Row
 from halluscope.responses.files import PROMPT
 
+# The key in each line that describes the run; a file never mixes lines of different runs
 RUN = "run"
-"""The key in each line that describes the run; a file never mixes lines of different runs."""
 
+# The key of a line for the model's reply in the first turn, if there was one
 FIRST = "first"
-"""The key of a line for the model's reply in the first turn, if there was one."""
 
+# The most tokens of the reply to a first turn
 FIRST_TOKENS = 1024
-"""The most tokens of the reply to a first turn."""
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How a question is asked.
+    """How a question is asked."""
 
-    Attributes:
-        prompt: the prompt to use instead of the benchmark's own; None for the benchmark's own.
-        max_new_tokens: the most tokens of a response.
-        sample: how responses are drawn; None for greedy decoding.
-        first: what is asked in an earlier turn; None for no such turn.
-        called: the name of the prompt; None if it has no name.
-    """
-
-    prompt: str | None
-    max_new_tokens: int
-    sample: Sample | None
-    first: str | None
-    called: str | None = None
+    prompt: str | None  # the prompt to use instead of the benchmark's own; None for the benchmark's own
+    max_new_tokens: int  # the most tokens of a response
+    sample: Sample | None  # how responses are drawn; None for greedy decoding
+    first: str | None  # what is asked in an earlier turn; None for no such turn
+    called: str | None = None  # the name of the prompt; None if it has no name
 
     def settings(self) -> dict[str, Any]:
         """Return the part of these settings that each line holds."""
@@ -74,32 +65,7 @@ def answer(
     limit: int | None = None,
     progress: bool = True,
 ) -> int:
-    """Ask the model the questions that have no response in `out` yet.
-
-    Args:
-        vlm: the model, or a function that loads it after everything else has been checked.
-        source: the questions.
-        out: the file of responses, to which only this process may write meanwhile. If its last line is cut off, the
-            question is asked again.
-        prompt: the prompt to use instead, in which "{question}" stands for the row's question; or the name of one of
-            the benchmark's other prompts, which each line then records.
-        max_new_tokens: the most tokens of a response (default: the benchmark's).
-        sample: how responses are drawn; None decodes greedily. Each question has its own draws, which depend neither on
-            the batch nor on where a killed run stopped.
-        first: what is asked in a turn before the benchmark's question. The model's reply, of at most `FIRST_TOKENS`
-            tokens, is shown to it in its chat template, and is kept as `first`. None adds no such turn.
-        batch_size: how many prompts the model is given at a time.
-        limit: ask only this many questions, from the first on.
-        progress: whether to show a progress bar.
-
-    Returns:
-        How many responses were added.
-
-    Raises:
-        ValueError: if the file was made with another model, prompt, dataset or way of drawing, or is another kind of
-            file, or a first turn is given for a model without a chat template; raised before a question is asked.
-        OutputError: if another process writes to the same file; raised before a model is loaded.
-    """
+    """Ask the model the questions that have no response in `out` yet."""
     benchmark = source.benchmark
     called = prompt if prompt in benchmark.prompts else None
     prompt = benchmark.named_prompt(prompt)
@@ -144,7 +110,6 @@ def answer(
 def _answered(
     vlm: Vlm, source: Source, rows: list[Row], asking: Asking, run: Mapping[str, Any]
 ) -> Iterator[bytes]:
-    """Ask some questions, and yield the lines with their responses."""
     with_images = rows[0][source.key] is not None
     images = [source.find(row[source.key]) for row in rows] if with_images else None
     named = [_name(row, source.dataset.key) for row in rows]
@@ -175,10 +140,7 @@ def _batches(rows: list[Any], key: str, size: int) -> Iterator[list[Any]]:
 
 
 def _read(file: IO[bytes], out: Path, run: Mapping[str, Any], source: Source) -> tuple[set[str], int]:
-    """Return the questions that have a response in a file, and where its complete lines end.
-
-    A last line that was cut off does not count.
-    """
+    """Return the questions that have a response in a file, and where its complete lines end."""
     done: set[str] = set()
     limits.check("file", file.seek(0, os.SEEK_END), str(out))
     end = file.seek(0)

@@ -20,29 +20,20 @@ from halluscope.reading.rows import Source as Written
 from halluscope.reading.rows import configs as config_names
 from halluscope.registry import Benchmark, Dataset
 
+# The environment variable that names a folder with a folder per dataset, or an organisation of the Hub
 DATASETS = "HALLUSCOPE_DATASETS"
-"""The environment variable that names a folder with a folder per dataset, or an organisation of the Hub."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The rows that an LVLM is asked about, in order, and their images.
+    """The rows that an LVLM is asked about, in order, and their images."""
 
-    Attributes:
-        benchmark: the rows' benchmark.
-        dataset: the rows' dataset, one of the benchmark's.
-        name: the dataset's name; never a path.
-        rows: a `datasets.Dataset` without images.
-        find: returns the image for a value of `key`.
-        key: the column that identifies a row's image; null in a row without an image.
-    """
-
-    benchmark: Benchmark
-    dataset: Dataset
-    name: str
-    rows: Any
-    find: Find
-    key: str
+    benchmark: Benchmark  # the rows' benchmark
+    dataset: Dataset  # the rows' dataset, one of the benchmark's
+    name: str  # the dataset's name; never a path
+    rows: Any  # a `datasets.Dataset` without images
+    find: Find  # returns the image for a value of `key`
+    key: str  # the column that identifies a row's image; null in a row without an image
 
     def image(self, row: Row) -> Image | None:
         """Return a row's image; None if the row has no image. Rows with the same image share one object."""
@@ -68,11 +59,7 @@ class Source:
 
 
 def where(name: str) -> str:
-    """Return the default place of a dataset.
-
-    Raises:
-        ValueError: if the dataset was not built, and `DATASETS` is not set.
-    """
+    """Return the default place of a dataset."""
     if given := os.environ.get(DATASETS):
         return f"{given}/{name}"
     if (home(name) / "data").is_dir():
@@ -86,17 +73,7 @@ def where(name: str) -> str:
 def open_source(
     source: str, images: str | None = None, dataset: Dataset | None = None, keep: int | None = None
 ) -> Source:
-    """Open a dataset.
-
-    Args:
-        source: a folder or a Hub id; "name:config" picks a config, "name@split" a split.
-        images: the folder that holds the image files, if the dataset was built without them.
-        dataset: the dataset that it must be; by default it is recognised by its columns.
-        keep: how many images stay open; None for all.
-
-    Raises:
-        ValueError: if it cannot be loaded, is another dataset, or an image is missing.
-    """
+    """Open a dataset."""
     named, configs = Written.of(source), config_names(source)
     known = [dataset] if dataset else registry.datasets()
     config = named.config or next((one.config for one in known if one.config in configs), None)
@@ -115,7 +92,7 @@ def open_source(
         rows = rows.remove_columns("image")
     key = found.image_key
     find = _find(rows, stored, images, found, name, keep, named.folder)
-    return Source(benchmark, found, name, rows, _telling(find, rows, key, name), key)
+    return Source(benchmark, found, name, rows, _naming_the_row(find, rows, key, name), key)
 
 
 def _rows(source: Written) -> Any:
@@ -136,7 +113,6 @@ def _find(
     keep: int | None,
     folder: Path | None,
 ) -> Find:
-    """Return a function that finds images by the dataset's key."""
     key = dataset.image_key
     wanted = set(rows.unique(key)) - {None}
     if images is None:
@@ -159,10 +135,10 @@ def _find(
     return lambda value: inside(names[value])
 
 
-def _telling(find: Find, rows: Any, key: str, name: str) -> Find:
+def _naming_the_row(find: Find, rows: Any, key: str, name: str) -> Find:
     """Wrap a function that finds images: its error for an image that cannot be opened names the row."""
 
-    def told(value: Any) -> Image:
+    def find_or_name_row(value: Any) -> Image:
         try:
             return find(value)
         except HalluscopeError as error:
@@ -171,4 +147,4 @@ def _telling(find: Find, rows: Any, key: str, name: str) -> Find:
                 f"{key} {value!r:.80}, which row {row:,} of {name} asks about: {error}"
             ) from error
 
-    return told
+    return find_or_name_row

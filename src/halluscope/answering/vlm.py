@@ -1,42 +1,74 @@
-"""Runs a vision-language model of transformers on prompts about images, by greedy decoding or by random draws."""
+"""Runs a vision-language model of transformers on prompts about images, by greedy decoding or by random draws.
+
+A drawn token comes from the model's whole distribution at a temperature, without top-k or top-p: greedy decoding of the
+scores with added noise (Gumbel's). Each question has its own seed, so its response does not depend on other questions.
+"""
 
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from PIL.Image import Image
 
-from halluscope.answering.drawing import Noise
 from halluscope.errors import MissingExtra
 from halluscope.foreign import one_line
 from halluscope.judging.models import weights
 from halluscope.network import hub_or_cache
+from halluscope.numbers import finite, whole
 
+# The content of a chat's turn, as text or as parts
 Content = str | list[dict[str, str]]
-"""The content of a chat's turn, as text or as parts."""
 
+# The device that spreads a model over all GPUs (needs accelerate)
 SEVERAL_GPUS = "auto"
-"""The device that spreads a model over all GPUs (needs accelerate)."""
+
+
+COLDEST, HOTTEST = 0.01, 10.0
+LARGEST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How responses are drawn."""
+
+    seed: int = 0  # of all draws, from 0 to `LARGEST_SEED`
+    # the number by which scores are divided before the draw, from `COLDEST` to `HOTTEST`
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        whole("seed", self.seed, most=LARGEST_SEED)
+        finite("temperature", self.temperature, COLDEST, HOTTEST)
+
+    def seeds(self, questions: Sequence[str], turn: str) -> list[int]:
+        """Return a seed for each question of a turn, derived from the question's name."""
+        each = (hashlib.sha256(f"{self.seed} {turn} {name}".encode()).digest()[:8] for name in questions)
+        return [int.from_bytes(digest, "big") >> 1 for digest in each]
+
+
+class Noise:
+    """Adds noise to the scores of the next tokens, [prompts, tokens], when transformers' `generate` calls it."""
+
+    def __init__(self, torch: Any, temperature: float, seeds: Sequence[int]) -> None:
+        self._torch, self._temperature = torch, temperature
+        self._draws = [torch.Generator().manual_seed(seed) for seed in seeds]
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Return scores whose maximum is the drawn token."""
+        noise = self._torch.stack([self._noise(scores.shape[1], draws) for draws in self._draws])
+        return scores / self._temperature + noise.to(scores)
+
+    def _noise(self, tokens: int, draws: Any) -> Any:
+        """Return Gumbel noise per token, in double precision: in single precision, an exponential is 0 too often."""
+        even = self._torch.empty(tokens, dtype=self._torch.float64).exponential_(generator=draws)
+        return -even.clamp_(min=2.0**-60).log_()
 
 
 class Vlm:
-    """An image-text-to-text model and its processor. Code that comes with a model is never run.
-
-    Args:
-        model: a folder, or a Hub id: "org/name" or "org/name@revision".
-        device: "cuda", "cuda:1", "cpu", "auto" for all GPUs; by default a GPU if there is one. The precision is
-            bfloat16 on GPUs that support it, and float32 elsewhere.
-
-    Attributes:
-        key: the model's name and revision, never a path, and the precision.
-        chat: 8 hexadecimal digits of the chat template's sha256; "no" without a chat template.
-
-    Raises:
-        ValueError: if the model or the device does not exist, or transformers cannot load the model for images.
-        MissingExtra: if torch or transformers is not installed.
-    """
+    """An image-text-to-text model and its processor. Code that comes with a model is never run."""
 
     def __init__(self, model: str, device: str | None = None) -> None:
         try:
@@ -76,15 +108,13 @@ class Vlm:
         self._chat: Any = next((one for one in owners if getattr(one, "chat_template", None)), None)
         self._in_parts = self._chat is self._processor or self._reads_parts()
         template = None if self._chat is None else json.dumps(self._chat.chat_template, sort_keys=True)
+        # 8 hexadecimal digits of the chat template's sha256; "no" without a chat template
         self.chat = hashlib.sha256(template.encode()).hexdigest()[:8] if template else "no"
+        # the model's name and revision, never a path, and the precision
         self.key = f"{_key(name, self._model.config)}:{str(self._model.dtype).removeprefix('torch.')}"
 
     def check_turns(self) -> None:
-        """Check that the model can be shown an earlier turn.
-
-        Raises:
-            ValueError: if it has no chat template, or a template that leaves out earlier turns.
-        """
+        """Check that the model can be shown an earlier turn."""
         asked, said = "What is there?", "There is a cup."
         try:
             shown = "" if self._chat is None else self._turn("Is it?", False, (asked, said))
@@ -109,21 +139,7 @@ class Vlm:
         earlier: Sequence[tuple[str, str]] | None = None,
         draws: tuple[float, Sequence[int]] | None = None,
     ) -> list[str]:
-        """Generate responses to prompts, each about its image, or all without images.
-
-        Args:
-            prompts: plain texts; the model's chat template is put around them, if it has one.
-            images: one per prompt; None for prompts without images.
-            max_new_tokens: the most tokens of a response.
-            earlier: per prompt, the turn before it: what was asked, and the reply; None for no earlier turns.
-            draws: the temperature, and one seed per prompt; None decodes greedily.
-
-        Returns:
-            The responses, without the spaces around them.
-
-        Raises:
-            ValueError: if the model's processor rejects the prompts or images, or they do not fit into memory together.
-        """
+        """Generate responses to prompts, each about its image, or all without images."""
         before: Sequence[tuple[str, str] | None] = earlier or [None] * len(prompts)
         try:
             texts = [
@@ -158,7 +174,6 @@ class Vlm:
         return [text.strip() for text in said]
 
     def _inputs(self, texts: Sequence[str], images: Sequence[Image] | None) -> Any:
-        """Make the model's inputs by its processor."""
         begun = self._tokenizer.bos_token is not None and texts[0].startswith(self._tokenizer.bos_token)
         try:
             return self._processor(
@@ -187,7 +202,6 @@ class Vlm:
         )
 
     def _content(self, text: str, with_image: bool, in_parts: bool) -> Content:
-        """Return the content of a turn."""
         if in_parts:
             return [*([{"type": "image"}] if with_image else []), {"type": "text", "text": text}]
         mark = getattr(self._processor, "image_token", None)
@@ -212,7 +226,6 @@ class Vlm:
 
 
 def _device(torch: Any, device: str) -> Any:
-    """Return a device, after checking that it exists."""
     try:
         found = torch.device(device)
     except RuntimeError as error:

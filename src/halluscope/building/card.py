@@ -1,7 +1,6 @@
 """Renders a dataset's card: the prose of dataset_cards/<name>.md, filled in from its spec and statistics."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from datasets import DatasetInfo, Features, SplitDict, SplitInfo
@@ -13,29 +12,11 @@ from halluscope.building.spec import Spec
 from halluscope.paths import share
 
 
-def write(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features], file: Path) -> None:
-    """Render a card as `render` does, and write it to a file."""
-    file.write_text(render(spec, stats, features), encoding="utf-8")
-
-
 def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]) -> str:
-    """Render a card.
+    """Render a card, front matter and Markdown, from a stats.json and the columns of each config.
 
-    The template's own front matter holds what is the same for every build; `size_categories`, `configs` and
-    `dataset_info` are added here, so that the Hub and `load_dataset` find the files, the columns and their types. The
-    first of several configs is the default.
-
-    Args:
-        spec: the template sees it as `spec`.
-        stats: the content of stats.json; the template sees it as `stats`.
-        features: the columns of each config.
-
-    Returns:
-        The card's text, front matter and Markdown.
-
-    Raises:
-        FileNotFoundError: if the dataset has no template.
-        jinja2.UndefinedError: if the template uses a value that does not exist.
+    The template's own front matter holds what is the same for every build; `size_categories`, `configs` (the first is
+    the default) and `dataset_info` are added here, so that the Hub and `load_dataset` find the files and the columns.
     """
     template = share("dataset_cards", f"{spec.name}.md")
     jinja = Environment(
@@ -47,17 +28,14 @@ def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features
         autoescape=False,  # Markdown, not HTML
     )
     card = DatasetCard(jinja.get_template(template.name).render(spec=spec, stats=stats))
-    tables = {
-        config: [table for table in stats["tables"] if table["config"] == config] for config in features
-    }
+    tables = {name: [table for table in stats["tables"] if table["config"] == name] for name in features}
     card.data["size_categories"] = [_size(sum(table["rows"] for table in stats["tables"]))]
     card.data["configs"] = [
-        {"config_name": config, "data_files": [_files(table) for table in tables[config]]}
-        for config in features
+        {"config_name": name, "data_files": list(map(_files, of))} for name, of in tables.items()
     ]
     if len(features) > 1:
         card.data["configs"][0]["default"] = True
-    infos = {config: _info(features[config], tables[config]) for config in features}
+    infos = {name: _info(features[name], of) for name, of in tables.items()}
     DatasetInfosDict(infos).to_dataset_card_data(card.data)
     return str(card)
 

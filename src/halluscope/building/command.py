@@ -1,7 +1,6 @@
 """Defines builders, and the command line that they share."""
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -9,49 +8,30 @@ from typing import Any
 
 from halluscope.arguments import Parser
 from halluscope.building import output
+from halluscope.building.build_info import STATS
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
+from halluscope.files.opening import read_json
 from halluscope.terminal import quiet, say, tell_error
-
-
-def _nothing(parser: argparse.ArgumentParser) -> None:
-    """Add no further option."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a user asks to be built, and how.
-
-    Attributes:
-        spec: the dataset's facts.
-        source: the upstream file, or a folder that holds it; None downloads it.
-        images: the folder or the zip of the images; None downloads them, or leaves out the column `image` if they
-            cannot be downloaded.
-        out: the folder to build; None is datasets/NAME.
-        with_images: False leaves out the column `image`.
-        only_images_present: leave out images, or rows, whose files are missing.
-        subset: accept files and counts that are not the published ones.
-        force: replace an existing build.
-        cache: the folder that keeps downloads; None is the user's cache.
-    """
+    """What a user asks to be built, and how."""
 
     spec: Spec
-    source: Path | None = None
-    images: Path | None = None
-    out: Path | None = None
-    with_images: bool = True
-    only_images_present: bool = False
-    subset: bool = False
-    force: bool = False
-    cache: Path | None = None
+    source: Path | None = None  # the upstream file, or a folder that holds it; None downloads it
+    images: Path | None = None  # the folder or the zip; None downloads them, or leaves out the column `image`
+    out: Path | None = None  # the folder to build; None is datasets/NAME
+    with_images: bool = True  # False leaves out the column `image`
+    only_images_present: bool = False  # leave out images, or rows, whose files are missing
+    subset: bool = False  # accept files and counts that are not the published ones
+    force: bool = False  # replace an existing build
+    cache: Path | None = None  # the folder that keeps downloads; None is the user's cache
 
     def target(self, name: str | None = None) -> Path:
-        """Return the folder to build, as `output.target` does.
-
-        Raises:
-            BuildError: as `output.target` does.
-        """
+        """Return the folder to build, as `output.target` does."""
         return output.target(self.spec, self.out, self.force, name)
 
     def inside(self, folder: str) -> Path | None:
@@ -60,19 +40,11 @@ class Order:
         return inner if inner and inner.is_dir() else self.source
 
     def fetch(self, name: str, given: Path | None = None, option: str = "--source") -> Fetched:
-        """Find a source of the spec in a path from the user (by default `source`), or download it.
-
-        Raises:
-            BuildError: if nothing is found, or the file is not the published one.
-        """
+        """Find a source of the spec in a path from the user (by default `source`), or download it."""
         return fetch(self.spec.sources[name], option, given or self.source, self.cache, self.subset)
 
     def fetch_images(self) -> Fetched | None:
-        """Find the images that the user names; None if the column `image` is left out.
-
-        Raises:
-            BuildError: if they are missing, or are not the published ones.
-        """
+        """Find the images that the user names; None if the column `image` is left out."""
         if not self.with_images or self.images is None:
             return None
         return self.fetch("images", self.images, "--images")
@@ -80,24 +52,16 @@ class Order:
 
 @dataclass(frozen=True)
 class Builder:
-    """A builder of a dataset.
+    """A builder of a dataset."""
 
-    Attributes:
-        name: the name of the dataset.
-        about: what it builds and from what, with examples.
-        source: the help of --source, which says which upstream files are meant.
-        make: takes an `Order` and the builder's own options as keywords, checks everything before it writes anything,
-            and returns the dataset's folder.
-        images: the help of --images; "" for a builder that stores no images of its own.
-        add: adds the builder's own options to a parser.
-    """
-
-    name: str
-    about: str
-    source: str
-    make: Callable[..., Path]
-    images: str = ""
-    add: Callable[[argparse.ArgumentParser], None] = _nothing
+    name: str  # the dataset's
+    about: str  # what it builds and from what, with examples
+    source: str  # the help of --source, which says which upstream files are meant
+    make: Callable[
+        ..., Path
+    ]  # takes an `Order` and the builder's own options, and returns the dataset's folder
+    images: str = ""  # the help of --images; "" for a builder that stores no images of its own
+    add: Callable[[argparse.ArgumentParser], None] = lambda parser: None  # adds the builder's own options
 
     def build(
         self,
@@ -108,34 +72,18 @@ class Builder:
         spec: Spec | None = None,
         **options: Any,
     ) -> Path:
-        """Build the dataset. Everything is checked before anything is written.
+        """Build the dataset, and return its folder. Everything is checked before anything is written.
 
-        Args:
-            source: as in `Order`.
-            images: as in `Order`.
-            out: as in `Order`.
-            spec: the dataset's facts (default: datasets/NAME/spec.toml).
-            options: the other fields of `Order`, and the builder's own options.
-
-        Returns:
-            The dataset's folder.
-
-        Raises:
-            BuildError: if a source is missing, damaged or not the published one, `out` is taken, or options for images
-                are given to a builder without images.
+        `options` are the other fields of `Order`, and the builder's own options.
         """
-        if not self.images and (
-            images is not None or {"with_images", "only_images_present"} & options.keys()
-        ):
+        of_images = {"with_images", "only_images_present"} & options.keys()
+        if not self.images and (images is not None or of_images):
             raise BuildError(
                 f"{self.name} is built without images of its own; leave out images, with_images and "
                 "only_images_present."
             )
-        shared = {field.name for field in fields(Order)} & options.keys()
-        order = Order(
-            spec or load(self.name), source, images, out, **{name: options.pop(name) for name in shared}
-        )
-        return self.make(order, **options)
+        shared = {field.name: options.pop(field.name) for field in fields(Order) if field.name in options}
+        return self.make(Order(spec or load(self.name), source, images, out, **shared), **options)
 
     def parser(self) -> argparse.ArgumentParser:
         """Make the parser of the builder's command line."""
@@ -158,23 +106,14 @@ class Builder:
             "--out", type=Path, metavar="FOLDER", help=f"the folder to build (default: datasets/{self.name})"
         )
         option("--force", action="store_true", help="replace an existing build")
-        option(
-            "--subset", action="store_true", help="accept files and counts that are not the published ones"
-        )
-        option(
-            "--cache",
-            type=Path,
-            metavar="FOLDER",
-            help="the folder for downloads (default: the user's cache)",
-        )
+        accepts = "accept files and counts that are not the published ones"
+        option("--subset", action="store_true", help=accepts)
+        cache = "the folder for downloads (default: the user's cache)"
+        option("--cache", type=Path, metavar="FOLDER", help=cache)
         return parser
 
     def main(self, argv: Sequence[str] | None = None) -> int:
-        """Build with the options of a command line, and print what was built.
-
-        Returns:
-            The exit status: 0, or 2 after an error that the user can correct.
-        """
+        """Build with the options of a command line, print what was built, and return the exit status."""
         options = vars(self.parser().parse_args(argv))
         try:
             with quiet(options.pop("quiet", False)):
@@ -182,11 +121,9 @@ class Builder:
         except (ValueError, OSError, ImportError) as error:
             tell_error(error)
             return 2
-        stats = json.loads((out / "stats.json").read_text(encoding="utf-8"))
-        numbers = ", ".join(
-            f"{value:,} {key}" for key, value in stats["counts"].items() if isinstance(value, int)
-        )
-        say(f"{out}: {numbers.replace('_', ' ')}{' (a subset)' if stats['subset'] else ''}")
+        stats = read_json(out / STATS)
+        counts = [f"{value:,} {key}" for key, value in stats["counts"].items() if isinstance(value, int)]
+        say(f"{out}: {', '.join(counts).replace('_', ' ')}{' (a subset)' if stats['subset'] else ''}")
         for table in stats["tables"]:
             config = "" if table["config"] == "default" else f"{table['config']!r}, "
             say(f"load_dataset({str(out)!r}, {config}split={table['split']!r})")

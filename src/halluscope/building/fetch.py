@@ -9,10 +9,10 @@ import struct
 import sys
 import zipfile
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import pooch
 
@@ -23,44 +23,28 @@ from halluscope.foreign import brief
 from halluscope.paths import cache_folder
 from halluscope.terminal import is_quiet
 
-LONGEST_NAME = 1000
-"""The most characters of a name in a zip; zipfile adds an entry for each of the name's folders."""
+LONGEST_NAME = 1000  # characters of a name in a zip; zipfile adds an entry for each of the name's folders
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """A source that was found or downloaded.
+class Fetched(NamedTuple):
+    """A source that the user has or that was downloaded."""
 
-    Attributes:
-        path: the file or folder to read.
-        sha256: the sha256 of the file; of the whole zip, if `path` is a folder in it or a member whose published sha256
-            is unknown; None for a folder on disk.
-        published: whether this is the published sha256; None for a folder on disk, which has no sha256, and if the
-            published one is unknown.
-    """
-
-    path: Readable
-    sha256: str | None
-    published: bool | None
+    path: Readable  # the file or folder to read
+    sha256: (
+        str | None
+    )  # of the zip, if `path` is a folder in it or its published sum is unknown; None: a folder on disk
+    published: bool | None  # whether this is the published sha256; None where one of the two is unknown
 
 
 def fetch(
     source: Source, option: str, given: Path | None = None, cache: Path | None = None, subset: bool = False
 ) -> Fetched:
-    """Find a source in a path from the user, or download it.
+    """Find a source in a path from the user (the file, or the zip or folder that holds it), or download it.
 
-    Args:
-        source: what is wanted.
-        option: the option that names it on the command line, for messages.
-        given: the file itself, the zip that holds it, or a folder that holds it.
-        cache: the folder that keeps downloads.
-        subset: accept a file that is not the published one.
-
-    Raises:
-        BuildError: if nothing is found, or the file is not the published one.
+    `option` names the path on the command line; `cache` keeps downloads; `subset` accepts a file that is not the
+    published one.
     """
-    if given is None:
-        given = download(source, option, cache)
+    given = given or download(source, option, cache)
     path = _locate(source, option, given)
     if given.is_dir() and path.is_dir():
         return Fetched(path, None, None)
@@ -79,12 +63,8 @@ def fetch(
 
 
 def download(source: Source, option: str, cache: Path | None = None) -> Path:
-    """Download a source, or take it from the cache folder if it was downloaded before.
-
-    Raises:
-        BuildError: if it cannot be downloaded or checked, or another file arrived; the message says which was expected.
-    """
-    if not source.pinned or source.bytes is None:
+    """Download a source, or take it from the cache folder if it was downloaded before."""
+    if source.bytes is None:
         raise BuildError(
             f"{option} is missing: {source.url} is not downloaded automatically, because its sha256 is unknown and "
             f"the file could not be checked. Download it yourself, and name it with {option}."
@@ -105,43 +85,21 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
 
 
 def _download(url: str, name: str, of: Any, most: int) -> None:
-    """Download a file for `pooch.retrieve`, but no more bytes than were published."""
+    """Download a file for `pooch.retrieve`, which removes it after an error, but no more bytes than were published."""
     with Path(name).open("wb") as file:
-        pooch.HTTPDownloader(progressbar=sys.stderr.isatty() and not is_quiet())(
-            url, _Bounded(file, most), of
-        )
 
+        def write(data: bytes) -> None:
+            if file.tell() + len(data) > most:
+                raise ValueError(f"more arrived than the {most:,} bytes that were published")
+            file.write(data)
 
-class _Bounded:
-    """A file that accepts a limited number of bytes.
-
-    Raises:
-        ValueError: if more arrive; pooch then removes the file.
-    """
-
-    def __init__(self, file: IO[bytes], most: int) -> None:
-        self._file, self._left, self._most = file, most, most
-
-    def write(self, data: bytes) -> None:
-        """Write more bytes."""
-        self._left -= len(data)
-        if self._left < 0:
-            raise ValueError(f"more arrived than the {self._most:,} bytes that were published")
-        self._file.write(data)
-
-    def flush(self) -> None:
-        """Do nothing: the file is flushed when it is closed."""
+        get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty() and not is_quiet())
+        get(url, SimpleNamespace(write=write, flush=file.flush), of)
 
 
 def sha256_of(file: Readable) -> str:
-    """Compute the sha256 of a file, in hexadecimal.
-
-    Raises:
-        BuildError: for a member of a zip that cannot be read.
-        LimitExceeded: for a member of a zip that is too large.
-        FileNotFoundError: if there is no such file.
-    """
-    if isinstance(file, Path):  # a file on disk may have any size
+    """Compute the sha256 of a file on disk, of any size, or of a zip's member."""
+    if isinstance(file, Path):
         check_file(file)
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -154,48 +112,44 @@ def sha256_of(file: Readable) -> str:
 def _locate(source: Source, option: str, given: Path) -> Readable:
     """Find the source's file or folder in the folder, zip or file that the user named."""
     name = source.member or source.url.rpartition("/")[2]
+    where = f"{option} {given}"
     if not given.exists():
         raise BuildError(
-            f"{option} {given} does not exist; expected the file or folder that you got from {source.url}."
+            f"{where} does not exist; expected the file or folder that you got from {source.url}."
         )
-    if not (given.is_file() or given.is_dir()):
-        raise BuildError(f"{option} {given} is a pipe or a device; expected a file or a folder.")
-    zipped = given.is_file() and zipfile.is_zipfile(given)
-    if given.is_file() and (source.member is None or not (zipped or name.endswith("/"))):
-        return given
-    if given.is_file() and not zipped:
-        raise BuildError(
-            f"{option} {given} is neither a folder nor a zip; expected the files of {source.url}."
-        )
-    if zipped:
-        _check_members(option, given)
-    root = zipfile.Path(given) if zipped else given
-    for place in (root / name, root / Path(name).name, root):
-        there = place is root or place.exists()  # `zipfile.Path.exists` is False for the root of a zip
-        if there and (place.is_dir() == name.endswith("/")):
-            return place
-    raise BuildError(
-        f"{option} {given} holds no {name}; name the file of {source.url}, or the folder that it is in."
-    )
+    is_file, is_zip, wants_folder = given.is_file(), False, name.endswith("/")
+    if not (is_file or given.is_dir()):
+        raise BuildError(f"{where} is a pipe or a device; expected a file or a folder.")
+    if is_file:
+        is_zip = zipfile.is_zipfile(given)
+        if source.member is None or not (is_zip or wants_folder):
+            return given
+        if not is_zip:
+            raise BuildError(f"{where} is neither a folder nor a zip; expected the files of {source.url}.")
+        _check_members(where, given)
+    root = zipfile.Path(given) if is_zip else given
+    for path in (root / name, root / Path(name).name, root):
+        there = path is root or path.exists()  # `zipfile.Path.exists` is False for the root of a zip
+        if there and path.is_dir() == wants_folder:
+            return path
+    raise BuildError(f"{where} holds no {name}; name the file of {source.url}, or the folder that it is in.")
 
 
-def _check_members(option: str, archive: Path) -> None:
+def _check_members(where: str, archive: Path) -> None:
     """Check that no member of a zip leads out of it, occurs twice, or has a very long name."""
     try:
         with zipfile.ZipFile(archive) as opened:
-            names = [member.orig_filename for member in opened.infolist()]
+            names = Counter(member.orig_filename for member in opened.infolist())
     except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
-        raise BuildError(f"{option} {archive} cannot be read: {error}. Get it again.") from error
-    for wrong, what in (
-        ([name for name in names if leads_out(name)], "which leads out of it"),
-        (
-            [name for name in names if len(name) > LONGEST_NAME],
-            f"a name of more than {LONGEST_NAME:,} characters",
-        ),
-        ([name for name, count in Counter(names).items() if count > 1], "twice"),
-    ):
-        if wrong:
+        raise BuildError(f"{where} cannot be read: {error}. Get it again.") from error
+    for name, count in names.items():
+        problems = {
+            "which leads out of it": leads_out(name),
+            f"a name of more than {LONGEST_NAME:,} characters": len(name) > LONGEST_NAME,
+            "twice": count > 1,
+        }
+        for problem in (problem for problem, there in problems.items() if there):
             raise BuildError(
-                f"{option} {archive} holds {brief(wrong[0], 200)}, {what}; expected unique names without '..', "
-                "backslashes, or a drive or slash in front. Get the archive from where it is published."
+                f"{where} holds {brief(name, 200)}, {problem}; expected unique names without '..', backslashes, or a "
+                "drive or slash in front. Get the archive from where it is published."
             )

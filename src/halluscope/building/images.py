@@ -11,33 +11,18 @@ from typing import Any
 from tqdm import tqdm
 
 from halluscope.errors import BuildError
-from halluscope.files.inside import inside, is_there
-from halluscope.files.opening import Readable, read_bytes
+from halluscope.files.opening import Readable, inside, is_there, leads_out, read_bytes
 from halluscope.files.pictures import open_picture
 from halluscope.foreign import brief
 
 
 def missing(names: Iterable[str], folder: Readable) -> list[str]:
-    """Return the file names that the folder lacks.
-
-    Raises:
-        BuildError: for a name that leads out of the folder.
-    """
+    """Return the file names that the folder lacks."""
     return [name for name in names if not is_there(_file(name, folder))]
 
 
 def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder that holds them all.") -> None:
-    """Decode every image.
-
-    Args:
-        names: the images' file names.
-        folder: the folder of the images.
-        hint: what the error tells the user to do if some images are missing.
-
-    Raises:
-        BuildError: if an image is missing or cannot be decoded; the message names it.
-        LimitExceeded: for an image that is too large.
-    """
+    """Decode every image; `hint` tells the user what to do if some are missing."""
     if absent := missing(names, folder):
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
         raise BuildError(f"{len(absent):,} of the {len(names):,} images are not in {folder}: {shown}. {hint}")
@@ -46,16 +31,7 @@ def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder t
 
 
 def check_all(names: Iterable[str], folder: Readable, only_present: bool = False) -> None:
-    """Decode the images of a dataset's rows.
-
-    Args:
-        names: the images' file names.
-        folder: the folder of the images.
-        only_present: whether images may be missing, though not all of them.
-
-    Raises:
-        BuildError: for an image that is missing or cannot be decoded.
-    """
+    """Decode the images of a dataset's rows; with `only_present`, some may be missing, but not all."""
     wanted = sorted({*names})
     absent = {*missing(wanted, folder)} if only_present else set()
     there = [name for name in wanted if name not in absent]
@@ -75,12 +51,9 @@ def read(name: str, folder: Readable) -> bytes:
 
 
 def _file(name: str, folder: Readable) -> Readable:
-    if name.startswith("/") or "\\" in name or ".." in name.split("/"):
+    if leads_out(name):
         raise BuildError(f"The file name {brief(name)} leads out of {folder}; expected a path inside it.")
     parts = name.split("/")
-    places = [_place("/".join(parts[start:]), folder) for start in range(len(parts))]
-    return next(filter(is_there, places), places[0])
-
-
-def _place(name: str, folder: Readable) -> Readable:
-    return inside(folder, name) if isinstance(folder, Path) else folder / name
+    ends = ["/".join(parts[start:]) for start in range(len(parts))]
+    files = [inside(folder, end) if isinstance(folder, Path) else folder / end for end in ends]
+    return next(filter(is_there, files), files[0])

@@ -4,7 +4,6 @@ With the same version of pyarrow, the same rows give the same bytes: row groups 
 written.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,29 +14,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import Features
 
+from halluscope.building.fetch import sha256_of
 from halluscope.errors import BuildError
 from halluscope.foreign import brief, one_line
 
 GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
 
-_ODD = (pa.ArrowException, ValueError, TypeError, OverflowError, AttributeError)
-"""The errors that Arrow raises for rows that do not fit the columns."""
+# What Arrow raises for rows that do not fit the columns.
+_UNFIT = (pa.ArrowException, ValueError, TypeError, OverflowError, AttributeError)
 
 
 @dataclass(frozen=True)
 class Table:
-    """The content of one config and split of a dataset.
+    """The content of one config and split of a dataset."""
 
-    Attributes:
-        features: the columns; their metadata is written to the files, so that images are read back as images.
-        rows: the rows, one by one to save memory; or Arrow tables, each of which becomes a row group.
-        split: the split's name.
-        config: the config's name.
-    """
-
-    features: Features
-    rows: Iterable[Mapping[str, Any] | pa.Table]
+    features: Features  # their metadata is written too, so that images are read back as images
+    rows: Iterable[Mapping[str, Any] | pa.Table]  # one by one to save memory; or a table per row group
     split: str
     config: str = "default"
 
@@ -48,47 +41,41 @@ class Table:
 
 
 def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
-    """Write a table's shards into a folder and describe them.
-
-    Args:
-        table: what to write.
-        folder: the dataset's folder.
-        shard_bytes: a shard that has reached this size is closed.
-
-    Returns:
-        config, split, columns, rows, bytes (in memory) and shards, a list of {file, bytes, sha256}.
-
-    Raises:
-        BuildError: if there is no row, or a row does not fit the columns.
-    """
+    """Write a table into a folder, and return its entry in stats.json; a shard that has this size is closed."""
     (folder / table.stem).parent.mkdir(parents=True, exist_ok=True)
     schema = table.features.arrow_schema
     groups = _groups(table, schema)
     parts: list[Path] = []
     rows = size = 0
     while (group := next(groups, None)) is not None:
-        part = folder / f"{table.stem}-{len(parts):05d}"
-        parts.append(part)
-        held = 0
-        with pq.ParquetWriter(part, schema) as writer:
+        parts.append(folder / f"{table.stem}-{len(parts):05d}")
+        full = size + shard_bytes
+        with pq.ParquetWriter(parts[-1], schema) as writer:
             while group is not None:
                 writer.write_table(group)
                 rows += group.num_rows
-                held += group.nbytes
-                group = next(groups, None) if held < shard_bytes else None
-        size += held
+                size += group.nbytes
+                group = next(groups, None) if size < full else None
     if not parts:
         raise BuildError(
             f"The split {table.split!r} of config {table.config!r} has no rows; expected at least one."
         )
     files = [part.rename(f"{part}-of-{len(parts):05d}.parquet") for part in parts]
+    shards = [
+        {
+            "file": file.relative_to(folder).as_posix(),
+            "bytes": file.stat().st_size,
+            "sha256": sha256_of(file),
+        }
+        for file in files
+    ]
     return {
         "config": table.config,
         "split": table.split,
         "columns": list(table.features),
         "rows": rows,
         "bytes": size,
-        "shards": [_describe(file, folder) for file in files],
+        "shards": shards,
     }
 
 
@@ -98,10 +85,10 @@ def _groups(table: Table, schema: pa.Schema) -> Iterator[pa.Table]:
         rows = [first] if isinstance(first, pa.Table) else [first, *islice(remaining, GROUP_ROWS - 1)]
         try:
             group = _group(rows, schema)
-        except _ODD as error:
-            place, why = next(_odd(rows, schema), (0, error))
+        except _UNFIT as error:
+            index, why = next(_unfit(rows, schema), (0, error))
             raise BuildError(
-                f"Row {done + place} (the first is 0) of the split {table.split!r}, config {table.config!r}, cannot be "
+                f"Row {done + index} (the first is 0) of the split {table.split!r}, config {table.config!r}, cannot be "
                 f"written: {one_line(why, 200)}. Look at it in the source."
             ) from error
         yield group
@@ -116,16 +103,9 @@ def _group(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema)
 
 
-def _odd(rows: Sequence[Any], schema: pa.Schema) -> Iterator[tuple[int, Exception]]:
-    """Yield the rows that cannot be written: each one's number and its error."""
-    for place, row in enumerate(rows):
+def _unfit(rows: Sequence[Any], schema: pa.Schema) -> Iterator[tuple[int, Exception]]:
+    for index, row in enumerate(rows):
         try:
             _group([row], schema)
-        except _ODD as error:
-            yield place, error
-
-
-def _describe(file: Path, folder: Path) -> dict[str, Any]:
-    with file.open("rb") as stream:
-        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"file": file.relative_to(folder).as_posix(), "bytes": file.stat().st_size, "sha256": sha256}
+        except _UNFIT as error:
+            yield index, error

@@ -5,7 +5,7 @@ same votes.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -20,6 +20,7 @@ from halluscope.stats.correlation import FEWEST_MODELS, correlations, undefined
 from halluscope.terminal import say
 
 AGREEMENT, ASK, IGNORED = "agreement", "ask", "ignored"
+COEFFICIENTS = ("pearson", "spearman", "kendall")
 Rows = list[dict[str, Any]]
 
 
@@ -57,60 +58,51 @@ def run(given: argparse.Namespace) -> None:
         for k in given.agreement
     ]
     scores = [name for name in benchmark.scores if all(name in row for row in rows)]
-    alike = list(_alike(rows, given.agreement, scores))
+    alike = _alike(rows, given.agreement, scores)
     if given.format == JSON:
         say(to_json({"results": rows, "correlations": alike}))
-    else:
-        told = [_table(rows, scores), _alike_table(alike) if alike else _too_few(len(ready))]
-        signed = [
-            Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows
-        ]
-        common.show([*told, *signed], given, benchmark)
-
-
-def _less(benchmark: Benchmark) -> Benchmark:
-    """Return the benchmark without the options that this command sets."""
-    return replace(
-        benchmark, options=tuple(one for one in benchmark.options if one.name not in (AGREEMENT, ASK))
-    )
-
-
-def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield how similarly each pair of values of --agreement ranks the models, by each score that all models have."""
-    for pair in combinations(agreements, 2):
-        for score in scores:
-            first, second = ([row[score] for row in rows if row[AGREEMENT] == k] for k in pair)
-            if len(first) >= FEWEST_MODELS and finite([first, second]) == [first, second]:
-                if undefined(first, second):
-                    continue
-                found = correlations(first, second, Bootstrap())
-                yield {"agreements": list(pair), "score": score} | {
-                    name: value["value"] for name, value in found.items()
-                }
-
-
-def _table(rows: Rows, scores: Sequence[str]) -> Table:
+        return
     columns = [*scores, IGNORED]
     cells = [
         [name, str(row[AGREEMENT]), row[ROWS], *(share(row[column]) for column in columns)]
         for name, row in counted([(row["responses"], row) for row in rows])
     ]
-    return Table("scores", ["responses", "k", ROWS, *columns], cells, left=2, ranked=True)
-
-
-def _alike_table(alike: Sequence[Mapping[str, Any]]) -> Table:
-    cells = [
-        [" and ".join(map(str, one["agreements"])), one["score"]]
-        + [plain(one[name]) for name in ("pearson", "spearman", "kendall")]
-        for one in alike
-    ]
-    return Table("correlations", ["k", "score", "pearson", "spearman", "kendall"], cells, left=2)
-
-
-def _too_few(models: int) -> Notes:
-    return Notes(
+    header = ["k", "score", *COEFFICIENTS]
+    likeness = [
         [
-            f"There are {models} files of responses; a correlation between agreements needs at least "
-            f"{FEWEST_MODELS}, with scores that differ."
+            " and ".join(map(str, row["agreements"])),
+            row["score"],
+            *(plain(row[name]) for name in COEFFICIENTS),
         ]
+        for row in alike
+    ]
+    too_few = (
+        f"There are {len(ready)} files of responses; a correlation between agreements needs at least "
+        f"{FEWEST_MODELS}, with scores that differ."
     )
+    report = [
+        Table("scores", ["responses", "k", ROWS, *columns], cells, left=2, ranked=True),
+        Table("correlations", header, likeness, left=2) if alike else Notes([too_few]),
+        *(Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows),
+    ]
+    common.show(report, given, benchmark)
+
+
+def _less(benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark without the options that this command sets."""
+    options = tuple(option for option in benchmark.options if option.name not in (AGREEMENT, ASK))
+    return replace(benchmark, options=options)
+
+
+def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> list[dict[str, Any]]:
+    """Return how similarly each pair of values of --agreement ranks the models, by each score that all models have."""
+    alike = []
+    for pair in combinations(agreements, 2):
+        for score in scores:
+            first, second = ([row[score] for row in rows if row[AGREEMENT] == k] for k in pair)
+            defined = len(first) >= FEWEST_MODELS and finite([first, second]) == [first, second]
+            if defined and not undefined(first, second):
+                coefficients = correlations(first, second, Bootstrap())
+                values = {name: each["value"] for name, each in coefficients.items()}
+                alike.append({"agreements": list(pair), "score": score, **values})
+    return alike

@@ -13,7 +13,7 @@ from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
 from halluscope.foreign import one_line
 from halluscope.reliability import agreement
-from halluscope.reliability.agreement import AND, Both, Method
+from halluscope.reliability.agreement import AND, Method, Pair
 from halluscope.reliability.review.sheet import READING
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Notes, Table, share, to_json
@@ -22,8 +22,7 @@ from halluscope.runs.folder import folders
 from halluscope.runs.verifying import check
 from halluscope.terminal import say, tell
 
-SHOWN = 15
-"""How many classes are printed; --json gives all."""
+SHOWN = 15  # how many classes are printed; --json gives all
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -86,83 +85,79 @@ def run(given: argparse.Namespace) -> None:
         )
     if given.each:
         common.check_output(given, "each")
-    both = agreement.together(_method(given.first), _method(given.second))
-    found = agreement.compare(both)
+    both = agreement.pair(_method(given.first), _method(given.second))
+    result = agreement.compare(both)
     sheet = _sheet(given, both) if given.out else ""
     if given.each:
-        _write(given.each, both)
+        with new_file(given.each) as lines:
+            lines.writelines(map(json_line, agreement.each(both)))
     if given.format == JSON:
-        say(to_json({**found, "sheet": sheet or None}))
+        say(to_json({**result, "sheet": sheet or None}))
         return
-    common.show(_report(found), given)
+    common.show(_report(result), given)
     if sheet:
-        out = one_line(given.out)
-        tell(
-            f"{out}: the sheet {sheet}. Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet."
-        )
+        tell(f"{one_line(given.out)}: the sheet {sheet}. {common.how_to_mark(given.out)}")
 
 
-def _method(given: str) -> Method:
+def _method(word: str) -> Method:
     """Return what a method read, from the runs that an argument names."""
-    name, equals, folder = given.partition("=")
-    path = Path(folder if equals and name and not Path(given).exists() else given)
+    name, equals, folder = word.partition("=")
+    path = Path(folder if equals and name and not Path(word).exists() else word)
     runs = map(check, folders([path]))
-    rows = ((run.name, *of) for run in runs for of in zip(run.ready.matched.texts, run.found, strict=True))
-    return agreement.method(path.resolve().name if path == Path(given) else name, rows)
+    rows = ((run.name, *row) for run in runs for row in zip(run.ready.matched.texts, run.found, strict=True))
+    return agreement.method(path.resolve().name if path == Path(word) else name, rows)
 
 
-def _write(file: Path, both: Both) -> None:
-    with new_file(file) as lines:
-        lines.writelines(map(json_line, agreement.each(both)))
-
-
-def _sheet(given: argparse.Namespace, both: Both) -> str:
+def _sheet(given: argparse.Namespace, both: Pair) -> str:
     """Draw and write a sheet, and return its name."""
-    from halluscope.reliability.review import making, readings
+    from halluscope.reliability.review import sampling
 
-    drawn = readings.draw(
+    drawn = agreement.draw(
         both,
-        {key: without(said.text) for key, said in both.first.said.items()},
+        {key: without(reading.text) for key, reading in both.first.readings.items()},
         given.agreeing,
         given.disagreeing,
         given.seed,
         _pictures(given.dataset, given.images) if given.dataset else lambda image: None,
     )
-    return making.write(drawn, given.out, READING, f"Review of {AND.join(both.names)}")
+    return sampling.write(drawn, given.out, READING, f"Review of {AND.join(both.names)}")
 
 
 def _pictures(dataset: str, folder: Path | None) -> Callable[[str], str | None]:
     """Return a function that finds an image by its id."""
     from halluscope.reading.rows import Source, read_rows, without_pictures
-    from halluscope.reliability.review.making import image_of
+    from halluscope.reliability.review.sampling import image_of
 
     rows = read_rows(dataset)
     table = without_pictures(rows)
-    places = {str(table[place].get("image_id")): place for place in range(len(table))}
+    indices = {str(table[index].get("image_id")): index for index in range(len(table))}
 
     def picture(image: str) -> str | None:
-        if image not in places:
+        if image not in indices:
             raise ValueError(
                 f"{dataset} has no row with the image_id {image:.80}; expected the images that were scored."
             )
-        place = places[image]
-        return image_of(rows, place, table[place], folder, Source.of(dataset).folder)
+        index = indices[image]
+        return image_of(rows, index, table[index], folder, Source.of(dataset).folder)
 
     return picture
 
 
-def _report(found: Mapping[str, Any]) -> list[Table | Notes]:
-    every: dict[str, Any] = {"responses": "all", **found}
+def _report(result: Mapping[str, Any]) -> list[Table | Notes]:
     rows = [
-        [one["responses"], one["images"], one["agree"], share(one["agreement"])]
-        for one in (*found["models"], every)
+        [row["responses"], row["images"], row["agree"], share(row["agreement"])]
+        for row in (*result["models"], {"responses": "all", **result})
     ]
-    told: list[Table | Notes] = [Table("agreement", ["responses", "images", "agree", "agree %"], rows)]
-    differ = [(name, of) for name, of in found["classes"].items() if of["first"] + of["second"]]
+    report: list[Table | Notes] = [Table("agreement", ["responses", "images", "agree", "agree %"], rows)]
+    differ = [(name, *counts.values()) for name, counts in result["classes"].items()]
+    differ = [row for row in differ if row[2] + row[3]]
     if differ:
-        first, second = found["methods"]
-        cells = [[name, *(of[part] for part in ("both", "first", "second"))] for name, of in differ[:SHOWN]]
-        told.append(Table("classes", ["read by", "both", f"only {first}", f"only {second}"], cells))
+        first, second = result["methods"]
+        report.append(
+            Table("classes", ["read by", "both", f"only {first}", f"only {second}"], differ[:SHOWN])
+        )
     if differ[SHOWN:]:
-        told.append(Notes([f"and {len(differ[SHOWN:])} more classes on which they differ; --json gives all"]))
-    return [*told, Notes([f"signature: {found['signature']}"])]
+        report.append(
+            Notes([f"and {len(differ[SHOWN:])} more classes on which they differ; --json gives all"])
+        )
+    return [*report, Notes([f"signature: {result['signature']}"])]

@@ -60,9 +60,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Ask the model; the dataset, the options and the file are checked before the model is loaded."""
     from halluscope.answering.answer import answer
-    from halluscope.answering.drawing import Sample
     from halluscope.answering.sources import open_source
-    from halluscope.answering.vlm import Vlm
+    from halluscope.answering.vlm import Sample, Vlm
 
     drawn = {"seed": options.seed, "temperature": options.temperature}
     given = {name: value for name, value in drawn.items() if value is not None}

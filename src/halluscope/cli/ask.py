@@ -13,8 +13,8 @@ from halluscope.foreign import one_line
 from halluscope.judging.batch import inbox, outbox, requests
 from halluscope.judging.batch.inbox import Taken
 from halluscope.judging.batch.outbox import Outbox
+from halluscope.judging.cache import Cache
 from halluscope.judging.server import ENDPOINT, sending_nothing
-from halluscope.judging.store import AnswerStore, AskAnew
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         _add_export,
         export,
     )
-    about = "read the replies to batch files into the store"
+    about = "read the replies to batch files into the cache"
     _add_import(commands.add_parser("import", help=about, description=f"{about.capitalize()}."))
 
 
@@ -96,7 +96,7 @@ def export(given: argparse.Namespace) -> None:
     options = common.options_of(given, benchmark)
     _check_judge(benchmark, options)
     to_ask = Outbox(given.out, given.requests, given.bytes, bool(options.get("fresh")))
-    options["store"] = _store(given, to_ask)
+    options["store"] = _cache(given, to_ask)
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     with sending_nothing(), to_ask.opened():
         for one in ready:
@@ -110,7 +110,7 @@ def export(given: argparse.Namespace) -> None:
 
 def import_(given: argparse.Namespace) -> None:
     """Read the replies, and keep them."""
-    taken = inbox.take(given.files, given.exported, AnswerStore(given.store))
+    taken = inbox.take(given.files, given.exported, Cache(given.store))
     say(to_json(_counts(taken)) if given.json else _told_of(taken))
 
 
@@ -132,9 +132,13 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
         )
 
 
-def _store(given: argparse.Namespace, to_ask: Outbox) -> AnswerStore | AskAnew:
-    store = AnswerStore(getattr(given, "store", None), to_ask)
-    return AskAnew(store, requests.came_anew(given.out)) if to_ask.fresh else store
+def _cache(given: argparse.Namespace, to_ask: Outbox) -> Cache:
+    path = getattr(given, "store", None)
+    return (
+        Cache(path, "refresh", to_ask, requests.came_anew(given.out))
+        if to_ask.fresh
+        else Cache(path, outbox=to_ask)
+    )
 
 
 def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask: Outbox) -> None:

@@ -9,16 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from halluscope import vocabularies
+from halluscope import inputs, vocabularies
 from halluscope.cli import common
-from halluscope.inputs import labelled
 from halluscope.options import defaults
-from halluscope.reliability.certifying import given as labels
-from halluscope.reliability.certifying import issuing
-from halluscope.reliability.certifying.certificate import Certificate
+from halluscope.reliability.certifying import labels
+from halluscope.reliability.certifying.certificate import Certificate, certify
 from halluscope.reliability.certifying.labels import PEOPLE, Population
 from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import Cell, Notes, Number, Table, interval, percent, share, to_json
+from halluscope.reporting.tables import Cell, Notes, Table, interval, percent, share, to_json
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.signature import data_of
 from halluscope.stats.judged import RATES
@@ -66,13 +64,13 @@ def run(given: argparse.Namespace) -> None:
         raise ValueError("--by is empty; expected who gave the labels.")
     if given.out:
         common.check_output(given, "out")
-    found = _certify(given)
+    certificate = _certify(given)
     if given.out:
-        found.write(given.out)
+        certificate.write(given.out)
     if given.format == JSON:
-        say(to_json({name: value for name, value in found.content.items() if name != "labels"}))
+        say(to_json({name: value for name, value in certificate.content.items() if name != "labels"}))
     else:
-        common.show(_report(found), given)
+        common.show(_report(certificate), given)
 
 
 def _certify(given: argparse.Namespace) -> Certificate:
@@ -81,37 +79,37 @@ def _certify(given: argparse.Namespace) -> Certificate:
     judge = benchmark.module("metric").judge
     options = defaults(judge) | options
     texts, _ = take_out(ready.matched.texts, options["thoughts"])
-    population = Population(texts, ids)
-    vocabulary = vocabularies.load(options["vocabulary"])
-    said = labels.read(given.labels, population, vocabulary, given.allow_unmarked)
-    places = population.places
-    rows = [places[one.text] for one in said.texts]
-    references = [ready.inputs["references"][row] for row in rows]
-    judgement = judge([texts[row] for row in rows], references, **options | {"thoughts": KEPT})
-    return issuing.certify(
+    references = ready.inputs["references"]
+    population, vocabulary = Population(texts, ids), vocabularies.load(options["vocabulary"])
+    labelled = labels.read(given.labels, population, vocabulary, given.allow_unmarked)
+    rows = [population.rows[text.text] for text in labelled.texts]
+    judgement = judge(
+        [texts[row] for row in rows], [references[row] for row in rows], **options | {"thoughts": KEPT}
+    )
+    return certify(
         judgement,
-        said,
+        labelled,
         population.name,
         given.by,
         responses=ready.matched.name,
-        data=data_of(vocabulary.name, labelled(ready.inputs["references"], ready.inputs["image_ids"])),
+        data=data_of(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),
         store=options.get("store"),
     )
 
 
-def _report(found: Certificate) -> list[Table | Notes]:
-    content = found.content
-    whose = f"against {found.count:,} labels of {found.texts:,} texts, given by {found.labelled_by}"
-    told: list[Table | Notes] = [Notes([", ".join(content["judges"]), whose])]
-    told += [
+def _report(certificate: Certificate) -> list[Table | Notes]:
+    content = certificate.content
+    whose = f"against {certificate.count:,} labels of {certificate.texts:,} texts, given by {certificate.labelled_by}"
+    report: list[Table | Notes] = [Notes([", ".join(content["judges"]), whose])]
+    report += [
         _table(by, {by: table} if by == "all" else table) for by, table in content["errors"].items() if table
     ]
-    told.append(_table(VOTES, content["votes"]))
+    report.append(_table(VOTES, content["votes"]))
     for judge, rates in content["votes"].items():
-        told += _of_votes(judge, rates)
-    told.append(Notes([f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()]))
+        report += _of_votes(judge, rates)
+    report.append(Notes([f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()]))
     kinds = "cue words in the sentences that mention a class decide its kinds; a label may count in several"
-    return [*told, Notes([kinds, f"certificate: {found.digest}"])]
+    return [*report, Notes([kinds, f"certificate: {certificate.digest}"])]
 
 
 def _of_votes(judge: str, rates: Mapping[str, Any]) -> list[Table | Notes]:
@@ -121,10 +119,11 @@ def _of_votes(judge: str, rates: Mapping[str, Any]) -> list[Table | Notes]:
     if not known:
         return [Notes(lines)]
     ece = known["ece"]
-    lines.append(f"expected calibration error: {percent(ece['value'])} % ({interval(_ends(ece))})")
+    ends = interval([_number(ece["low"]), _number(ece["high"])])
+    lines.append(f"expected calibration error: {percent(ece['value'])} % ({ends})")
     cells = [
-        [interval((one["from"], one["to"])), one["votes"], *(share(one[of]) for of in ("said", "implied"))]
-        for one in known["bins"]
+        [interval((bin["from"], bin["to"])), bin["votes"], share(bin["said"]), share(bin["implied"])]
+        for bin in known["bins"]
     ]
     header = ["P(yes) %", "votes", "mean P(yes) %", "people say yes %"]
     return [Notes(lines), Table("calibration", header, cells, of=judge)]
@@ -134,21 +133,16 @@ def _table(first: str, rates: Mapping[str, Mapping[str, Any]]) -> Table:
     cells: list[list[Cell]] = [
         [
             name,
-            *(one[count] for count in ("texts", "labels", "implied")),
-            *(_rate(one[rate]) for rate in RATES),
+            *(row[count] for count in ("texts", "labels", "implied")),
+            *(
+                share(_number(row[rate]["value"]), [_number(row[rate][end]) for end in ("low", "high")])
+                for rate in RATES
+            ),
         ]
-        for name, one in rates.items()
+        for name, row in rates.items()
     ]
     header = [first, "texts", "votes" if first == VOTES else "labels", "people: yes", *RATES]
     return Table(f"by {first}", header, cells, intervals=RATES)
-
-
-def _rate(of: Mapping[str, Any]) -> Number:
-    return share(_number(of["value"]), _ends(of))
-
-
-def _ends(of: Mapping[str, Any]) -> list[float]:
-    return [_number(of["low"]), _number(of["high"])]
 
 
 def _number(value: float | None) -> float:

@@ -9,22 +9,24 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.arguments import Parser, number, whole
 from halluscope.files.writing import check_new
-from halluscope.judging.store import AskAnew, default_path
+from halluscope.foreign import one_line
+from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, Door, Option
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import FORMATS, JSON, TABLE, written
 from halluscope.reporting.tables import Report
 from halluscope.responses.thoughts import THOUGHTS
 from halluscope.scoring import Ready
+from halluscope.stats.bootstrap import RESAMPLES
 from halluscope.terminal import is_quiet, say, tell
 
 CERTIFICATE = "certificate"
 
+# A parser, or a group of its options
 Parsing = argparse.ArgumentParser | argparse._ArgumentGroup
-"""A parser, or a group of its options."""
 
+# What parses a number from the command line; its error says what was expected
 _TYPES: dict[Any, Callable[[str], Any]] = {int: whole, float: number}
-"""What parses a number from the command line; its error says what was expected."""
 
 
 def add_benchmarks(
@@ -62,11 +64,7 @@ def certified() -> Benchmark:
 def judged_texts(
     given: argparse.Namespace, dataset: Sequence[str], benchmark: Benchmark
 ) -> tuple[Ready, list[str], dict[str, Any]]:
-    """Return one LVLM's responses for the judges, the ids of their images, and the options of `judge`.
-
-    Raises:
-        ValueError: for several files of responses, or as `scoring.prepare`.
-    """
+    """Return one LVLM's responses for the judges, the ids of their images, and the options of `judge`."""
     if len(given.responses) != 1:
         raise ValueError(
             f"--responses names {len(given.responses)} files; expected one, since labels are about one LVLM's texts."
@@ -85,7 +83,7 @@ def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     parser.add_argument(
         "--published",
         action="store_true",
-        help="show the scores among the paper's results, if the paper prints any",
+        help="show the paper's results too, in a table of their own, if it prints any and they are about the same rows",
     )
     add_intervals(parser)
     add_format(parser)
@@ -107,13 +105,7 @@ def add_responses(
     benchmark: Benchmark,
     whose: str = "files of responses with ids, one LVLM per file",
 ) -> None:
-    """Add the options that name responses and the dataset that they are scored against.
-
-    Args:
-        parser: what the options are added to.
-        benchmark: what the responses are to.
-        whose: how the help of --responses begins.
-    """
+    """Add the options that name responses and the dataset that they are scored against."""
     option = parser.add_argument
     option(
         "--responses",
@@ -188,8 +180,8 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
     if benchmark.judges:
         found["progress"] = not is_quiet()
     if found.get("fresh"):
-        # One store for all files: the same prompt is asked once per run.
-        found["store"] = AskAnew(found.get("store"))
+        # One cache for all files: the same prompt is asked once per run.
+        found["store"] = cache_of(found.get("store"), fresh=True)
     return found
 
 
@@ -199,9 +191,9 @@ def add_intervals(parser: argparse.ArgumentParser) -> None:
     option(
         "--bootstrap",
         type=whole,
-        default=1000,
+        default=RESAMPLES,
         metavar="N",
-        help="resamples for the intervals; 0 for no intervals (default: 1,000)",
+        help=f"resamples for the intervals; 0 for no intervals (default: {RESAMPLES:,})",
     )
     option("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
 
@@ -223,32 +215,21 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 def show(
     report: Report, given: argparse.Namespace, benchmark: Benchmark | None = None, intervals: bool = False
 ) -> None:
-    """Print a report in the format that was asked for.
-
-    Args:
-        report: the tables and notes.
-        given: all options.
-        benchmark: the benchmark whose scores the report holds, which knows whether higher or lower is better; None if
-            no score has a better direction.
-        intervals: whether each score is shown with its interval.
-    """
+    """Print a report in the format that was asked for."""
     better = benchmark.better if benchmark else lambda _: None
     text, beside = written(report, given.format, better, intervals)
     say(text)
     tell(beside)
 
 
+def how_to_mark(folder: Path) -> str:
+    """Say what to do with a review sheet."""
+    out = one_line(folder)
+    return f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet."
+
+
 def check_output(given: argparse.Namespace, output: str) -> None:
-    """Check, before anything is computed, that an option's file can be written and is not a file that is read.
-
-    Args:
-        given: all options.
-        output: the name of the option that names a new file.
-
-    Raises:
-        OutputError: if the file exists, or another option names it, also through links.
-        OSError: if nothing can be written there.
-    """
+    """Check, before anything is computed, that an option's file can be written and is not a file that is read."""
     words = [
         word
         for name, value in vars(given).items()

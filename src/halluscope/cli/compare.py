@@ -8,10 +8,10 @@ from halluscope.arguments import number, whole
 from halluscope.cli import common
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import to_json
-from halluscope.runs.comparing import RESAMPLES, compare
-from halluscope.runs.telling import of_differences, of_parts, remarks
+from halluscope.runs.comparing import compare
+from halluscope.runs.comparison_tables import of_differences, of_parts, remarks
 from halluscope.runs.verifying import checked
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.terminal import say, tell
 
 
@@ -47,11 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Compare each run with each other.
-
-    Raises:
-        RunError: for runs that were changed, or cannot be compared.
-    """
+    """Compare each run with each other."""
     resampling = Bootstrap(given.bootstrap, given.seed, given.level)
     runs = checked(given.folders)
     found = compare(runs, given.scores, resampling)

@@ -1,8 +1,4 @@
-"""`halluscope correlate A.json B.json`: tells whether two benchmarks rank the same models alike.
-
-If higher is better for one score and lower for the other, the sign of the second is turned, so that a positive
-correlation always means agreement on which models are better.
-"""
+"""`halluscope correlate A.json B.json`: tells whether two benchmarks rank the same models alike."""
 
 import argparse
 import warnings
@@ -11,12 +7,12 @@ from pathlib import Path
 from halluscope.arguments import whole
 from halluscope.files.writing import is_same
 from halluscope.foreign import brief, one_line
-from halluscope.reliability.direction import direction, turn, turned
+from halluscope.reliability.indicators import direction, turn, turned
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.results import read_results, scores
 from halluscope.reporting.tables import to_json
 from halluscope.signature import data_of, signature
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
 from halluscope.terminal import say
 
@@ -24,25 +20,20 @@ from halluscope.terminal import say
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(run=run)
-    parser.add_argument(
-        "first", type=Path, help="what `halluscope score ... --json` printed for several models"
-    )
-    parser.add_argument(
-        "second", type=Path, help="the same for another benchmark; models are matched by name"
-    )
-    parser.add_argument(
-        "--by", nargs="+", default=["f0.5_cls"], help="the score, or one per file (default: f0.5_cls)"
-    )
-    parser.add_argument("--leave-out", nargs="+", default=[], metavar="MODEL", help="models to leave out")
-    parser.add_argument(
+    option = parser.add_argument
+    option("first", type=Path, help="what `halluscope score ... --json` printed for several models")
+    option("second", type=Path, help="the same for another benchmark; models are matched by name")
+    option("--by", nargs="+", default=["f0.5_cls"], help="the score, or one per file (default: f0.5_cls)")
+    option("--leave-out", nargs="+", default=[], metavar="MODEL", help="models to leave out")
+    option(
         "--bootstrap",
         type=whole,
-        default=1000,
+        default=RESAMPLES,
         metavar="N",
-        help="resamples of the models; 0 for no intervals",
+        help=f"resamples of the models; 0 for no intervals (default: {RESAMPLES:,})",
     )
-    parser.add_argument("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    option("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
+    option("--json", action="store_true", help="print JSON instead of a table")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -62,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     opposed = turned(direction(first, by[0]), direction(second, by[1]))
     y = turn(y) if opposed else y
     resampling = Bootstrap(options.bootstrap, options.seed)
-    found = correlations(x, y, resampling)
+    coefficients = correlations(x, y, resampling)
     chance, why = by_chance(x, y), undefined(x, y)
     line = signature(
         "correlation",
@@ -74,9 +65,9 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.json:
         facts = {"chance": chance, "undefined": why, "turned": opposed, "signature": line}
-        say(to_json({"models": models, **found, **facts}))
+        say(to_json({"models": models, **coefficients, **facts}))
         return
-    rows = [[name, *(f"{value:.3f}" for value in scores.values())] for name, scores in found.items()]
+    rows = [[name, *(f"{value:.3f}" for value in each.values())] for name, each in coefficients.items()]
     say(f"{len(models)} models in both: {', '.join(map(one_line, models))}\n")
     say(aligned(rows, ["", "correlation", "low", "high"], left=4))
     if opposed:

@@ -1,8 +1,4 @@
-"""`halluscope demo [NAME]`: scores a benchmark's embedded example, shows it, and says what to type next.
-
-A room's `demo` module has `shown` and `pictures`, a `WARNING` for the top of the page, the commands to type `NEXT`, and
-what these need (`ABOUT_NEXT`).
-"""
+"""`halluscope demo [NAME]`: scores a benchmark's embedded example, shows it, and says what to type next."""
 
 import argparse
 import hashlib
@@ -17,14 +13,14 @@ from halluscope.reporting.formats import TABLE, written
 from halluscope.reporting.marked_text import LEGEND, marked
 from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.writing import parts
-from halluscope.reporting.shown import Shown
+from halluscope.reporting.report_items import Shown
 from halluscope.runs.page import page
 from halluscope.terminal import say, say_coloured
 
 PAGE = Path("demo-report.html")
 
+# The end of a demo's page
 MADE = "\n<!-- written by halluscope demo, which replaces it while the sha256 of all above is {} -->\n"
-"""The end of a demo's page."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -44,19 +40,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Show the demo, and write its page.
-
-    Raises:
-        OutputError: if `--out` is there already, and no demo wrote it.
-        OSError: if the page cannot be written.
-    """
+    """Show the demo, and write its page."""
     if not _is_ours(options.out):
         check_new(options.out)
     benchmark = registry.benchmark(options.name)
     demo = benchmark.module("demo")
     shown, pictures = demo.shown(), demo.pictures()
     _say(benchmark, shown)
-    _write(_warned(page(benchmark, [shown], pictures, among_published=False), demo.WARNING), options.out)
+    _write(_warned(page(benchmark, [shown], pictures), demo.WARNING), options.out)
     say(f"\n{one_line(options.out)} shows all this with the pictures; open it in a browser.")
     say(f"\nNext, a model and images of your own:\n\n{demo.NEXT}\n\n{demo.ABOUT_NEXT}")
 
@@ -64,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
 def _say(benchmark: Benchmark, shown: Shown) -> None:
     named = [(shown.name, shown.scores)]
     say(f"{benchmark.title} on {len(shown.items)} embedded descriptions, in percent\n")
-    say(written(benchmark.module("report").report(named, named), TABLE)[0])
+    say(written(benchmark.module("report").report(named), TABLE)[0])
     say(f"\nThe descriptions: {LEGEND}")
     for item in shown.items:
         say(f"\nimage {item.id}: {', '.join(item.errors) or 'nothing wrong'}")
@@ -81,7 +72,6 @@ def _is_ours(path: Path) -> bool:
 
 
 def _warned(made: Page, warning: str) -> Page:
-    """Return a page with a warning before all others."""
     return replace(
         made, headlines=[replace(one, warnings=[warning, *one.warnings]) for one in made.headlines]
     )

@@ -7,7 +7,7 @@ from halluscope import registry
 from halluscope.arguments import number, whole
 from halluscope.cli import common
 from halluscope.cli.score import remark
-from halluscope.explaining import export, protocols, report
+from halluscope.explaining import protocols, report
 from halluscope.explaining.explained import Explained
 from halluscope.foreign import brief
 from halluscope.registry import Benchmark
@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    stated = protocols.read(benchmark)
+    stated = protocols.load(benchmark)
     parser.description = f"{parser.description} Several files are one LVLM's responses to several prompts."
     common.add_responses(parser, benchmark, "files of one LVLM's responses with ids, one file per prompt")
     common.add_options(parser, less(benchmark, stated))
@@ -70,17 +70,12 @@ def run(given: argparse.Namespace) -> None:
     found.compute()
     scores = list(dict.fromkeys(given.by))
     if given.format == JSON:
-        say(to_json(export.listed(found, scores, given.examples, given.number)))
+        say(to_json(report.listed(found, scores, given.examples, given.number)))
     else:
         common.show(report.told(found, scores, given.examples, given.number), given)
 
 
 def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
-    """Check --by and --examples before anything is read.
-
-    Raises:
-        ValueError: for an unknown score, or a number of examples below 0.
-    """
     for score in given.by:
         try:
             benchmark.direction(score)

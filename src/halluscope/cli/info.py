@@ -53,7 +53,8 @@ def _scoring(benchmark: Benchmark) -> Iterator[str]:
         yield f"  {name}: {better}{' (the principal score)' if name == benchmark.principal else ''}"
     if benchmark.is_scored:
         yield "\nprotocols (halluscope explain compares them)"
-        yield from (f"  {one.name}: {one.by}" for one in protocols.read(benchmark).each)
+        for one in protocols.load(benchmark).each:
+            yield f"  {one.name}: {one.by}{f' (not equal: {why})' if (why := one.discrepancy.why) else ''}"
     yield "\noptions"
     for option in benchmark.options:
         choices = f" [{', '.join(option.choices)}]" if option.choices else ""

@@ -1,13 +1,15 @@
 """`halluscope list`: prints benchmarks, datasets and where they are built, missing extras, kept votes, and limits."""
 
 import argparse
+import re
 from collections.abc import Iterator
 from importlib import metadata
 
 from halluscope import limits, registry
 from halluscope.building.output import home
 from halluscope.foreign import one_line
-from halluscope.judging.store import ReadOnlyStore
+from halluscope.judging.cache import Cache
+from halluscope.reading.rows import is_subset
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import aligned
 from halluscope.terminal import say
@@ -25,10 +27,10 @@ def run(_: argparse.Namespace) -> None:
     say("\nextras of this installation")
     for extra, missing in extras().items():
         say(f"  {extra}: {_state(extra, missing)}")
-    store = ReadOnlyStore()
-    votes, replies = store.count()
-    store.close()
-    say(f"\nkept in {one_line(store.path)}: {votes:,} votes, {replies:,} replies")
+    cache = Cache(mode="read")
+    votes, replies = cache.count()
+    cache.close()
+    say(f"\nkept in {one_line(cache.path)}: {votes:,} votes, {replies:,} replies")
     say(
         f"\nlimits; {limits.OPTION} NAME=AMOUNT,... or the environment variable {limits.VARIABLE} changes them"
     )
@@ -46,7 +48,8 @@ def _rows(benchmark: Benchmark) -> Iterator[list[str]]:
     about = [benchmark.name, benchmark.about]
     for dataset in benchmark.datasets:
         folder = home(dataset.name)
-        yield [*about, dataset.name, str(folder) if (folder / "data").is_dir() else "no"]
+        built = f"{folder}{' (subset)' if is_subset(folder) else ''}"
+        yield [*about, dataset.name, built if (folder / "data").is_dir() else "no"]
         about = ["", ""]
     if not benchmark.datasets:
         yield [*about, f"({', '.join(benchmark.reads)})" if benchmark.reads else "", ""]
@@ -60,16 +63,15 @@ def extras() -> dict[str, list[str]]:
     """Return the extras that a user may want, each with its packages that are missing."""
     found: dict[str, list[str]] = {}
     for line in metadata.requires("halluscope") or ():
-        requirement, _, marker = line.partition(";")
-        extra = marker.partition("==")[2].strip(" \"'")
-        package = requirement.strip().partition("[")[0]
-        for sign in "<>=!~ ":
-            package = package.partition(sign)[0]
-        if extra and extra != "dev":
-            missing = found.setdefault(extra, [])
-            if not _is_installed(package):
-                missing.append(package)
+        if (named := _OF_EXTRA.match(line)) and named["extra"] != "dev":
+            missing = found.setdefault(named["extra"], [])
+            if not _is_installed(named["package"]):
+                missing.append(named["package"])
     return found
+
+
+# A requirement, such as: torch>=2.4; extra == 'judge'
+_OF_EXTRA = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>[\w.-]+)['\"]")
 
 
 def _is_installed(package: str) -> bool:

@@ -1,7 +1,6 @@
 """`halluscope parallel SOURCE --out OUT`: rewords a benchmark's questions, to test the benchmark with them."""
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import permutations
@@ -11,11 +10,11 @@ from typing import Any
 from halluscope import registry
 from halluscope.arguments import whole
 from halluscope.errors import OutputError
-from halluscope.files.writing import check_new, json_line, new_file, new_folder, real
+from halluscope.files.writing import check_new, check_no_folder, json_line, new_file, new_folder, real
 from halluscope.reading.rows import picture_columns, read_rows, without_pictures
 from halluscope.reliability.parallel import ParallelForm, Row, free_questions, parallel_form, unknown
 from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
-from halluscope.reliability.review.marked import rejected
+from halluscope.reliability.review.sampling import rejected
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.terminal import is_quiet, say, tell
 
@@ -53,19 +52,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Make the parallel form, write it, and say which rows have none."""
-    outs = [out for out in (options.out, options.first) if out]
-    _check(outs)
+    _check([out for out in (options.out, options.first) if out])
     rows = read_rows(options.source)
-    form = _marked(_form(without_pictures(rows), options), options)
-    for reason, places in form.refused.items():
-        tell(f"no parallel form: {len(places):,} rows, since {reason}; such as row {places[0]}")
+    plain = without_pictures(rows)
+    form = _form(plain, options)
+    if options.marks is not None:
+        sheet = read_sheet(options.marks, allow_unmarked=True)
+        form = form.without(rejected(form.rows, sheet), sheet.name)
+    for reason, indices in form.refused.items():
+        tell(f"no parallel form: {len(indices):,} rows, since {reason}; such as row {indices[0]}")
     if not form.rows:
         raise ValueError(f"No row of {options.source} has a parallel form: {', '.join(form.refused)}.")
     with ExitStack() as together:
         _write(form.rows, rows, form, options.out, together)
         if options.first:
-            kept = without_pictures(rows)
-            _write([kept[place] for place in form.kept], rows, form, options.first, together)
+            _write([plain[index] for index in form.originals], rows, form, options.first, together)
     done = ", ".join(f"{count:,} {how}" for how, count in form.how.items())
     refused = sum(map(len, form.refused.values()))
     say(
@@ -81,16 +82,17 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
                 "--check needs --model: only a model's wordings are checked, not those of rules."
             )
         return parallel_form(rows, options.seed, subject=_subject(rows))
+    from halluscope.judging.cache import Cache
     from halluscope.judging.graders.resolve import resolve_chat
-    from halluscope.judging.store import AnswerStore
 
-    model = resolve_chat(options.model, device=options.device, structured=False)
-    check = None
-    if options.check is not None:
-        check = resolve_chat(options.check, device=options.device, structured=False)
-    questions, store = free_questions(rows), AnswerStore(options.store)
-    said = paraphrase(questions, model, check, seed=options.seed, store=store, progress=not is_quiet())
-    return parallel_form(rows, options.seed, said, name_of(model, check), _subject(rows))
+    models = [
+        resolve_chat(name, device=options.device, structured=False)
+        for name in (options.model, options.check)
+        if name is not None
+    ]
+    questions, store = free_questions(rows), Cache(options.store)
+    wordings = paraphrase(questions, *models, seed=options.seed, store=store, progress=not is_quiet())
+    return parallel_form(rows, options.seed, wordings, name_of(*models), _subject(rows))
 
 
 def _subject(rows: Any) -> Callable[[Row], str]:
@@ -100,24 +102,11 @@ def _subject(rows: Any) -> Callable[[Row], str]:
     return getattr(room.module("rows"), "subject", unknown) if room else unknown
 
 
-def _marked(form: ParallelForm, options: argparse.Namespace) -> ParallelForm:
-    """Return the form without the rows that people did not mark valid."""
-    if options.marks is None:
-        return form
-    sheet = read_sheet(options.marks, allow_unmarked=True)
-    return form.without(rejected(form.rows, sheet), sheet.name)
-
-
 def _check(outs: Sequence[Path]) -> None:
-    """Check that no output is there yet, and that the two do not overlap.
-
-    Raises:
-        OutputError: if one is there, or they overlap.
-        OSError: if one cannot be written.
-    """
+    """Check that no output is there yet, and that the two do not overlap."""
     for out in outs:
-        if os.path.lexists(out):
-            raise OutputError(f"{out} is there already; name another place, or remove it.")
+        if out.suffix != LINES:
+            check_no_folder(out)
         check_new(out)
     if any(one in (other, *other.parents) for one, other in permutations(map(real, outs), 2)):
         raise OutputError(
@@ -143,8 +132,8 @@ def _write(
             features[added] = datasets.Value("string")
     table = datasets.Dataset.from_list(changed, features=features)
     if pictures:
-        shown = rows.select_columns(pictures).select(form.kept)
-        table = datasets.concatenate_datasets([table, shown], axis=1)
+        images = rows.select_columns(pictures).select(form.originals)
+        table = datasets.concatenate_datasets([table, images], axis=1)
         for column in pictures:
             table = table.cast_column(column, datasets.Image())
     split = "test" if isinstance(rows, list) else str(rows.split or "test")

@@ -3,16 +3,17 @@
 import argparse
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.arguments import number
 from halluscope.cli import common
 from halluscope.foreign import one_line
+from halluscope.judging.cache import Cache, Record
+from halluscope.judging.cache_file import IN_MEMORY
 from halluscope.judging.cost.planning import Load, Plan
 from halluscope.judging.cost.verdicts import foresee, plan_verdicts, stand_in
-from halluscope.judging.graders.ledger import Ledger
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.judging.voters.poll import Voting
 from halluscope.options import taken
@@ -21,8 +22,8 @@ from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
 from halluscope.terminal import say
 
+# Units of time, in seconds
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
-"""Units of time, in seconds."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +47,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
             default=0.0,
             metavar="SECONDS",
             help="ask each judge on this machine for about SECONDS (default: 10), to estimate how long the rest takes; "
-            "the votes are kept in the store",
+            "the votes are kept in the cache",
         )
     parser.add_argument(
         "--prices",
@@ -85,23 +86,20 @@ def _of_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dict[
     """Score as far as possible without verdicts, and note what would be asked."""
     judge, fresh = _grader(benchmark, options), options.pop("fresh", False)
     outlook = foresee(judge, options.get("device"), given.prices)
-    ledger = Ledger(getattr(given, "store", None))
-    noting = {"judge": stand_in(judge, outlook), "store": ledger, "bootstrap": 0}
+    cache = Cache(getattr(given, "store", None), "read")
+    record = Record(Cache(IN_MEMORY, "read") if fresh else cache)
+    noting = {"judge": stand_in(judge, outlook), "store": record, "bootstrap": 0, "max_failed": 1}
     ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
     with sending_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scoring gives these warnings
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
                 scoring.compute(benchmark, one, chosen | noting)
-    return plan_verdicts(ledger, judge, outlook, fresh, given.prices)
+    plan = plan_verdicts(record, judge, outlook, options.get("repeats", 1), given.prices)
+    return replace(plan, store=str(cache.path))
 
 
 def _grader(benchmark: Benchmark, options: Mapping[str, Any]) -> str:
-    """Return the language model that gives verdicts.
-
-    Raises:
-        ValueError: if `--judge` names none, or names a rule.
-    """
     assert benchmark.judges is not None, "only benchmarks with judges have the command"
     judge = str(options.get(benchmark.judges.option, benchmark.judges.default))
     if not judge or judge in benchmark.judges.rules:
@@ -153,7 +151,6 @@ def _row(load: Load) -> list[Cell]:
 
 
 def _remarks(plan: Plan) -> list[str]:
-    """Return what a reader of the table has to know."""
     lines = [
         f"The number of prompts is exact: each distinct one is asked {_times(plan.repeats)}."
         if plan.asked == "prompts"

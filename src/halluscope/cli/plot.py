@@ -7,12 +7,11 @@ from pathlib import Path
 from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder, new_folder
 from halluscope.foreign import one_line
-from halluscope.reporting.figures.answers import FIGURES
-from halluscope.reporting.figures.files import FORMATS
-from halluscope.reporting.figures.plots import Plot, able, check
+from halluscope.reporting.figures.plots import FIGURES, Plot, able, check
+from halluscope.reporting.figures.style import FORMATS
 from halluscope.runs import verifying
+from halluscope.runs.build_items import all_shown
 from halluscope.runs.run import benchmark_of
-from halluscope.runs.showing import all_shown
 from halluscope.terminal import say, tell
 
 CAPTIONS = "captions.txt"
@@ -48,14 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Write the figures that can be drawn, and say why the others cannot.
-
-    Raises:
-        RunError: for runs that were changed, are of several benchmarks, or have the data for no figure.
-        ValueError: for an unknown figure.
-        MissingExtra: without matplotlib.
-        OutputError: if the folder is there already.
-    """
+    """Write the figures that can be drawn, and say why the others cannot."""
     check(given.figures)
     check_no_folder(given.out)
     runs = verifying.checked(given.folders)

@@ -17,7 +17,7 @@ from halluscope.cli import common
 from halluscope.foreign import brief, one_line
 from halluscope.registry import LOWER
 from halluscope.reliability import indicators
-from halluscope.reliability.direction import AGREE, DISAGREE, direction, makers, turn, turned
+from halluscope.reliability.indicators import AGREE, DISAGREE, direction, makers, turn, turned
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON
@@ -25,20 +25,14 @@ from halluscope.reporting.results import Result, read_results, score, scores
 from halluscope.reporting.tables import Cell, Notes, Number, Table, plain, to_json
 from halluscope.terminal import say
 
-COLUMNS = {
-    "test_retest": "test-retest",
-    "parallel_forms": "parallel-forms",
-    "content": "content",
-    "criterion": "criterion",
-}
-OPTIONS = {"test_retest": "--retest", "parallel_forms": "--parallel", "criterion": "--criterion"}
-RETEST = "test_retest"
-SECOND_RUNS = (RETEST, "parallel_forms")
+RETEST, PARALLEL, CRITERION, CONTENT = indicators.INDICATORS
+COLUMNS = {RETEST: "test-retest", PARALLEL: "parallel-forms", CONTENT: "content", CRITERION: "criterion"}
+OPTIONS = {RETEST: "--retest", PARALLEL: "--parallel", CRITERION: "--criterion"}
+# How to make a second run.
 AGAIN = (
     "run the models again (halluscope answer --sample --seed 1), or the judge (halluscope score --seed 1, or "
     "--fresh)"
 )
-"""How to make a second run."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"the score in --criterion (default: {AGREE}; {DISAGREE} if lower is better for --by); if higher is "
         "better for one of the two and lower for the other, the sign of one is reversed",
     )
-    option("--published", action="store_true", help="show the result among the paper's (Table I)")
+    option("--published", action="store_true", help="show the paper's results too (Table I)")
     common.add_intervals(parser)
     common.add_format(parser)
 
@@ -77,33 +71,27 @@ def run(options: argparse.Namespace) -> None:
     benchmark = _benchmark(first)
     by = options.by or _principal(benchmark)
     human = options.criterion_by or (DISAGREE if direction(first, by) == LOWER else AGREE)
-    others = {
-        name: (read_results(path), other)
-        for name, path, other in (
-            ("test_retest", options.retest, by),
-            ("parallel_forms", options.parallel, by),
-            ("criterion", options.criterion, human),
-        )
-        if path
-    }
+    files = {RETEST: options.retest, PARALLEL: options.parallel, CRITERION: options.criterion}
+    others = {name: read_results(path) for name, path in files.items() if path}
     if not others and not options.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     found = {
-        name: _indicator(name, first, second, by, other, options) for name, (second, other) in others.items()
+        name: _indicator(name, first, second, by, human if name == CRITERION else by, options)
+        for name, second in others.items()
     }
     if options.content:
         sheet = read_sheet(options.content)
-        found["content"] = indicators.content(sheet.valid(), sheet.strata())
+        found[CONTENT] = indicators.content(sheet.valid(), sheet.strata())
     if options.format == JSON:
         say(to_json({"benchmark": benchmark, "by": by, **found}))
         return
-    parallel = others.get("parallel_forms", ({}, by))[0]
-    parts = [
-        _overview(benchmark, by, found, options.published),
-        _coefficients(found),
-        _forms(first, parallel, by),
-    ]
-    common.show([*(part for part in parts if part.rows), Notes(_remarks(found))], options)
+    tables = [_overview(benchmark, by, found)]
+    if options.published:
+        tables.append(_published())
+    tables.append(_coefficients(found))
+    if PARALLEL in others:
+        tables.append(_forms(first, others[PARALLEL], by))
+    common.show([*tables, Notes(_remarks(found))], options)
 
 
 def _principal(name: str) -> str:
@@ -138,9 +126,9 @@ def _indicator(
             f"{len(first)} models in both: {', '.join(first):.300}. To score a file under one of these names, pass "
             "--responses NAME=FILE."
         )
-    again = scores(second, list(first), other, "--criterion-by" if name == "criterion" else "--by")
+    again = scores(second, list(first), other, "--criterion-by" if name == CRITERION else "--by")
     opposed = turned(direction(first, by), direction(second, other))
-    if name in SECOND_RUNS:
+    if name != CRITERION:
         _check_rows(name, first, second)
     result = indicators.compute(
         scores(first, list(first), by),
@@ -149,35 +137,25 @@ def _indicator(
         bootstrap=options.bootstrap,
         seed=options.seed,
     )
-    found: dict[str, Any] = {"changed": []}
-    if name in SECOND_RUNS:
+    result["changed"] = []
+    if name != CRITERION:
         _check_another(name, first, second)
-        found["changed"] = sorted({one for model in first for one in _changed(first[model], second[model])})
+        result["changed"] = sorted({key for model in first for key in _changed(first[model], second[model])})
     if name == RETEST:
-        found |= _told_again(first, second, by)
-    return {
-        **result,
-        **found,
-        **({"score": other} if other != by else {}),
-        **({"turned": True} if opposed else {}),
-    }
+        result |= _repeated(first, second, by)
+    return result | ({"score": other} if other != by else {}) | ({"turned": True} if opposed else {})
 
 
 def _check_rows(name: str, first: Mapping[str, Result], second: Mapping[str, Result]) -> None:
-    """Check that two runs are about the same rows, or about as many rows in another form.
-
-    Raises:
-        ValueError: if they are not.
-    """
+    """Check that two runs are about the same rows, or about as many rows in another form."""
     for model in first:
         one, other = (_keys(result).get("data", "") for result in (first[model], second[model]))
-        kinds = (one.rpartition("-")[0], other.rpartition("-")[0])
-        if one and other and (one != other if name == RETEST else kinds[0] != kinds[1]):
-            how = (
-                "score both runs against the same rows of the same dataset"
-                if name == RETEST
-                else "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
-            )
+        if name == RETEST:
+            same, how = one == other, "score both runs against the same rows of the same dataset"
+        else:
+            same = one.rpartition("-")[0] == other.rpartition("-")[0]
+            how = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
+        if one and other and not same:
             raise ValueError(
                 f"{OPTIONS[name]} is about other rows than the first run: for {brief(model)}, {one_line(one, 100)}, "
                 f"then {one_line(other, 100)}; expected the same in both: {how}."
@@ -185,11 +163,7 @@ def _check_rows(name: str, first: Mapping[str, Result], second: Mapping[str, Res
 
 
 def _check_another(name: str, first: Mapping[str, Result], second: Mapping[str, Result]) -> None:
-    """Check that a second run is not the first one again.
-
-    Raises:
-        ValueError: if all results are the same.
-    """
+    """Check that a second run is not the first one again."""
     if all(first[model] == second[model] for model in first):
         again = AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
         raise ValueError(
@@ -198,9 +172,13 @@ def _check_another(name: str, first: Mapping[str, Result], second: Mapping[str, 
         )
 
 
-def _told_again(first: Mapping[str, Result], second: Mapping[str, Result], by: str) -> dict[str, Any]:
+def _repeated(first: Mapping[str, Result], second: Mapping[str, Result], by: str) -> dict[str, Any]:
     """Return for which models the second run repeats the first run's responses, and for which also its verdicts."""
-    texts = [model for model in first if _are_equal(first[model], second[model], "texts")]
+    texts = [
+        model
+        for model, result in first.items()
+        if "texts" in result and result["texts"] == second[model].get("texts")
+    ]
     same = [
         model
         for model in texts
@@ -210,10 +188,6 @@ def _told_again(first: Mapping[str, Result], second: Mapping[str, Result], by: s
     if len(same) == len(first):
         warnings.warn(f"{OPTIONS[RETEST]} holds the very same responses and verdicts: {AGAIN}.", stacklevel=2)
     return {"same": same, "same_responses": texts}
-
-
-def _are_equal(first: Result, second: Result, name: str) -> bool:
-    return name in first and first[name] == second.get(name)
 
 
 def _keys(result: Result) -> dict[str, str]:
@@ -231,56 +205,48 @@ def _changed(first: Result, second: Result) -> list[str]:
     ]
 
 
-def _overview(benchmark: str, by: str, found: Mapping[str, Any], with_published: bool) -> Table:
+def _overview(benchmark: str, by: str, found: Mapping[str, Any]) -> Table:
+    """Return the columns of HQM's Table I."""
+    cells: list[Cell] = [f"{benchmark} [{by}]"]
+    for name in COLUMNS:
+        result = found.get(name, {})
+        is_same = len(result.get("same", ())) == result.get("models")  # nothing was run again
+        value = result.get("pearson", result.get(CONTENT))
+        cells.append(Number(value, ".3f", 1, mark=" (same)" if is_same else ""))
+    return Table("reliability", ["benchmark", *COLUMNS.values()], [cells])
+
+
+def _published() -> Table:
     """Return HQM's Table I: one row per benchmark."""
-    values = {name: result.get("pearson", result.get("content")) for name, result in found.items()}
-    cells = [
-        Number(values.get(name), ".3f", 1, mark=" (same)" if _is_same(found.get(name)) else "")
-        for name in COLUMNS
+    paper = published.load("hqm")
+    rows: list[list[Cell]] = [
+        [name, *(plain(printed.get(column), ".4f") for column in COLUMNS)] for name, printed in paper.results
     ]
-    rows: list[list[Cell]] = [[f"{benchmark} [{by}]", *cells]]
-    for name, printed in published.load("hqm").results if with_published else ():
-        rows.append([name, *(plain(printed.get(column), ".4f") for column in COLUMNS)])
-    return Table("reliability", ["benchmark", *COLUMNS.values()], rows)
-
-
-def _is_same(result: Mapping[str, Any] | None) -> bool:
-    """Whether nothing was run again."""
-    return result is not None and len(result.get("same", ())) == result.get("models")
+    return Table("published", [published.HEAD, *COLUMNS.values()], rows, of=published.heading(paper))
 
 
 def _coefficients(found: Mapping[str, Any]) -> Table:
     """Return a table of each coefficient with its interval."""
     rows: list[list[Cell]] = []
-    for name in COLUMNS:
-        if name in found and name in indicators.CORRELATED:
-            result = found[name]
-            for coefficient, (low, high) in result["interval"].items():
-                rows.append([COLUMNS[name], coefficient, *map(plain, (result[coefficient], low, high))])
-        elif name in found:
+    for name, column in COLUMNS.items():
+        if name == CONTENT and name in found:
             rows.append(
-                [
-                    COLUMNS[name],
-                    "share valid",
-                    *(plain(found[name][key]) for key in ("content", "low", "high")),
-                ]
+                [column, "share valid", *(plain(found[name][key]) for key in (CONTENT, "low", "high"))]
             )
+        elif name in found:
+            for coefficient, ends in found[name]["interval"].items():
+                rows.append([column, coefficient, *map(plain, (found[name][coefficient], *ends))])
     return Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2)
 
 
 def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str) -> Table:
     """Return HQM's Table II: each model's score, and how often it says yes, in both forms."""
-    names = [
-        by,
-        *(
-            ["yes_ratio"]
-            if all("yes_ratio" in result for result in first.values()) and by != "yes_ratio"
-            else []
-        ),
-    ]
+    names = [by]
+    if by != "yes_ratio" and all("yes_ratio" in result for result in first.values()):
+        names.append("yes_ratio")
     rows: list[list[Cell]] = [
         [model, *(plain(score(file[model], name)) for file in (first, parallel) for name in names)]
-        for model in (first if parallel else ())
+        for model in first
     ]
     return Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], rows)
 
@@ -288,28 +254,21 @@ def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str)
 def _remarks(found: Mapping[str, Any]) -> list[str]:
     lines = []
     for name, result in found.items():
-        if name in indicators.CORRELATED:
-            lines.append(
-                f"{COLUMNS[name]}: "
-                + (
-                    result["undefined"]
-                    or f"{result['models']} models; probability of a correlation this strong by chance: "
-                    f"{result['chance']:.3f}"
-                )
-            )
-            lines += _again(result)
-            lines += (
-                [f"  compared with people's {result['score']}{_turned(result)}"] if "score" in result else []
-            )
-            lines += [f"  not the same in both: {one_line(change)}" for change in result["changed"]]
-        else:
+        if name == CONTENT:
             lines.append(f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid")
+        else:
+            chance = f"probability of a correlation this strong by chance: {result['chance']:.3f}"
+            known = result["undefined"] or f"{result['models']} models; {chance}"
+            lines.append(f"{COLUMNS[name]}: {known}")
+            lines += _again(result)
+            if "score" in result:
+                opposed = ", its sign reversed, since its better direction is opposite"
+                lines.append(
+                    f"  compared with people's {result['score']}{opposed if 'turned' in result else ''}"
+                )
+            lines += [f"  not the same in both: {one_line(change)}" for change in result["changed"]]
         lines.append(f"  signature: {result['signature']}")
     return lines
-
-
-def _turned(result: Mapping[str, Any]) -> str:
-    return ", its sign reversed, since its better direction is opposite" if "turned" in result else ""
 
 
 def _again(result: Mapping[str, Any]) -> Iterator[str]:

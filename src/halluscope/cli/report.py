@@ -15,12 +15,12 @@ from halluscope.reading.pictures import Find
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import write
-from halluscope.runs.comparing import RESAMPLES, Comparison, compare
+from halluscope.runs.build_items import all_shown
+from halluscope.runs.comparing import Comparison, compare
 from halluscope.runs.page import page
 from halluscope.runs.run import Run, benchmark_of
-from halluscope.runs.showing import all_shown
 from halluscope.runs.verifying import checked
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.terminal import is_quiet, say, tell
 
 
@@ -65,13 +65,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Write the page.
-
-    Raises:
-        RunError: for runs that were changed, or of several benchmarks.
-        ValueError: for images that are not there, or cannot be opened.
-        OutputError: if the page's file is there already.
-    """
+    """Write the page."""
     common.check_output(given, "out")
     runs = checked(given.folders)
     benchmark = benchmark_of(runs.values())
@@ -96,7 +90,6 @@ def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Compariso
 
 
 def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]:
-    """Return small copies of the images that were asked for, as far as they are there."""
     if not (given.dataset or given.images):
         if given.credits:
             raise ValueError("--credits is about images; give --dataset or --images too.")

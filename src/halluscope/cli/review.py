@@ -8,13 +8,13 @@ from typing import Any
 from halluscope.arguments import whole
 from halluscope.cli import common
 from halluscope.foreign import one_line
-from halluscope.reliability import indicators
-from halluscope.reliability.review import implied, readings
-from halluscope.reliability.review.sheet import IMPLIED, OF_ROWS, READING, Sheet, read_sheet
+from halluscope.reliability import agreement, indicators
+from halluscope.reliability.certifying import labels
+from halluscope.reliability.review.sheet import AGREE, IMPLIED, READING, VALID, Sheet, read_sheet
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import percent, to_json
 from halluscope.signature import signature
-from halluscope.stats.strata import Stratum, error_rate, share
+from halluscope.stats.strata import error_rate, share
 from halluscope.terminal import say
 
 
@@ -40,8 +40,8 @@ def _add_make(parser: argparse.ArgumentParser) -> None:
     option("--seed", type=whole, default=0, help="seed of the draw (default: 0)")
     option(
         "--marks",
-        choices=(*OF_ROWS, IMPLIED),
-        default="valid",
+        choices=(VALID, AGREE, IMPLIED),
+        default=VALID,
         help="valid: are question and right answer valid? agree: do you agree with the response, or with its verdict? "
         "implied: which classes does a response imply? (for `certify`; responses of one LVLM)",
     )
@@ -82,208 +82,171 @@ def make(options: argparse.Namespace) -> None:
         return
     if asked := [option.name for option in common.certified().options if hasattr(options, option.name)]:
         raise ValueError(f"{asked[0]} is for the judges of --marks {IMPLIED}; the marks are {options.marks}.")
-    _make_of_rows(options)
-
-
-def _make_implied(given: argparse.Namespace) -> None:
-    """Draw texts by the judges' votes."""
-    from halluscope.reliability.certifying import sampling
-    from halluscope.reliability.review import making
-    from halluscope.stats.corrected import FEWEST_TEXTS
-
-    if given.stratum or given.images:
-        raise ValueError("--stratum and --images are for rows; expected neither with --marks implied.")
-    making.check_folder(given.out)
-    benchmark = common.certified()
-    ready, ids, options = common.judged_texts(given, [given.rows], benchmark)
-    judgement = benchmark.module("metric").judge(ready.matched.texts, ready.inputs["references"], **options)
-    drawn = sampling.sheet(judgement, ids, given.sample, given.seed)
-    title = f"What the responses of {ready.matched.name} imply"
-    name = making.write(drawn, given.out, IMPLIED, title, judgement.vocabulary.classes)
-    out = one_line(given.out)
-    say(f"{out}: the sheet {name}, {given.sample:,} texts, {len(drawn):,} rows")
-    if given.sample < min(FEWEST_TEXTS, len(judgement.texts)):
-        say(f"This is enough to certify a judge; to correct scores, label at least {FEWEST_TEXTS} texts.")
-    say(f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet.")
-
-
-def _make_of_rows(options: argparse.Namespace) -> None:
     from halluscope.reading.rows import Source, read_rows
-    from halluscope.reliability.review import making
+    from halluscope.reliability.review import sampling
 
-    drawn = making.draw(
+    drawn = sampling.draw(
         read_rows(options.rows),
         options.sample,
         options.seed,
         stratum=options.stratum,
-        responses=making.read_responses(options.responses),
+        responses=sampling.read_responses(options.responses),
         images=options.images,
         folder=Source.of(options.rows).folder,
     )
-    title = f"Review of {Path(options.rows).name}"
-    name = making.write(drawn, options.out, options.marks, title)
-    shown = sum(one.image is not None for one in drawn)
-    out = one_line(options.out)
-    say(f"{out}: the sheet {name}, {len(drawn):,} rows, {shown:,} with an image")
-    say(f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet.")
+    name = sampling.write(drawn, options.out, options.marks, f"Review of {Path(options.rows).name}")
+    shown = sum(image is not None for _, image in drawn)
+    say(f"{one_line(options.out)}: the sheet {name}, {len(drawn):,} rows, {shown:,} with an image")
+    say(common.how_to_mark(options.out))
+
+
+def _make_implied(options: argparse.Namespace) -> None:
+    """Draw texts by the judges' votes."""
+    from halluscope.reliability.certifying.sampling import sheet
+    from halluscope.reliability.review import sampling
+    from halluscope.stats.corrected import FEWEST_TEXTS
+
+    if options.stratum or options.images:
+        raise ValueError("--stratum and --images are for rows; expected neither with --marks implied.")
+    sampling.check_folder(options.out)
+    benchmark = common.certified()
+    ready, ids, judging = common.judged_texts(options, [options.rows], benchmark)
+    judgement = benchmark.module("metric").judge(ready.matched.texts, ready.inputs["references"], **judging)
+    drawn = sheet(judgement, ids, options.sample, options.seed)
+    title = f"What the responses of {ready.matched.name} imply"
+    name = sampling.write(drawn, options.out, IMPLIED, title, judgement.vocabulary.classes)
+    say(f"{one_line(options.out)}: the sheet {name}, {options.sample:,} texts, {len(drawn):,} rows")
+    if options.sample < min(FEWEST_TEXTS, len(judgement.texts)):
+        say(f"This is enough to certify a judge; to correct scores, label at least {FEWEST_TEXTS} texts.")
+    say(common.how_to_mark(options.out))
 
 
 def read(options: argparse.Namespace) -> None:
     """Read a sheet, and print what it says."""
     sheet = read_sheet(options.sheet, options.allow_unmarked)
-    if sheet.kind == IMPLIED:
-        _print_implied(implied.summary(sheet), options.json)
-        return
-    if sheet.kind == READING:
-        _print_readings(readings.summary(sheet), options.json)
+    if sheet.kind in (READING, IMPLIED):
+        summary, show = {READING: (agreement.summary, _readings), IMPLIED: (labels.summary, _implied)}[
+            sheet.kind
+        ]
+        result = summary(sheet)
+        say(to_json(result) if options.json else "\n".join(show(result)))
         return
     models = _models(sheet)
+    result = _overall(sheet)
     strata = sheet.strata()
-    result = _overall(sheet, strata)
     if strata:
         rate = error_rate(list(strata.values()))
-        result |= {"error_rate": rate["value"], "error_low": rate["low"], "error_high": rate["high"]}
+        result |= {f"error_{'rate' if name == 'value' else name}": value for name, value in rate.items()}
     if options.json:
         say(to_json(models or result))
         return
-    say(
-        f"{result['marked']:,} rows: {result[sheet.marks[0]]:,} {sheet.marks[0]}, {result['other']:,} {sheet.marks[1]}"
-    )
+    first, second = sheet.marks
+    say(f"{result['marked']:,} rows: {result[first]:,} {first}, {result['other']:,} {second}")
     if sheet.unmarked:
         say(f"{len(sheet.unmarked):,} rows without a mark are left out")
-    say(f"{result['name']}: {_interval(result['value'], result['low'], result['high'])}")
+    say(f"{result['name']}: {_interval(result)}")
     if models:
-        rows = [
-            [one["responses"], one["rows"], percent(one["agree"]), percent(one["disagree"])] for one in models
+        cells = [
+            [row["responses"], row["rows"], percent(row["agree"]), percent(row["disagree"])] for row in models
         ]
-        say(_plain(rows, ["model", "rows", *(f"{mark} %" for mark in sheet.marks)]))
-    if strata:
-        _print_strata(strata)
-        say(f"error rate over all rows: {_interval(rate['value'], rate['low'], rate['high'])}")
+        say(_plain(cells, ["model", "rows", f"{first} %", f"{second} %"]))
+    if strata:  # THRONE, supplement, Table 3
+        total = sum(stratum.rows for stratum in strata.values())
+        cells = [
+            [
+                name,
+                one.rows,
+                percent(one.rows / total),
+                one.judgements,
+                one.errors,
+                percent(one.errors / one.judgements),
+            ]
+            for name, one in strata.items()
+        ]
+        say(_plain(cells, ["stratum", "rows", "share %", "marked", "errors", "error rate %"]))
+        say(f"error rate over all rows: {_interval(rate)}")
     say(f"signature: {result['signature']}")
 
 
-def _overall(sheet: Sheet, strata: Mapping[str, Stratum]) -> dict[str, Any]:
+def _overall(sheet: Sheet) -> dict[str, Any]:
     """Return the share with the first mark, over all rows if there are strata (content validity, for "valid")."""
     ones = sheet.ones()
-    found: Mapping[str, Any]
-    if sheet.kind == "valid":
-        found = indicators.content(ones, strata)
-        name, value, line = "content validity", found["content"], found["signature"]
+    if sheet.kind == VALID:
+        estimate = indicators.content(ones, sheet.strata())
+        name, value = "content validity", estimate["content"]
     else:
-        found = share(ones, strata)
-        name, value, line = (
-            "agreement",
-            found["value"],
-            _signature(strata, sheet, marks="agree", rows=len(ones)),
-        )
+        estimate = _agreement(sheet)
+        name, value = "agreement", estimate["value"]
     return {
         "sheet": sheet.name,
         "name": name,
         "value": value,
-        "low": found["low"],
-        "high": found["high"],
+        "low": estimate["low"],
+        "high": estimate["high"],
         "marked": len(ones),
         sheet.marks[0]: sum(ones),
         "other": len(ones) - sum(ones),
         "unmarked": len(sheet.unmarked),
-        "signature": f"{line}",
+        "signature": estimate["signature"],
     }
 
 
 def _models(sheet: Sheet) -> list[dict[str, Any]]:
     """Return how people marked each model, as `halluscope reliability --criterion` takes it."""
     rows = []
-    for model, of in sheet.models().items():
-        ones, strata = of.ones(), of.strata()
-        agree = share(ones, strata)["value"]
+    for model, part in sheet.models().items():
+        estimate = _agreement(part)
+        scores = {"agree": estimate["value"], "disagree": 1 - estimate["value"]}
         rows.append(
-            {
-                "responses": model,
-                "agree": agree,
-                "disagree": 1 - agree,
-                "rows": len(ones),
-                "signature": _signature(strata, of, marks="agree", rows=len(ones)),
-            }
+            {"responses": model, **scores, "rows": len(part.entries), "signature": estimate["signature"]}
         )
     return rows
 
 
-def _signature(strata: Mapping[str, Stratum], sheet: Sheet, **choices: Any) -> str:
+def _agreement(sheet: Sheet) -> dict[str, Any]:
+    ones, strata = sheet.ones(), sheet.strata()
     weighted = {"strata": len(strata)} if strata else {}
-    return str(signature("review", data=sheet.name, **choices, **weighted, interval="0.95,wilson"))
+    choices = {"marks": AGREE, "rows": len(ones), **weighted, "interval": "0.95,wilson"}
+    return {**share(ones, strata), "signature": signature("review", data=sheet.name, **choices)}
 
 
-def _print_strata(strata: dict[str, Any]) -> None:
-    """Print the error rate of each stratum. Source: THRONE, supplement, Table 3."""
-    total = sum(stratum.rows for stratum in strata.values())
-    rows = [
-        [
-            name,
-            one.rows,
-            percent(one.rows / total),
-            one.judgements,
-            one.errors,
-            percent(one.errors / one.judgements),
-        ]
-        for name, one in strata.items()
+def _readings(result: Mapping[str, Any]) -> list[str]:
+    """Return THRONE's Tables 3 and 4 (supplement), and the error rates that follow from Table 3."""
+    counts = ("methods", "stratum", "responses", "share", "evaluated", "judgements", "errors", "error_rate")
+    rates = ("share", "error_rate")
+    table = [
+        [percent(row[name]) if name in rates else row[name] for name in counts] for row in result["table"]
     ]
-    say(_plain(rows, ["stratum", "rows", "share %", "marked", "errors", "error rate %"]))
-
-
-def _print_readings(found: Mapping[str, Any], as_json: bool) -> None:
-    """Print THRONE's Tables 3 and 4 (supplement), and the error rates that follow from Table 3."""
-    if as_json:
-        say(to_json(found))
-        return
-    rows = [
-        [
-            *(one[name] for name in ("methods", "stratum", "responses")),
-            percent(one["share"]),
-            *(one[name] for name in ("evaluated", "judgements", "errors")),
-            percent(one["error_rate"]),
-        ]
-        for one in found["table"]
+    header = [f"{name.replace('_', ' ')} %" if name in rates else name for name in counts]
+    lines = [aligned(table, header, left=2)]
+    if result["unmarked"]:
+        lines += ["", f"{result['unmarked']:,} rows without a mark are left out"]
+    lines.append("")
+    lines += [
+        f"error rate of {one_line(name)}: {_interval(rate)}" for name, rate in result["error_rates"].items()
     ]
-    header = (
-        "methods",
-        "stratum",
-        "responses",
-        "share %",
-        "evaluated",
-        "judgements",
-        "errors",
-        "error rate %",
-    )
-    say(aligned(rows, header, left=2))
-    if found["unmarked"]:
-        say(f"\n{found['unmarked']:,} rows without a mark are left out")
-    say()
-    for method, rate in found["error_rates"].items():
-        say(f"error rate of {one_line(method)}: {_interval(rate['value'], rate['low'], rate['high'])}")
-    marks = found["false_positives"]
-    said = ", ".join(f"{mark} {marks[mark]:,}" for mark in (*readings.FALSE_POSITIVES, "neither"))
-    say(f"\nfalse positives in the {marks['responses']:,} responses: {said}")
+    marks = result["false_positives"]
+    counted = ", ".join(f"{mark} {marks[mark]:,}" for mark in (*agreement.FALSE_POSITIVES, "neither"))
+    lines += ["", f"false positives in the {marks['responses']:,} responses: {counted}"]
     if without := [
-        one_line(f"{one['methods']}, {one['stratum']}") for one in found["table"] if not one["errors"]
+        one_line(f"{row['methods']}, {row['stratum']}") for row in result["table"] if not row["errors"]
     ]:
-        say(f"No error is marked for {'; '.join(without)}: the interval is too narrow there.")
-    say(f"signature: {found['signature']}")
+        lines.append(f"No error is marked for {'; '.join(without)}: the interval is too narrow there.")
+    return [*lines, f"signature: {result['signature']}"]
 
 
-def _print_implied(found: Mapping[str, Any], as_json: bool) -> None:
-    """Print what is marked, and what is left to mark."""
-    if as_json:
-        say(to_json(found))
-        return
-    marked, texts = found["marked"], found["texts"]
-    say(f"{texts - found['unmarked_texts']:,} of {texts:,} texts are marked; these have {marked:,} rows")
-    say(", ".join(f"{mark}: {count:,}" for mark, count in found["marks"].items()))
-    if found["unmarked_texts"]:
-        say(
-            f"{found['unmarked_texts']:,} texts have rows without a mark; `certify --allow-unmarked` leaves them out"
+def _implied(result: Mapping[str, Any]) -> list[str]:
+    """Return what is marked, and what is left to mark."""
+    marked, texts, unmarked = result["marked"], result["texts"], result["unmarked_texts"]
+    lines = [
+        f"{texts - unmarked:,} of {texts:,} texts are marked; these have {marked:,} rows",
+        ", ".join(f"{mark}: {count:,}" for mark, count in result["marks"].items()),
+    ]
+    if unmarked:
+        lines.append(
+            f"{unmarked:,} texts have rows without a mark; `certify --allow-unmarked` leaves them out"
         )
-    say(f"signature: {found['signature']}")
+    return [*lines, f"signature: {result['signature']}"]
 
 
 def _plain(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:
@@ -291,5 +254,5 @@ def _plain(rows: Sequence[Sequence[Any]], header: Sequence[str]) -> str:
     return "\n" + aligned(rows, header, left=len(header))
 
 
-def _interval(value: float, low: float, high: float) -> str:
-    return f"{percent(value)} % ({percent(low)} to {percent(high)})"
+def _interval(rate: Mapping[str, float]) -> str:
+    return f"{percent(rate['value'])} % ({percent(rate['low'])} to {percent(rate['high'])})"

@@ -13,12 +13,13 @@ from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Notes, Table, listed, to_json
-from halluscope.responses.match import ORDER
+from halluscope.responses.match import NOT_COMPARED, ORDER
 from halluscope.runs import comparing
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
+from halluscope.runs.comparison_tables import FEW, of_differences
+from halluscope.runs.result_tables import beside, comparable, of_each, of_other_rows, of_results, with_choices
 from halluscope.runs.run import Run
-from halluscope.runs.telling import FEW, of_differences, of_other_rows, of_results, with_choices
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
@@ -68,15 +69,17 @@ def run(given: argparse.Namespace) -> None:
         folders.write(scored, given.out)
         if len(scored) > 1:
             tell(f"`halluscope compare {one_line(given.out)}` compares groups and classes too.")
-    paper = published.of(benchmark, options) if given.published else None
-    if given.published and paper is None:
+    if given.published and not published.of(benchmark, options):
         tell(f"No published results are known for {benchmark.title} with these options.")
     if given.format == JSON:
-        tell("\n".join(of_other_rows(results)))
-        say(to_json(listed([*results, *(paper.results if paper else ())])))
+        notes = of_each(benchmark, results, options)
+        tell("\n".join([*(line for one in notes for line in one.lines), *of_other_rows(results)]))
+        papers = comparable(benchmark, results, options) if given.published else ()
+        say(to_json(listed([*results, *papers])))
     else:
         resampling = Bootstrap(given.bootstrap, given.seed)
-        common.show(_told(results, scored, paper, options, resampling), given, benchmark, given.intervals)
+        told = _told(results, scored, given.published, options, resampling)
+        common.show(told, given, benchmark, given.intervals)
 
 
 def _shown(ready: Ready) -> str:
@@ -99,13 +102,12 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
             "or image, and it is checked that they are about this dataset"
         )
     if len(matched.rows) < matched.of:
-        what = "labelled images" if benchmark.chooses else "questions"
         if matched.sampled and not (given.limit or getattr(given, "partial", False)):
             raise ValueError(
-                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} {what}: the run had a "
-                f"limit, or was cut off. Pass --limit {len(matched.rows)} to score them anyway."
+                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} rows: the run had a limit, "
+                f"or was cut off. Pass --limit {len(matched.rows)} to score them anyway."
             )
-        said.append(f"{len(matched.rows):,} of {matched.of:,} {what} are scored")
+        said.append(scoring.part_of(benchmark, len(matched.rows), matched.of))
     for column, values in also.items():
         named = [value for value in values if value in matched.name]
         held = {getattr(row, column) for row in matched.rows}
@@ -117,6 +119,8 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
         said.append(f"{matched.left_out:,} responses about other rows are left out")
     if matched.other_prompts:
         said.append(f"{matched.other_prompts:,} answer a prompt other than the dataset's")
+    for column, count in matched.uncompared.items():
+        said.append(f"the {column} of {count:,} is ignored: {NOT_COMPARED}")
     if empty := matched.texts.count(""):
         said.append(f"{empty:,} responses are empty")
     if said:
@@ -126,15 +130,19 @@ def remark(benchmark: Benchmark, ready: Ready, given: argparse.Namespace) -> Non
 def _told(
     results: Results,
     scored: Sequence[Run],
-    paper: published.Published | None,
+    with_published: bool,
     options: Mapping[str, Any],
     resampling: Bootstrap,
 ) -> list[Table | Notes]:
-    """Return the benchmark's report on the results, and which differences are not due to chance."""
+    """Return the benchmark's report on the results, which differences are not due to chance, and published scores."""
     benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
     every = len({run.name for run in scored}) < len(scored)
-    told = of_results(benchmark, results, options, paper, rows, every)
-    return [*told, *([] if every else _differences(scored, resampling))]
+    return [
+        *of_results(benchmark, results, options, rows, every),
+        *of_each(benchmark, results, options),
+        *([] if every else _differences(scored, resampling)),
+        *(beside(benchmark, results, options) if with_published else ()),
+    ]
 
 
 def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | Notes]:

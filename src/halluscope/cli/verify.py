@@ -10,8 +10,7 @@ from halluscope.runs import folder as folders
 from halluscope.runs.verifying import differences
 from halluscope.terminal import say, tell_error
 
-SHOWN = 10
-"""How many differences of one run are printed."""
+SHOWN = 10  # how many differences of one run are printed
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Score each run again from what its judges said; no judge is asked.
-
-    Raises:
-        RunError: if a run was changed, or its scores do not follow from its rows.
-    """
+    """Score each run again from what its judges said; no judge is asked."""
     meant = folders.folders(given.folders)
     bad = [folder for folder in meant if not _is_good(folder)]
     if bad:

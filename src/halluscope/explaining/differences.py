@@ -1,4 +1,7 @@
-"""Explains why protocols differ: a difference in parts, what parsers read differently, and which score a number is."""
+"""Explains why protocols differ: a difference in parts, what parsers read differently, and which score a number is.
+
+One aspect after the other is changed, and the score is computed after each change, so the parts sum to the difference.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,45 +11,59 @@ from itertools import combinations
 from operator import itemgetter
 from typing import Any
 
-from halluscope.explaining.explained import Explained, Result
-from halluscope.explaining.protocols import means
-from halluscope.explaining.steps import COUNTING, OTHER_ORDER, PARSER, Setting, parts, path
+import numpy as np
 
+from halluscope.explaining.explained import Explained, Result
+from halluscope.explaining.protocols import ASPECTS, COUNTING, LABELS, PARSER, PROMPT, ROWS, Setting, means
+
+# Keys of a result that hold numbers other than scores, under the names of scores.
 INTERVALS = ("interval", "spread", "difference")
-"""Keys of a result that hold numbers other than scores, under the names of scores."""
+
+
+# To see whether the order matters. Rows stay before labels: a row without a label has no score.
+OTHER_ORDER = (PROMPT, COUNTING, PARSER, ROWS, LABELS)
+
+
+def path(first: Setting, second: Setting, order: Sequence[str] = ASPECTS) -> list[Setting]:
+    """Return the settings from one to another, each with one more aspect of the second.
+
+    >>> path({"rows": "a", "parser": "a"}, {"rows": "b", "parser": "b"}, ("rows", "parser"))[1:]
+    [{'rows': 'b', 'parser': 'a'}, {'rows': 'b', 'parser': 'b'}]
+    """
+    settings = [first]
+    for aspect in order:
+        settings.append({**settings[-1], aspect: second[aspect]})
+    return settings
+
+
+def parts(values: Sequence[float], order: Sequence[str] = ASPECTS) -> dict[str, float]:
+    """Return what each change adds to the score along a `path`; NaN before and after an undefined score.
+
+    >>> parts([0.25, 1.0, 0.5], ("rows", "parser"))
+    {'rows': 0.75, 'parser': -0.5}
+    """
+    return dict(zip(order, np.diff(values).tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much a score differs between two settings, and why.
-
-    Attributes:
-        first: the one setting.
-        second: the other setting.
-        score: the name of the score.
-        values: the score at the first setting and after each change; the last is the score at the second setting.
-        parts: aspect -> what its change adds; the sum is the difference.
-        in_other_order: the parts when the changes are made in the order `OTHER_ORDER`.
-    """
+    """By how much a score differs between two settings, and why."""
 
     first: Setting
     second: Setting
     score: str
+    # the score at the first setting and after each change; the last is the score at the second setting
     values: tuple[float, ...]
-    parts: Mapping[str, float]
-    in_other_order: Mapping[str, float]
+    parts: Mapping[str, float]  # aspect -> what its change adds; the sum is the difference
+    in_other_order: Mapping[str, float]  # the parts when the changes are made in the order `OTHER_ORDER`
 
 
 @dataclass(frozen=True)
 class Readings:
-    """How two parsers read the same responses.
+    """How two parsers read the same responses."""
 
-    Attributes:
-        of: how many responses both read.
-        otherwise: each response that they read differently: its row's id, its text, and what each parser read.
-    """
-
-    of: int
+    of: int  # how many responses both read
+    # each response that they read differently: its row's id, its text, and what each parser read
     otherwise: Sequence[tuple[Mapping[str, Any], str, Mapping[str, Any], Mapping[str, Any]]]
 
 
@@ -64,27 +81,19 @@ def pairs(found: Explained) -> Iterator[tuple[Setting, Setting]]:
     protocol is then also paired with itself.
     """
     first, *others = found.files
-    for place, one in enumerate(found.protocols):
-        for other in found.protocols[place + (0 if others else 1) :]:
+    for index, one in enumerate(found.protocols):
+        for other in found.protocols[index + (0 if others else 1) :]:
             for file in others or [first]:
                 yield found.setting(one, first), found.setting(other, file)
 
 
 def difference(found: Explained, first: Setting, second: Setting, score: str) -> Difference:
     """Return why a score differs between two settings."""
-    steps = path(first, second)
-
-    def value(setting: Setting) -> float:
-        return found.score(setting, score)
-
-    return Difference(
-        first,
-        second,
-        score,
-        tuple(map(value, (first, *(step.after for step in steps)))),
-        parts(steps, value),
-        parts(path(first, second, OTHER_ORDER), value),
+    values, others = (
+        [found.score(setting, score) for setting in path(first, second, order)]
+        for order in (ASPECTS, OTHER_ORDER)
     )
+    return Difference(first, second, score, tuple(values), parts(values), parts(others, OTHER_ORDER))
 
 
 def readings(found: Explained, first: Setting, second: Setting) -> Readings | None:
@@ -92,9 +101,9 @@ def readings(found: Explained, first: Setting, second: Setting) -> Readings | No
     items = found.benchmark.items
     if not items or found.same(first, second, PARSER):
         return None
-    (step,) = (step for step in path(first, second) if step.aspect == PARSER)
-    before, after = (found.result(setting)[items] for setting in (step.before, step.after))
-    matched = found.ready(step.before).matched
+    settings, index = path(first, second), ASPECTS.index(PARSER)
+    before, after = (found.result(setting)[items] for setting in settings[index : index + 2])
+    matched = found.ready(settings[index]).matched
     otherwise = [
         (found.rows.identity(row), text, *differing)
         for row, text, *pair in zip(matched.rows, matched.texts, before, after, strict=True)
@@ -123,19 +132,27 @@ def diverse(readings: Readings, most: int) -> list[Any]:
         once.setdefault(repr(one[1:]), one)
     seen: Counter[str] = Counter()
     ranked = []
-    for place, one in enumerate(once.values()):
+    for index, one in enumerate(once.values()):
         kind = repr(one[2:])
-        ranked.append((seen[kind], place, one))
+        ranked.append((seen[kind], index, one))
         seen[kind] += 1
     return [one for *_, one in sorted(ranked, key=itemgetter(0, 1))[:most]]
 
 
 def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
-    """Yield each setting and score that print as this number with its digits, in percent or as a fraction."""
+    """Yield each setting and score that print as this number with its digits, in percent or as a fraction.
+
+    Scores that the protocol's own program would print differently are left out.
+    """
     value, digits = float(number), max(0, -int(Decimal(number).as_tuple().exponent))
     for setting in found.settings():
         one = found.whose(setting, COUNTING)
-        own = {one.called.get(score, score) for score in found.benchmark.scores if one.reports(score)}
+        unequal = found.discrepancy(one)
+        own = {
+            one.called.get(score, score)
+            for score in found.benchmark.scores
+            if one.reports(score) and not (unequal and unequal.moves(score))
+        }
         for name, score in _floats(found.result(setting), own):
             if any(abs(score * times - value) <= 0.5 * 10**-digits + 1e-9 for times in (1, 100)):
                 yield setting, name
@@ -144,7 +161,7 @@ def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
 def _differing(
     names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values in which two readings of one response differ, among these names, or all if none are given."""
+    """Return the values in which two readings differ, among these names, or all if none are given."""
     unlike = [name for name in names or before if before.get(name) != after.get(name)]
     return {name: before.get(name) for name in unlike}, {name: after.get(name) for name in unlike}
 

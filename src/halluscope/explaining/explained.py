@@ -1,6 +1,6 @@
 """Scores one LVLM's responses under a benchmark's protocols, and under the steps between two protocols.
 
-Each score is computed once, as `halluscope score` computes it with the same options. A setting (`steps`) may take the
+Each score is computed once, as `halluscope score` computes it with the same options. A setting may take the
 rows of one protocol, the labels of another, and the parser and counting of a third.
 """
 
@@ -10,9 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from halluscope import scoring
-from halluscope.explaining.protocols import CHOSEN, Protocol, Protocols, means
+from halluscope.explaining.protocols import (
+    CHOSEN,
+    COUNTING,
+    LABELS,
+    PROMPT,
+    ROWS,
+    Discrepancy,
+    Protocol,
+    Protocols,
+    Setting,
+    means,
+)
 from halluscope.explaining.rows import Rows, question, same_rows
-from halluscope.explaining.steps import COUNTING, LABELS, PROMPT, ROWS, Setting
 from halluscope.options import Door
 from halluscope.registry import QUESTION, Benchmark
 from halluscope.responses.files import Given
@@ -20,20 +30,12 @@ from halluscope.scoring import Ready
 
 Result = Mapping[str, Any]
 
+# Errors for which a protocol is left out: missing rows, missing labels, or a missing package.
 IMPOSSIBLE = (ValueError, OSError, ImportError)
-"""Errors for which a protocol is left out: missing rows, missing labels, or a missing package."""
 
 
 class Explained:
-    """Scores of the same responses by protocol.
-
-    Attributes:
-        benchmark: whose protocols these are.
-        stated: the protocols as the benchmark's room states them.
-        protocols: those that can be computed.
-        not_computed: name -> reason, for those that cannot be computed.
-        rows: the responses with their rows.
-    """
+    """Scores of the same responses by protocol."""
 
     def __init__(
         self,
@@ -45,33 +47,16 @@ class Explained:
         options: Mapping[str, Any],
         door: Door | None = None,
     ) -> None:
-        """Read the responses, and match them to the rows of each protocol.
-
-        Args:
-            benchmark: whose responses these are.
-            stated: the protocols as the benchmark's room states them.
-            chosen: the protocols that are wanted.
-            responses: one LVLM's responses, a file per prompt.
-            dataset: what the responses are scored against.
-            options: the options of the benchmark, as `halluscope.scoring.prepare` takes them.
-            door: how responses are read and matched.
-
-        Raises:
-            ValueError: if no protocol can be computed; the message says why.
-        """
+        """Read the responses, and match them to the rows of each protocol."""
         self.benchmark, self.stated = benchmark, stated
         self.rows = Rows(benchmark, stated, responses, dataset, options, door)
-        self.not_computed: dict[str, str] = {}
+        self.not_computed: dict[str, str] = {}  # name of a protocol -> reason
         self._named = {one.name: one for one in chosen}
         self._results: dict[tuple[str, ...], Result] = {}
         self.protocols = self._possible(chosen, self.rows.match)
 
     def compute(self) -> None:
-        """Compute the scores of each protocol.
-
-        Raises:
-            ValueError: if none can be computed; the message says why.
-        """
+        """Compute the scores of each protocol."""
         self.protocols = self._possible(self.protocols, self._compute)
 
     @property
@@ -104,6 +89,11 @@ class Explained:
             items = {self.benchmark.items: True} if self.benchmark.items else {}
             self._results[key] = scoring.compute(self.benchmark, self.ready(setting), options | items)
         return self._results[key]
+
+    def discrepancy(self, one: Protocol) -> Discrepancy | None:
+        """Return why a protocol's own program prints other numbers; None if it prints the same."""
+        options = self.rows.options(*(one.way(aspect) for aspect in CHOSEN))
+        return one.discrepancy if one.discrepancy.holds(options) else None
 
     def score(self, setting: Setting, name: str) -> float:
         """Return a score at a setting; NaN where it is undefined, or the result does not have it."""
@@ -159,7 +149,7 @@ def by_reason(failed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _together(failed: Mapping[str, Exception]) -> Exception:
-    """Return the error that says why no protocol can be computed: the only reason, or all of them."""
+    """Return the error that says why no protocol can be computed."""
     reasons = by_reason({name: str(error) for name, error in failed.items()})
     if len(reasons) == 1:
         return next(iter(failed.values()))
@@ -167,6 +157,5 @@ def _together(failed: Mapping[str, Exception]) -> Exception:
 
 
 def _template(row: Any, asked: str) -> str:
-    """Return a prompt with {question} in place of a row's own question."""
     own = question(row)
     return asked.replace(own, QUESTION) if own else asked

@@ -1,34 +1,25 @@
-"""What `halluscope explain` prints: tables of scores and differences, and notes."""
+"""What `halluscope explain` prints: tables of scores and differences, and notes; or all of it as JSON."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import pairwise
 from typing import Any
 
 from halluscope.explaining import differences
-from halluscope.explaining.differences import Difference
+from halluscope.explaining.differences import OTHER_ORDER, Difference
 from halluscope.explaining.explained import Explained, by_reason
-from halluscope.explaining.protocols import CHOSEN, Protocol
-from halluscope.explaining.steps import COUNTING, OTHER_ORDER, PROMPT, Setting
+from halluscope.explaining.protocols import CHOSEN, COUNTING, PROMPT, Protocol, Setting
 from halluscope.foreign import brief, one_line, quoted
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, printed, scored
 
-SAME = "="
-"""Printed where two protocols do the same."""
+SAME = "="  # printed where two protocols do the same
 
+# How many characters are shown of a response, of a file's name, and of a prompt.
 TEXT, NAME, PROMPTED = 40, 24, 80
-"""How many characters are shown of a response, of a file's name, and of a prompt."""
 
 
 def told(found: Explained, compared: Sequence[str], examples: int, sought: str | None = None) -> Report:
-    """Return tables of scores and of differences, and what a reader has to know about them.
-
-    Args:
-        found: the scores.
-        compared: the scores whose differences are shown.
-        examples: how many responses are shown that two parsers read differently, for each pair of parsers.
-        sought: a printed number; the scores that print as this number are looked for.
-    """
+    """Return tables of scores and of differences, and what a reader has to know about them."""
     blocks: list[Table | Notes] = [] if sought is None else [Notes(_number(found, sought))]
     blocks += _scores(found)
     if len(found.protocols) == 1 and len(found.files) == 1:
@@ -50,7 +41,6 @@ def _alone(found: Explained) -> list[str]:
 
 
 def _scores(found: Explained) -> Iterator[Table]:
-    """Yield a table per file, with a row for each score and a column for each protocol."""
     header = ["score", *(one.name for one in found.protocols)]
     for file in found.files:
         yield Table("scores", header, _rows(found, file), of=_titled(found, _file(file)))
@@ -65,7 +55,6 @@ def _rows(found: Explained, file: str) -> list[list[Cell]]:
 
 
 def _titled(found: Explained, title: str) -> str:
-    """Return a table's title where there are several files; "" otherwise."""
     return title if len(found.files) > 1 else ""
 
 
@@ -76,9 +65,12 @@ def _differences(found: Explained, score: str) -> list[Table | Notes]:
         return [Notes([f"{score} is reported by fewer than two of the protocols."])]
     if all(math.isnan(value) for one in each_two for value in one.values):
         return [Notes([f"{score} is undefined for these responses."])]
-    aspects = _aspects(found)
+    aspects = (
+        CHOSEN if len(found.files) == 1 else (PROMPT, *CHOSEN)
+    )  # with one file, the prompt cannot differ
     tables: list[Table | Notes] = []
-    for other, each in groupby(sorted(each_two, key=_other), _other):
+    for other in dict.fromkeys(sorted(one.second[PROMPT] for one in each_two)):
+        each = [one for one in each_two if one.second[PROMPT] == other]
         rows = [_line(found, one, aspects, found.benchmark.is_points(score)) for one in each]
         header = [score, "against", "diff", *aspects]
         title = f"{_file(found.files[0])} against {_file(other)}"
@@ -86,30 +78,16 @@ def _differences(found: Explained, score: str) -> list[Table | Notes]:
     return tables
 
 
-def _aspects(found: Explained) -> Sequence[str]:
-    """Return the aspects that can differ; with one file, the prompt cannot."""
-    return CHOSEN if len(found.files) == 1 else (PROMPT, *CHOSEN)
-
-
-def _other(one: Difference) -> str:
-    return one.second[PROMPT]
-
-
 def _line(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> list[Cell]:
-    first, last = one.values[0], one.values[-1]
+    steps = dict(zip(one.parts, pairwise(one.values), strict=True))
     return [
         *(setting[COUNTING] for setting in (one.first, one.second)),
-        _signed(first, last, plain, mark="*" if _order_matters(one) else ""),
-        *_parts(found, one, aspects, plain),
+        _signed(one.values[0], one.values[-1], plain, mark="*" if _order_matters(one) else ""),
+        *(
+            _signed(*steps[aspect], plain, said=SAME if found.same(one.first, one.second, aspect) else "")
+            for aspect in aspects
+        ),
     ]
-
-
-def _parts(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> Iterator[Number]:
-    places = {aspect: place for place, aspect in enumerate(one.parts)}
-    for aspect in aspects:
-        place = places[aspect]
-        same = found.same(one.first, one.second, aspect)
-        yield _signed(one.values[place], one.values[place + 1], plain, said=SAME if same else "")
 
 
 def _order_matters(one: Difference) -> bool:
@@ -131,9 +109,10 @@ def _remarks(found: Explained, compared: Sequence[str]) -> list[str]:
 
 
 def _missing(found: Explained) -> Iterator[str]:
-    """Say why protocols are not computed."""
-    each = by_reason(found.not_computed).items()
-    return (f"not computed: {names}, because {one_line(why, 300)}" for names, why in each)
+    unequal = {one.name: of.why for one in found.protocols if (of := found.discrepancy(one))}
+    for what, reasons in (("not equal", unequal), ("not computed", found.not_computed)):
+        for names, why in by_reason(reasons).items():
+            yield f"{what}: {names}, because {one_line(why, 300)}"
 
 
 def _prompts(found: Explained) -> list[str]:
@@ -148,7 +127,6 @@ def _prompts(found: Explained) -> list[str]:
 
 
 def _asked(found: Explained, file: str) -> list[str]:
-    """Say which prompts a file's responses name, and which protocols ask them."""
     said = [(prompt, count) for prompt, count in found.asked(file) if prompt]
     if not said:
         return [f"prompts: {_file(file)} does not say what was asked"]
@@ -205,7 +183,6 @@ def _signatures(found: Explained) -> list[Notes]:
 
 
 def _number(found: Explained, sought: str) -> list[str]:
-    """Say which scores are printed as this number."""
     places = [
         f"  {_label(setting, len(found.files) > 1)}: {name}"
         for setting, name in differences.places(found, sought)
@@ -228,8 +205,75 @@ def _signed(first: float, second: float, plain: bool, mark: str = "", said: str 
     if math.isnan(first) or math.isnan(second):
         return Number(None, mark=mark, said=said)
     less = float(printed(second, plain)) - float(printed(first, plain))
-    return (
-        Number(less, "+.3f", 1, mark=mark, said=said)
-        if plain
-        else Number(less / 100, "+.1f", mark=mark, said=said)
-    )
+    form, value, times = ("+.3f", less, 1) if plain else ("+.1f", less / 100, 100)
+    return Number(value, form, times, mark=mark, said=said)
+
+
+# JSON: exact differences, not rounded for display
+
+
+def listed(
+    found: Explained, compared: Sequence[str], examples: int, number: str | None = None
+) -> dict[str, Any]:
+    """Return all findings as nested tables; `halluscope.explaining.report.told` has the same arguments."""
+    whole = {
+        "benchmark": found.benchmark.name,
+        "responses": found.files,
+        "protocols": [_json_protocol(found, one) for one in found.protocols],
+        "not_computed": found.not_computed,
+        "prompts": {
+            file: [{"prompt": prompt or None, "responses": count} for prompt, count in found.asked(file)]
+            for file in found.files
+        },
+        "differences": [
+            _json_difference(found, one, examples)
+            for score in compared
+            for one in differences.differences(found, score)
+        ],
+    }
+    if number is not None:
+        places = differences.places(found, number)
+        whole["number"] = [_named(setting) | {"score": name} for setting, name in places]
+    return whole
+
+
+def _json_protocol(found: Explained, one: Protocol) -> dict[str, Any]:
+    results = []
+    for file in found.files:
+        setting = found.setting(one, file)
+        names = dict.fromkeys((*found.benchmark.scores, *found.stated.shown))
+        scores = {name: found.score(setting, name) for name in names if one.reports(name)}
+        results.append({"responses": file, "scores": scores, "signature": found.result(setting)["signature"]})
+    ways = {aspect: one.way(aspect).said for aspect in CHOSEN}
+    unequal = found.discrepancy(one)
+    return {
+        "name": one.name,
+        "by": one.by,
+        "prompt": one.prompt or None,
+        **ways,
+        "discrepancy": unequal and unequal.why,
+        "results": results,
+    }
+
+
+def _json_difference(found: Explained, one: Difference, examples: int) -> dict[str, Any]:
+    readings = differences.readings(found, one.first, one.second)
+    return {
+        "score": one.score,
+        "first": _named(one.first),
+        "second": _named(one.second),
+        "values": one.values,
+        "difference": one.values[-1] - one.values[0],
+        "parts": one.parts,
+        "parts_in_other_order": one.in_other_order,
+        "read_otherwise": None if readings is None else len(readings.otherwise),
+        "of": None if readings is None else readings.of,
+        "examples": [
+            {**id, "text": text, "first": before, "second": after}
+            for id, text, before, after in (differences.diverse(readings, examples) if readings else ())
+        ],
+    }
+
+
+def _named(setting: Setting) -> dict[str, str]:
+    return {"responses": setting[PROMPT], "protocol": setting[COUNTING]}

@@ -1,7 +1,6 @@
 """Matches responses to the rows of one protocol, with the labels of another."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from halluscope import registry, scoring
@@ -12,19 +11,12 @@ from halluscope.registry import Benchmark
 from halluscope.responses.files import Given
 from halluscope.scoring import Ready
 
-Key = tuple[str, ...]
-"""The values that identify a row."""
-
-ABSENT = object()
-"""Marks a row for which the other labels have none."""
+Key = tuple[str, ...]  # the values that identify a row
+ABSENT = object()  # a row for which the other labels have none
 
 
 class Rows:
-    """Files of one LVLM's responses, each matched once to the rows of each protocol.
-
-    Attributes:
-        files: the names of the files, known once they are matched.
-    """
+    """Files of one LVLM's responses, each matched once to the rows of each protocol."""
 
     def __init__(
         self,
@@ -35,22 +27,17 @@ class Rows:
         options: Mapping[str, Any],
         door: Door | None,
     ) -> None:
-        """Keep what will be matched; the arguments are those of `halluscope.scoring.prepare`."""
-        self.files: list[str] = []
+        self.files: list[str] = []  # their names, known once they are matched
         self._benchmark, self._responses, self._dataset = benchmark, responses, dataset
         self._options, self._door = options, door
         self._others = {one.labels.dataset for one in stated.each if one.labels.dataset}
+        self._columns = registry.identity(benchmark).key
         self._prepared: dict[str, list[Ready]] = {}
         self._tables: dict[str, dict[Key, Any]] = {}
         self._ready: dict[Key, Ready] = {}
 
     def match(self, one: Protocol) -> None:
-        """Match the files to a protocol's rows.
-
-        Raises:
-            ValueError: if an option that the protocol needs is missing, responses do not belong to the rows, or files
-                answer other rows than the first file.
-        """
+        """Match the files to a protocol's rows."""
         if lacking := [name for name in one.needs if not self._options.get(name)]:
             option = f"--{lacking[0].replace('_', '-')}"
             raise ValueError(f"{option} is not given, and {one.name} needs it.")
@@ -87,12 +74,7 @@ class Rows:
         """Return the values of the columns that identify a row."""
         return tuple(str(getattr(row, column, "")) for column in self._columns)
 
-    @cached_property
-    def _columns(self) -> tuple[str, ...]:
-        return registry.identity(self._benchmark).key
-
     def _prepare(self, rows: Way) -> list[Ready]:
-        """Return the files, matched to the rows that count."""
         key = means(rows)
         if key not in self._prepared:
             self._prepared[key] = scoring.prepare(
@@ -102,17 +84,17 @@ class Rows:
 
     def _put(self, file: str, rows_of: Protocol, labels_of: Protocol) -> Ready:
         prepared = self._prepare(rows_of.rows)
-        place = self.files.index(file)
-        mine = prepared[place].matched.rows
+        index = self.files.index(file)
+        mine = prepared[index].matched.rows
         theirs = self._labelled(mine, rows_of.labels)
         rows = [
             None if left_out is None else row
             for row, left_out in zip(self._labelled(mine, labels_of.labels), theirs, strict=True)
         ]
         if rows == mine:
-            return prepared[place]
+            return prepared[index]
         options = self.options(labels_of.labels, rows_of.rows)
-        return scoring.among(self._benchmark, prepared[place], rows, options, (place, len(prepared)))
+        return scoring.among(self._benchmark, prepared[index], rows, options, (index, len(prepared)))
 
     def _labelled(self, rows: Sequence[Any], labels: Way) -> Sequence[Any]:
         """Return the rows with other labels; None for a row that these labels leave out."""
@@ -133,11 +115,6 @@ class Rows:
         return self._tables[key]
 
     def _counterpart(self, row: Any, table: Mapping[Key, Any], named: str) -> Any:
-        """Return the row of other labels for the same question.
-
-        Raises:
-            ValueError: if the labels have no such row, or theirs asks something else.
-        """
         found = table.get(self.key(row), ABSENT)
         if found is ABSENT or (found is not None and question(found) != question(row)):
             known = ", ".join(f"{name} {value}" for name, value in self.identity(row).items())

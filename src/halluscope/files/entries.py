@@ -13,13 +13,7 @@ from halluscope.foreign import brief
 
 
 def entries(file: Readable) -> Iterator[Any]:
-    """Yield the entries of a file that is one JSON list (.gz too).
-
-    Raises:
-        BuildError: if the file is not a list, is not JSON, or is cut off.
-        LimitExceeded: for a file or an entry that is too large.
-        FileNotFoundError: if there is no such file.
-    """
+    """Yield the entries of a file that is one JSON list (.gz too)."""
     text = _Text(file)
     if text.sign() != "[":
         raise BuildError(f"{file} begins with {brief(text.ahead())}; expected a JSON list.")
@@ -28,17 +22,7 @@ def entries(file: Readable) -> Iterator[Any]:
 
 
 def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
-    """Yield the entries of lists in a file that is one JSON object (.gz too), each with the name of its list.
-
-    Args:
-        file: on disk, or a member of a zip.
-        names: the names of the lists, in any order; everything else in the object is skipped.
-
-    Raises:
-        BuildError: if the file is not such an object, is not JSON, or is cut off.
-        LimitExceeded: for a file or an entry that is too large.
-        FileNotFoundError: if there is no such file.
-    """
+    """Yield the entries of lists in a file that is one JSON object (.gz too), each with the name of its list."""
     text, seen, expected = _Text(file), set[str](), f"expected an object with lists of {_few(names)}"
     if text.sign() != "{":
         raise BuildError(f"{file} begins with {brief(text.ahead())}; {expected}.")
@@ -64,17 +48,7 @@ def _few(names: Sequence[str], joint: str = " and ") -> str:
 
 
 def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
-    """Yield the location and the value of each line of a JSON Lines file (.gz too); empty lines are skipped.
-
-    Args:
-        file: on disk, or a member of a zip.
-        limit: the name of the limit for one line, in bytes.
-
-    Raises:
-        BuildError: if a line is not JSON, or the file is cut off.
-        LimitExceeded: for a file or a line that is too large, or too many lines.
-        FileNotFoundError: if there is no such file.
-    """
+    """Yield the location and the value of each line of a JSON Lines file (.gz too); empty lines are skipped."""
     for number, line in enumerate(_lines(file, limit), 1):
         where = f"{file}, line {number}"
         limits.check("rows", number, str(file))
@@ -99,15 +73,13 @@ def _text(line: bytes, where: str) -> str:
         raise no_text(where, error) from error
 
 
+# The characters that may follow a value
 _AFTER = tuple(" \t\n\r,:]}")
-"""The characters that may follow a value."""
 
 _DECODER = json.JSONDecoder(object_pairs_hook=once_each)
+# Characters from the end of the text: an error so near may mean that a value goes on in the unread part of
+# the file. An unterminated string has an error message of its own, and counts wherever it begins.
 _NEAR = 16
-"""Characters from the end of the text: an error so near may mean that a value goes on in the unread part of the file.
-
-An unterminated string has an error message of its own, and counts wherever it begins.
-"""
 
 
 class _Text:

@@ -15,16 +15,17 @@ from halluscope import limits
 from halluscope.errors import BuildError
 from halluscope.foreign import brief, one_line
 
+# A file or a folder, on disk or inside a zip
 Readable = Path | zipfile.Path
-"""A file or a folder, on disk or inside a zip."""
 
 PACKED = ".gz"
 
+# The bytes that are read at a time
 BIT = 2**20
-"""The bytes that are read at a time."""
 
 _GAP = re.compile(r"[ \t\n\r]*")
 
+# The errors of unpacking: RuntimeError means a member with a password, NotImplementedError an unknown method
 _DAMAGED = (
     OSError,
     EOFError,
@@ -34,30 +35,18 @@ _DAMAGED = (
     RuntimeError,
     NotImplementedError,
 )
-"""The errors of unpacking: RuntimeError means a member with a password, NotImplementedError an unknown method."""
 
+# The allowed packing methods of a zip's member; zipfile would unpack the others without a bound
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The allowed packing methods of a zip's member; zipfile would unpack the others without a bound."""
 
 
 def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
-    """Yield the location and the value of each row of a file of JSON lines or of one JSON list (.gz too).
-
-    Raises:
-        BuildError: if the file is not JSON, or is cut off.
-        LimitExceeded: for a file that is too large, or holds too many rows.
-        FileNotFoundError: if there is no such file.
-    """
+    """Yield the location and the value of each row of a file of JSON lines or of one JSON list (.gz too)."""
     yield from rows_of(read_text(file), str(file))
 
 
 def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a text as `json_rows` does, one by one because even a short text may hold millions.
-
-    Raises:
-        BuildError: if the text is not JSON, or is cut off.
-        LimitExceeded: for too many rows.
-    """
+    """Yield the rows of a text as `json_rows` does, one by one because even a short text may hold millions."""
     most = limits.most("rows")
     is_list = text.startswith("[", after_gap(text))
     if not is_list:
@@ -69,7 +58,6 @@ def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """Yield the location and the value of each line of JSON."""
     start, number = 0, 0
     while start <= len(text):
         end, number = text.find("\n", start), number + 1
@@ -80,7 +68,6 @@ def _lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
 
 
 def _entries(text: str, where: str) -> Iterator[Any]:
-    """Yield the entries of a JSON list one by one."""
     decode = json.JSONDecoder(object_pairs_hook=once_each).raw_decode
     place = after_gap(text, text.index("[") + 1)
     try:
@@ -106,28 +93,12 @@ def after_gap(text: str, place: int = 0) -> int:
 
 
 def read_json(file: Readable, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """Read a file that holds one JSON value (.gz too).
-
-    Args:
-        file: on disk, or a member of a zip.
-        lean: called with each object as soon as it is read, and returns what to keep; None keeps everything.
-
-    Raises:
-        BuildError: if the file is not JSON, or is cut off.
-        LimitExceeded: for a file that is too large.
-        FileNotFoundError: if there is no such file.
-    """
+    """Read a file that holds one JSON value (.gz too)."""
     return parse(read_text(file), str(file), lean)
 
 
 def read_text(file: Readable) -> str:
-    """Read a file's text, unpacked if its name ends in .gz.
-
-    Raises:
-        BuildError: if the file is cut off, or is not UTF-8.
-        LimitExceeded: for a file that is too large.
-        FileNotFoundError: if there is no such file.
-    """
+    """Read a file's text, unpacked if its name ends in .gz."""
     data = bytearray()
     for bit in bits(file):
         data += bit
@@ -147,34 +118,12 @@ def no_text(where: str, error: UnicodeDecodeError) -> BuildError:
 
 
 def read_bytes(file: Readable, limit: str | None = None) -> bytes:
-    """Read a file's content, unpacked if its name ends in .gz.
-
-    Args:
-        file: on disk, or a member of a zip.
-        limit: the name of the limit; by default "file" for a file on disk, and "unpacked" for a zip's member. The
-            content of a .gz file has the limit "unpacked" in any case.
-
-    Raises:
-        BuildError: if the file is cut off, or cannot be unpacked.
-        LimitExceeded: for a file that is too large.
-        FileNotFoundError: if there is no such file.
-    """
+    """Read a file's content, unpacked if its name ends in .gz."""
     return b"".join(bits(file, limit))
 
 
 def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Iterator[bytes]:
-    """Yield a file's content in pieces of `BIT` bytes, never more than the limit allows.
-
-    Args:
-        file: on disk, or a member of a zip.
-        limit: as in `read_bytes`.
-        unpack: whether a file whose name ends in .gz is unpacked.
-
-    Raises:
-        BuildError: if it is not a regular file, is cut off, or cannot be unpacked.
-        LimitExceeded: for a file that is too large.
-        FileNotFoundError: if there is no such file.
-    """
+    """Yield a file's content in pieces of `BIT` bytes, never more than the limit allows."""
     check_file(file)
     packed = unpack and file.suffix.lower() == PACKED
     on_disk = isinstance(file, Path)
@@ -191,12 +140,7 @@ def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Itera
 
 
 def check_file(file: Readable) -> None:
-    """Check that a path is a regular file: reading a pipe could block, and a device never ends.
-
-    Raises:
-        BuildError: for a folder, a pipe or a device.
-        FileNotFoundError: if it does not exist.
-    """
+    """Check that a path is a regular file: reading a pipe could block, and a device never ends."""
     if file.is_file():
         return
     if not file.exists():
@@ -217,11 +161,7 @@ def _check_size(file: Readable, limit: str) -> None:
 
 
 def within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
-    """Yield the content of a stream in pieces of `BIT` bytes.
-
-    Raises:
-        LimitExceeded: for more than the limit of this name.
-    """
+    """Yield the content of a stream in pieces of `BIT` bytes."""
     size = 0
     while bit := stream.read(BIT):
         size += len(bit)
@@ -230,11 +170,7 @@ def within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
 
 
 def check_once(files: Iterable[Path]) -> None:
-    """Check that no file is given twice, through links of any kind.
-
-    Raises:
-        BuildError: if one is.
-    """
+    """Check that no file is given twice, through links of any kind."""
     given: dict[Hashable, Path] = {}
     for file in files:
         if (key := same(file)) in given:
@@ -262,11 +198,7 @@ def leads_out(name: str) -> bool:
 
 
 def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """Parse a JSON text; of each object, keep what `lean` returns.
-
-    Raises:
-        BuildError: if the text is not JSON, is cut off, or holds a name twice in one object.
-    """
+    """Parse a JSON text; of each object, keep what `lean` returns."""
     hook = once_each if lean is None else lambda pairs: lean(once_each(pairs))
     try:
         return json.loads(text, object_pairs_hook=hook)
@@ -280,11 +212,7 @@ def _no_json(text: str, where: str, error: Exception) -> BuildError:
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object from its pairs, as the `object_pairs_hook` of `json.loads`.
-
-    Raises:
-        ValueError: if a name occurs twice: only the last value would count.
-    """
+    """Make a JSON object from its pairs, as the `object_pairs_hook` of `json.loads`."""
     found = dict(pairs)
     if len(found) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
@@ -292,8 +220,35 @@ def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def inside(folder: Path, name: str) -> Path:
+    """Return the path of a file in a folder, whether or not the file exists."""
+    try:
+        leads_out = not (folder / name).resolve().is_relative_to(folder.resolve())
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ) as error:  # a null byte, half a character, or links in a circle
+        raise BuildError(
+            f"{brief(name)} cannot be a file's name ({error}); expected a path in {folder}."
+        ) from error
+    if leads_out:
+        raise BuildError(
+            f"The file name {brief(name)} leads out of {folder}; expected a file inside it, also if it is a link."
+        )
+    return folder / name
+
+
+def is_there(file: Readable) -> bool:
+    """Whether a file exists; False, not an error, for a name that is too long or invalid."""
+    try:
+        return file.is_file()
+    except OSError:  # the name is too long
+        return False
+
+
+# The endings of files of rows, without `PACKED`; the last one is that of Inspect's logs
 ENDINGS = (".jsonl", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".eval")
-"""The endings of files of rows, without `PACKED`; the last one is that of Inspect's logs."""
 
 
 def ending(file: Readable) -> str:

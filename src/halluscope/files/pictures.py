@@ -1,7 +1,6 @@
 """Opens image files in six formats; each must hold one picture, be complete, and have no more pixels than allowed.
 
-Pillow knows many more formats, and recognises them by a file's content, not by its name. The other formats are not
-tried: for EPS, for example, Pillow runs Ghostscript, which executes the file's program.
+Pillow's other formats are not tried: for EPS, it runs Ghostscript, which executes the file's program.
 """
 
 import re
@@ -19,19 +18,20 @@ from halluscope import limits
 from halluscope.errors import BuildError, HalluscopeError
 from halluscope.foreign import brief, one_line
 
+# The formats that Pillow may try
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
-"""The formats that Pillow may try."""
 
+# Pillow's names for a JPEG; MPO is a JPEG that holds several pictures
 JPEGS = ("JPEG", "MPO")
-"""Pillow's names for a JPEG; MPO is a JPEG that holds several pictures."""
 
 EXPECTED = "expected JPEG, PNG, WebP, BMP, GIF or TIFF"
 
 ORIENTATION = Pillow.ExifTags.Base.Orientation  # type: ignore[attr-defined]
 
+# Matches the beginning of a file in one of `FORMATS`
 _BEGIN = re.compile(rb"\xff\xd8\xff|\x89PNG|RIFF.{4}WEBP|BM|GIF8|II[*+]\0|MM\0[*+]", re.DOTALL)
-"""Matches the beginning of a file in one of `FORMATS`."""
 
+# Other formats, as error messages call them -> how their files begin
 _OTHERS = {
     "an SVG, a drawing without pixels": rb"[\xef\xbb\xbf\s]*<(svg\b|!DOCTYPE svg\b|(\?xml|!--).*?<svg\b)",
     "EPS or PostScript, a program that draws": rb"\s*%!|\xc5\xd0\xd3\xc6",
@@ -43,28 +43,12 @@ _OTHERS = {
     "a JPEG 2000": rb"\0\0\0\x0cjP  |\xff\x4f\xff\x51",
     "a JPEG XL": rb"\0\0\0\x0cJXL |\xff\x0a",
 }
-"""Other formats, as error messages call them -> how their files begin."""
 
 _one_at_a_time = Lock()
 
 
 def open_picture(content: bytes, name: str) -> Image:
-    """Open an image file, and decode all of it to check that it is complete.
-
-    If a JPEG holds several pictures, as some phones make them, the first one is used, which every program shows.
-
-    Args:
-        content: the file's bytes.
-        name: the image's name in errors, where it begins a sentence.
-
-    Returns:
-        The picture, upright and in RGB. A JPEG that is already both is returned undecoded, to save memory: harnesses
-        open all images before they ask about the first.
-
-    Raises:
-        BuildError: if the file has none of the `FORMATS`, is cut off or damaged, or holds several frames.
-        LimitExceeded: for too many bytes or pixels; raised before anything is decoded.
-    """
+    """Return an image upright and in RGB, after decoding all of it to check that it is complete."""
     limits.check("image", len(content), name)
     with _named(name, content), _our_limit():
         _check_canvas(content)
@@ -75,6 +59,7 @@ def open_picture(content: bytes, name: str) -> Image:
             return ImageOps.exif_transpose(image).convert("RGB")
         if image.mode != "RGB":
             return image.convert("RGB")
+        # a JPEG is returned undecoded, to save memory: harnesses open all images before they ask about the first
         return _open(content) if image.format in JPEGS else image
 
 
@@ -83,7 +68,6 @@ def _open(content: bytes) -> Image:
 
 
 def _check(image: Image, name: str) -> None:
-    """Check the size of a TIFF's tiles, and that the image has only one frame."""
     if isinstance(image, TiffImageFile):  # a tile is decoded as a whole, however little of it is shown
         _check_size(*(int(image.tag_v2.get(side, 1)) for side in (TILEWIDTH, TILELENGTH)))
     if getattr(image, "is_animated", False) and image.format not in JPEGS:
@@ -139,7 +123,6 @@ def _our_limit() -> Iterator[None]:
 
 
 def _unidentified(content: bytes) -> str:
-    """Say why a file has none of the `FORMATS`."""
     if not content:
         return "it is empty. Get it again."
     if _BEGIN.match(content):

@@ -22,12 +22,9 @@ from halluscope.errors import OutputError
 
 @contextmanager
 def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") -> Iterator[IO[str]]:
-    """Yield a text file to write to; when it is complete on disk, it is moved to `path`, replacing any file there.
+    """Yield a text file that replaces `path` when it is complete on disk; until then `path` stays as it was.
 
-    If the process fails or is killed, `path` stays as it was. Lone surrogates are written as escapes, as in JSON.
-
-    Raises:
-        OSError: if it cannot be written.
+    Lone surrogates are written as escapes, as in JSON.
     """
     path = real(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,11 +45,7 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Make an error about a temporary file or folder report the path that the user gave.
-
-    Raises:
-        OutputError: if the folder of the path cannot be written to.
-    """
+    """Make an error about a temporary file or folder report the path that the user gave."""
     try:
         yield
     except PermissionError as error:
@@ -73,16 +66,7 @@ def json_text(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Check, before anything is computed, that a file does not exist yet and can be written.
-
-    Args:
-        path: the file to be written.
-        inputs: the files that are read; if `path` is one of them, the message says so.
-
-    Raises:
-        OutputError: if the file exists, is an input or a folder, or its parent is a file.
-        OSError: if nothing can be written there.
-    """
+    """Check, before anything is computed, that a file does not exist yet and can be written."""
     if any(is_same(path, given) for given in inputs):
         raise OutputError(f"{path} is also an input; name another file to write.")
     if path.is_dir():
@@ -97,11 +81,7 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
 
 
 def check_no_folder(path: Path) -> None:
-    """Check that a new folder's path is free.
-
-    Raises:
-        OutputError: if something exists there.
-    """
+    """Check that a new folder's path is free."""
     if os.path.lexists(path):
         raise OutputError(f"{path} is there already; name a new folder, or remove it.")
 
@@ -121,14 +101,7 @@ def real(path: Path) -> Path:
 
 @contextmanager
 def only_writer(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for appending, as the only process that writes to it; create it if it is missing.
-
-    A created file that stays empty is removed again.
-
-    Raises:
-        OutputError: if another process writes to it, or it is not a regular file.
-        OSError: if it cannot be written.
-    """
+    """Open a file for appending, as its only writer; a new file that stays empty is removed again."""
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is a folder or not a regular file; expected a file, or a new name.")
     path = real(path)
@@ -152,18 +125,8 @@ def only_writer(path: Path) -> Iterator[IO[bytes]]:
 def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> Iterator[Path]:
     """Yield an empty folder to fill; when it is complete, its content is moved into `path` in one step.
 
-    If the process fails or is killed, `path` stays as it was; the next call removes what a killed process left in a
-    hidden folder. Other files in `path` are neither read nor written: if something is replaced, they are hard-linked
-    into the new folder.
-
-    Args:
-        path: the folder to make or to add to.
-        replaced: called when the new folder is complete; returns the names of files and whole folders in `path` to
-            replace. If there are none, the new content is added to `path`, and everything there stays.
-
-    Raises:
-        OutputError: if another process makes the same folder, or another file in it cannot be kept.
-        OSError: if it cannot be written.
+    At the end `replaced` names the files and folders in `path` to replace; all others stay, as hard links. If the
+    process fails or is killed, `path` stays as it was, and the next call removes the hidden folder that was left.
     """
     path = real(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -186,7 +149,6 @@ def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> I
 
 @contextmanager
 def _alone(work: Path, path: Path) -> Iterator[None]:
-    """Reserve a hidden folder for one process."""
     if work.is_symlink():
         raise OutputError(f"{work} is a link; expected a folder. Remove it, or name another folder.")
     with _named(path):
@@ -217,7 +179,6 @@ def _clear(work: Path, path: Path) -> None:
 
 
 def _put(new: Path, path: Path, replaced: Collection[str]) -> None:
-    """Move the content of a folder into another, so that the other is never half written."""
     if not path.exists():
         new.rename(path)
     elif not replaced:
@@ -246,11 +207,6 @@ def _add(new: Path, path: Path) -> None:
 
 
 def _keep(path: Path, new: Path, replaced: Collection[str]) -> None:
-    """Hard-link everything that is not replaced into the new folder.
-
-    Raises:
-        OutputError: if a file cannot be linked, for example because another disk is mounted there.
-    """
 
     def left_out(folder: str, names: list[str]) -> Collection[str]:
         return replaced if folder == str(path) else ()
@@ -277,8 +233,8 @@ def _keep_what_came(work: Path, path: Path, replaced: Collection[str]) -> None:
             file.rename(path.joinpath(*name))
 
 
+# Linux's RENAME_EXCHANGE and AT_FDCWD
 _EXCHANGE, _HERE = 2, -100
-"""Linux's RENAME_EXCHANGE and AT_FDCWD."""
 
 
 def _exchange(one: Path, other: Path) -> bool:

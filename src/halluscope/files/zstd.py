@@ -13,29 +13,18 @@ from halluscope.errors import BuildError, MissingExtra
 from halluscope.files.opening import check_file, read_bytes, within
 from halluscope.foreign import brief, one_line
 
+# Zstandard's number among the packing methods of a zip
 ZSTANDARD = 93
-"""Zstandard's number among the packing methods of a zip."""
 
+# The header before a member's data: its signature, and at its end the lengths of the name and of the extra
+# field
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
-"""The header before a member's data: its signature, and at its end the lengths of the name and of the extra field."""
 
 _MARK = b"PK\3\4"
 
 
 def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of some members of a zip; of members with the same name, the last one counts.
-
-    Args:
-        file: the zip; nothing is unpacked to disk.
-        begin: the beginning of the members' names.
-        end: the end of the members' names.
-
-    Raises:
-        BuildError: if the file is not a zip, is damaged, or is packed by another method.
-        LimitExceeded: for a member that is too large, or too many members.
-        MissingExtra: if a member is packed by Zstandard, and zstandard is not installed.
-        FileNotFoundError: if there is no such file.
-    """
+    """Yield the name and the content of some members of a zip; of members with the same name, the last one counts."""
     check_file(file)
     try:
         with zipfile.ZipFile(file) as archive, file.open("rb") as stream:
@@ -48,7 +37,6 @@ def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stream: IO[bytes]) -> bytes:
-    """Return the content of a member."""
     if member.compress_type != ZSTANDARD:
         return read_bytes(zipfile.Path(archive, member.filename))
     name = f"{archive.filename}/{one_line(member.filename, 80)}"

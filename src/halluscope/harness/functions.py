@@ -1,11 +1,10 @@
 """Holds the functions that the task files of lm-eval and lmms-eval name.
 
-A document is a row of the dataset, without its image, plus the name of its task. A set is scored as a whole: each
-score receives the responses to all documents, and the set is judged once, for whichever score is asked for first. For a
-score that is a mean, each response also carries its own value of the score, so that the harness can compute standard
-errors.
+A document is a row of the dataset, without its image, plus the name of its task. A set is judged once, for whichever
+score is asked for first; each response also carries its own value of the scores that are means, for standard errors.
 """
 
+import hashlib
 import logging
 import math
 import threading
@@ -20,28 +19,31 @@ from PIL.Image import Image
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
+from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
+from halluscope.files.writing import json_line, new_file
 from halluscope.foreign import one_line
-from halluscope.harness import kept, settings
+from halluscope.harness import settings
 from halluscope.harness.settings import Settings
 from halluscope.options import taken
+from halluscope.paths import cache_folder
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.responses.files import PROMPT, TASK
-from halluscope.stats.clustered import standard_error
+from halluscope.stats.tallies import standard_error
 
 log = logging.getLogger(__name__)
 
 SPLIT = "test"
 
+# Where lm-eval puts the image: before the prompt, as `halluscope answer` does
 IMAGE = "<image>"
-"""Where lm-eval puts the image: before the prompt, as `halluscope answer` does."""
 
+# The keys of an item for its value of a score, and for its cluster. lmms-eval prescribes the first name; the
+# task file gives it the second as `cluster_key`.
 SCORE, CLUSTER = "score", "cluster"
-"""The keys of an item for its value of a score, and for its cluster. lmms-eval prescribes the first name; the task file
-gives it the second as `cluster_key`."""
 
+# The suffix of a score's name for its standard error by clusters, as in lmms-eval
 CLUSTERED = "_stderr_clustered"
-"""The suffix of a score's name for its standard error by clusters, as in lmms-eval."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,8 @@ class Answer:
 class Item(dict[str, Any]):
     """A response, for one score; a harness logs the item's content.
 
-    For the principal score, the content identifies the document (`halluscope.responses.files` reads it). For a score
-    that is a mean, it holds the response's cluster as `CLUSTER` and its value as `SCORE`; the value is there from the
-    start if no judge is needed, and otherwise after the set is judged.
+    For the principal score this identifies the document (`halluscope.responses.files` reads it); for a score that is a
+    mean it is the response's `CLUSTER` and its `SCORE`, which a judge fills in after the set is judged.
     """
 
     def __init__(self, name: str, answer: Answer) -> None:
@@ -65,8 +66,8 @@ class Item(dict[str, Any]):
         self.name, self.answer = name, answer
 
 
+# A result, and per row its values of the scores that are means
 Scored = tuple[dict[str, Any], list[dict[str, float]]]
-"""A result, and per row its values of the scores that are means."""
 
 _opened: dict[str, tuple[Settings, Source]] = {}
 _scored: dict[tuple[str, str], tuple[list[Answer], Scored]] = {}
@@ -74,14 +75,7 @@ _scoring = threading.Lock()
 
 
 def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
-    """Return the documents of a task as a `DatasetDict` with one split, as lm-eval's `custom_dataset`.
-
-    Args:
-        task: the name of a dataset.
-        prompt: the name of another prompt to use; "" for the benchmark's own prompt.
-        metadata: the value of lm-eval's --metadata: settings by dataset, such as
-            {"throne_coco": {"judges": "flan-t5"}}; other keys are ignored.
-    """
+    """Return the documents of a task as a `DatasetDict` with one split, as lm-eval's `custom_dataset`."""
     from datasets import DatasetDict
 
     return DatasetDict({SPLIT: _open(task, prompt, metadata.get(task))})
@@ -122,11 +116,6 @@ def marks(task: str, prompt: str = "") -> dict[str, str]:
     return {TASK: task} | ({PROMPT: prompt} if prompt else {})
 
 
-def marks_of(doc: Mapping[str, Any]) -> dict[str, str]:
-    """Return the marks that a document holds."""
-    return marks(doc[TASK], doc.get(PROMPT, ""))
-
-
 def averaged(benchmark: Benchmark) -> tuple[str, ...]:
     """Return the scores that lm-eval may average itself: means over rows, in benchmarks that need no judge."""
     return () if benchmark.judges else benchmark.means
@@ -136,7 +125,9 @@ def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
     """Return the response to a document, as an item for each score of its task, as lmms-eval's `process_results`."""
     benchmark, answer = registry.benchmark(doc[TASK]), Answer(doc, results[0])
     each = {name: Item(name, answer) for name in benchmark.scores}
-    each[benchmark.principal].update(marks_of(doc) | registry.dataset(doc[TASK]).identity(doc))
+    each[benchmark.principal].update(
+        marks(doc[TASK], doc.get(PROMPT, "")) | registry.dataset(doc[TASK]).identity(doc)
+    )
     (cluster,) = scoring.clusters(benchmark, [doc])
     for name in benchmark.means:
         each[name][CLUSTER] = cluster
@@ -146,10 +137,7 @@ def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
 
 
 def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | Item]:
-    """Return the response to a document, for each score and standard error of its task, as lm-eval's `process_results`.
-
-    For a score that lm-eval averages, the value is a number; the score is absent if the document does not count for it.
-    """
+    """Return `items` and the standard errors, with numbers for the scores that lm-eval averages (`process_results`)."""
     benchmark, each = registry.benchmark(doc[TASK]), items(doc, results)
     errors = {f"{name}{CLUSTERED}": each[name] for name in benchmark.means}
     numbers = {name: each[name].get(SCORE) for name in averaged(benchmark)}
@@ -157,11 +145,7 @@ def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float |
 
 
 def score(given: Sequence[Item]) -> float:
-    """Return a score of a whole set.
-
-    A harness writes the responses only afterwards. So that they are not lost if scoring fails, any error of a judge is
-    logged, with the file that keeps the responses and the command that scores it, and the score is NaN.
-    """
+    """Return a score of a whole set; NaN if a judge fails, which is logged, because the harness still has to write."""
     name, (result, _) = given[0].name, _filled(given)
     return float(result.get(name, math.nan))
 
@@ -174,16 +158,7 @@ def error(given: Sequence[Item]) -> float:
 
 
 def opened(task: str, setting: Settings, keep: int | None = None) -> Source:
-    """Open the dataset of a task, with the rows that the task's settings select.
-
-    Args:
-        task: the name of a dataset.
-        setting: the task's settings.
-        keep: how many images stay open; None for all.
-
-    Raises:
-        ValueError: if the dataset cannot be opened, or a judge cannot be used.
-    """
+    """Open the dataset of a task, with the rows that the task's settings select."""
     benchmark, wanted = registry.benchmark(task), registry.dataset(task)
     if benchmark.judges and setting.judged:  # better to fail now than after an LVLM has run for hours
         benchmark.judges.find(setting.options)
@@ -245,7 +220,7 @@ def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     called = "_".join(filter(None, (task, prompt)))
     rows, texts = [answer.doc for answer in given], [answer.text for answer in given]
     # The file is written before a judge starts, so that it survives even if the process is killed.
-    file = kept.keep(task, rows, texts, prompt)
+    file = _keep(task, rows, texts, prompt)
     where = _where(task, setting, file, len(rows) < len(source.rows))
     score = partial(scoring.of_each, registry.benchmark(task), rows, texts, setting.options, prompt)
     result, each = judged(score, setting, called, where) or nothing(given)
@@ -256,15 +231,30 @@ def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
     return result, each
 
 
-def judged(score: Callable[[], Scored], setting: Settings, called: str, where: str) -> Scored | None:
-    """Score a set; if it cannot be judged, log this and return None.
+def _keep(
+    task: str, rows: Sequence[Mapping[str, Any]], texts: Sequence[str], prompt: str = ""
+) -> Path | None:
+    """Write responses to a file, because a harness writes its samples only after all scores are computed."""
+    key, asked = registry.dataset(task).key, {PROMPT: prompt} if prompt else {}
+    lines = [
+        json_line({**about(row, key), **asked, "response": text})
+        for row, text in zip(rows, texts, strict=True)
+    ]
+    digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    file = cache_folder() / "responses" / f"{task}-{digest}.jsonl"
+    try:
+        with new_file(file) as new:
+            new.writelines(lines)
+    except OSError as error:
+        log.warning(
+            "The responses of %s cannot be kept while they are scored: %s", task, one_line(error, 300)
+        )
+        return None
+    return file
 
-    Args:
-        score: scores the set.
-        setting: the task's settings.
-        called: the name of the set, for the log.
-        where: where its responses are, and which command scores them later, for the log.
-    """
+
+def judged(score: Callable[[], Scored], setting: Settings, called: str, where: str) -> Scored | None:
+    """Score a set; if it cannot be judged, log this and return None."""
     if not setting.judged:
         log.warning("%s is not scored: its judge is a language model, and none is named. %s", called, where)
         return None
@@ -282,7 +272,6 @@ def nothing(given: Sized) -> Scored:
 
 @cache
 def _complain(line: str) -> None:
-    """Log an error, once."""
     log.error("%s", line)
 
 
@@ -299,10 +288,11 @@ def reason(error: Exception) -> str:
 
 
 def _where(task: str, setting: Settings, file: Path | None, partial: bool) -> str:
-    """Say where the responses are, and which command scores them."""
     if file is None:
         return (
             "The responses are kept only if the harness logs samples; to score those: halluscope score NAME "
             "--responses FILE --dataset DATASET"
         )
-    return f"The responses are kept in {file}; to score them: {kept.command(task, setting, file, partial)}"
+    return (
+        f"The responses are kept in {file}; to score them: {settings.command(task, setting, file, partial)}"
+    )

@@ -1,17 +1,17 @@
 """Defines the benchmarks as Inspect's tasks, one per dataset: `inspect eval halluscope/pope --model openai/gpt-4o`.
 
-Inspect imports this module by its entry point. A sample is a row of the dataset; its image is put before the prompt
-only when the sample is run. A sample's score holds the row's values of the scores that are means. The metrics are the
-scores of the whole set, computed once when all samples are done, with Inspect's standard errors by clusters, such as
-images.
+Inspect imports this module by its entry point. A sample is a row of the dataset; the metrics are the scores of the
+whole set, computed once when all samples are done, with Inspect's standard errors by clusters, such as images.
 """
 
 import base64
 import math
+import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -26,44 +26,111 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from PIL.Image import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
-from halluscope import registry
+from halluscope import registry, scoring
+from halluscope.answering.answer import about
+from halluscope.answering.sources import Source
 from halluscope.foreign import brief
 from halluscope.harness import functions, settings
-from halluscope.harness.asked import Asked, Said
-from halluscope.harness.functions import CLUSTER
+from halluscope.harness.functions import CLUSTER, Scored, nothing
+from halluscope.harness.settings import Settings
+from halluscope.reading.rows import Row
 from halluscope.registry import SIGNATURE, Benchmark
 
+# How many encoded images are cached: rows about the same image follow each other
 KEPT = 64
-"""How many encoded images are cached: rows about the same image follow each other."""
 
+# The placeholder for Inspect's log in a command, because a task does not know the log's name
 LOG = Path("LOG.eval")
-"""The placeholder for Inspect's log in a command, because a task does not know the log's name."""
 
+# The tasks' version. It covers the prompts, the image before them, greedy decoding and the length.
 VERSION = "1.0"
-"""The tasks' version. It covers the prompts, the image before them, greedy decoding and the length."""
 
+# The name of the scorer in Inspect, and of its scores in Inspect's log
 OURS = "scores"
-"""The name of the scorer in Inspect, and of its scores in Inspect's log."""
 
+# Scores by name; standard errors as NAME_stderr
 Figures = dict[str, float]
-"""Scores by name; standard errors as NAME_stderr."""
+
+
+# Name of a row -> the response to it
+Said = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A dataset that a harness asks."""
+
+    name: str  # the name of the dataset, and of its task
+    prompt: str  # the name of another prompt that is used; "" for the benchmark's own prompt
+    setting: Settings  # the task's settings
+    source: Source  # its rows, and their images
+    rows: Mapping[str, Row]  # row's name -> row; a name is made from the row's ids
+
+    @classmethod
+    def open(cls, name: str, prompt: str, setting: Settings) -> "Asked":
+        """Open a dataset."""
+        source = functions.opened(name, setting, keep=1)
+        rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
+        if len(rows) < len(source.rows):
+            raise ValueError(
+                f"{source.name} has {len(source.rows):,} rows and {len(rows):,} different ids "
+                f"({', '.join(source.dataset.key)}); expected one id per row. Build it again, or name one config."
+            )
+        return cls(name, prompt, setting, source, rows)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The dataset's benchmark."""
+        return self.source.benchmark
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether no language model judges, so that a response can be scored as soon as it is there."""
+        judges = self.benchmark.judges
+        named = self.setting.options.get(judges.option) if judges else []
+        return not judges or {*(named if isinstance(named, list) else [named])} <= {*judges.rules}
+
+    def added(self, row: str, text: str) -> dict[str, float]:
+        """Return a response's values of the mean scores; NaN if it does not count, or a language model judges."""
+        _, (found,) = self.so_far({row: text}) if self.benchmark.means else nothing([row])
+        return {score: found.get(score, math.nan) for score in self.benchmark.means}
+
+    def so_far(self, said: Said) -> Scored:
+        """Score a part of a set without raising errors; return an empty result if a language model judges."""
+        if self.by_rules and said:
+            with suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the warning that this is not the whole benchmark
+                return self._scored(said)
+        return nothing(said)
+
+    def score(self, said: Said, log_file: Path) -> Scored:
+        """Score a set; if it cannot be judged, log the command that scores it later and return an empty result."""
+        where = self._where(len(said), log_file)
+        return functions.judged(partial(self._scored, said), self.setting, self.name, where) or nothing(said)
+
+    def clusters(self, said: Said) -> list[str]:
+        """Return each row's cluster; rows of the same cluster depend on each other."""
+        return list(map(str, scoring.clusters(self.benchmark, [self.rows[name] for name in said])))
+
+    def _scored(self, said: Said) -> Scored:
+        rows = [self.rows[name] for name in said]
+        return scoring.of_each(self.benchmark, rows, list(said.values()), self.setting.options, self.prompt)
+
+    def _where(self, count: int, log_file: Path) -> str:
+        partial = count < len(self.rows)
+        command = settings.command(self.name, self.setting, log_file, partial)
+        limit = f" --limit {count}" if partial and self.benchmark.chooses else ""
+        return f"The responses are in the log; to score them: {command}{limit}"
 
 
 @dataclass
 class _Run:
-    """A run of a task.
-
-    Attributes:
-        said: sample's id -> response, for samples that are done.
-        figures: the scores of the whole set; None before all samples are done.
-    """
-
-    said: dict[str, str] = field(default_factory=dict)
-    figures: Figures | None = None
+    said: dict[str, str] = field(default_factory=dict)  # sample's id -> response, for samples that are done
+    figures: Figures | None = None  # the scores of the whole set; None before all samples are done
 
 
+# The run of the current context: Inspect may run several tasks or models at the same time
 _run: ContextVar[_Run | None] = ContextVar("run", default=None)
-"""The run of the current context: Inspect may run several tasks or models at the same time."""
 
 
 @solver
@@ -106,11 +173,7 @@ def scores(asked: Asked) -> Scorer:
 
 @metric
 def whole_set(asked: Asked) -> Metric:
-    """Make the metric: the scores of all responses, as `halluscope score` computes them, and standard errors of means.
-
-    Inspect also shows them while a run is going on. If a language model judges, they are NaN until all samples are
-    done.
-    """
+    """Make the metric: the scores and standard errors of all responses; NaN during a run if a language model judges."""
 
     def figures(scores: list[SampleScore]) -> Value:
         said = {str(one.sample_id): one.score.answer or "" for one in scores}
@@ -146,19 +209,14 @@ def _error(name: str, each: Sequence[Mapping[str, float]], clusters: Sequence[st
 class AtTheEnd:
     """Scores a set when all its samples are done, and writes the signature to the log.
 
-    It is an early-stopping hook that stops nothing: only such hooks are called at a run's beginning and end, and
-    Inspect logs what they return as `results.early_stopping.metadata`.
+    An early-stopping hook that stops nothing: Inspect calls only such hooks at a run's beginning and end.
     """
 
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
-        """Prepare for a run, which Inspect is about to begin.
-
-        Raises:
-            ValueError: for several epochs.
-        """
+        """Prepare for a run, which Inspect is about to begin."""
         if epochs != 1:
             raise ValueError(
                 f"epochs is {epochs}; expected 1: the scores of a whole set need one response per row. Run the task "
@@ -186,14 +244,15 @@ class AtTheEnd:
         return {SIGNATURE: result.get(SIGNATURE, "not scored")}
 
 
-def _register(name: str) -> Any:
-    """Define the task of a dataset."""
+def _make_task(name: str) -> Any:
     benchmark = registry.benchmark(name)
 
     def of_dataset(
         dataset: str | None = None, images: str | None = None, prompt: str = "", **options: Any
     ) -> Task:
-        _check_prompt(benchmark, prompt)
+        if prompt and prompt not in benchmark.prompts:
+            known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"
+            raise ValueError(f"{benchmark.name} has no prompt {brief(prompt)}; expected {known}.")
         given = {"dataset": dataset, "images": images, **options}
         setting = settings.read(name, {key: value for key, value in given.items() if value is not None})
         asked = Asked.open(name, prompt, setting)
@@ -220,34 +279,23 @@ def _register(name: str) -> Any:
     return task(name=name)(of_dataset)
 
 
-def _check_prompt(benchmark: Benchmark, prompt: str) -> None:
-    """Check the name of a prompt; "" stands for the benchmark's own.
-
-    Raises:
-        ValueError: for a name that the benchmark does not have.
-    """
-    if prompt and prompt not in benchmark.prompts:
-        known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"
-        raise ValueError(f"{benchmark.name} has no prompt {brief(prompt)}; expected {known}.")
-
-
 def _samples(asked: Asked) -> list[Sample]:
-    """Return the rows as samples, without their images."""
-    documents, clusters = asked.documents(), asked.clusters(dict.fromkeys(asked.rows, ""))
+    marks, clusters = functions.marks(asked.name, asked.prompt), asked.clusters(dict.fromkeys(asked.rows, ""))
     return [
         Sample(
-            input=functions.prompt(document),
-            target=functions.target(document),
+            input=functions.prompt({**row, **marks}),
+            target=functions.target({**row, **marks}),
             id=id,
-            metadata=asked.told(document, cluster),
+            # by these a response is matched to its row later
+            metadata={**marks, **about(row, asked.source.dataset.key), CLUSTER: cluster},
         )
-        for id, document, cluster in zip(asked.rows, documents, clusters, strict=True)
+        for (id, row), cluster in zip(asked.rows.items(), clusters, strict=True)
     ]
 
 
+# The tasks by the names of their datasets
 TASKS = {
-    dataset.name: _register(dataset.name)
+    dataset.name: _make_task(dataset.name)
     for benchmark in registry.benchmarks()
     for dataset in benchmark.datasets
 }
-"""The tasks by the names of their datasets."""

@@ -1,8 +1,10 @@
 """Reads a user's settings for a task: its dataset, its folder of images, and the metric's options."""
 
+import json
 import os
+import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,44 +13,32 @@ from halluscope.answering import sources
 from halluscope.files.opening import parse, read_text
 from halluscope.foreign import brief
 from halluscope.options import check
+from halluscope.reading.rows import Source
 
+# The environment variable for settings: a JSON object of task -> settings, or the name of a file that holds
+# one
 TASKS = "HALLUSCOPE_TASKS"
-"""The environment variable for settings: a JSON object of task -> settings, or the name of a file that holds one."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a task.
+    """The settings of a task."""
 
-    Attributes:
-        dataset: a folder or a Hub id.
-        images: the folder of image files, if the dataset holds no images.
-        options: the options of the metric.
-        judged: whether the harness scores the responses; it does not if the judge must be a language model, and the
-            user names none.
-    """
-
-    dataset: str
-    images: str | None
-    options: Mapping[str, Any]
+    dataset: str  # a folder or a Hub id
+    images: str | None  # the folder of image files, if the dataset holds no images
+    options: Mapping[str, Any]  # the options of the metric
+    # whether the harness scores the responses; it does not if the judge must be a language model, and the
+    # user names none
     judged: bool = True
 
 
 def read(task: str, given: Any = None) -> Settings:
     """Return the settings of a task: those in `given` first, then those of `TASKS`, then the defaults.
 
-    By default the judge is one that needs no language model, whatever the benchmark's own default; a language model is
-    loaded only if it is named.
-
-    Args:
-        task: the name of a dataset.
-        given: settings such as {"dataset": "/data/throne_coco", "judges": "lexical"}.
-
-    Raises:
-        ValueError: for settings in another form, an unknown task or option, or a dataset that is not found.
+    A language model judges only if it is named, whatever the benchmark's own default.
     """
     dataset, benchmark = registry.dataset(task), registry.benchmark(task)
-    merged = _of_environment().get(task, {}) | _checked(given or {}, f"The setting {task}")
+    merged = _of_environment().get(task, {}) | _checked(given or {}, f"The setting {task}", _example(task))
     options = {name: value for name, value in merged.items() if name not in ("dataset", "images")}
     known = benchmark.keywords - {*benchmark.given, *dataset.options}
     check(options, known | {"dataset", "images"}, task)
@@ -66,14 +56,53 @@ def _of_environment() -> dict[str, dict[str, Any]]:
     text = os.environ.get(TASKS, "").strip()
     if not text:
         return {}
-    given = _checked(parse(text if text.startswith("{") else read_text(Path(text)), f"${TASKS}"), f"${TASKS}")
-    return {registry.dataset(name).name: _checked(of, f"${TASKS}, {name}") for name, of in given.items()}
+    given = parse(text if text.startswith("{") else read_text(Path(text)), f"${TASKS}")
+    return {
+        registry.dataset(name).name: _checked(of, f"${TASKS}, {name}", _example(name))
+        for name, of in _checked(given, f"${TASKS}", {"pope": _example("pope")}).items()
+    }
 
 
-def _checked(given: Any, where: str) -> dict[str, Any]:
+def _example(name: str) -> dict[str, str]:
+    return {"dataset": f"datasets/{name}"}
+
+
+def _checked(given: Any, where: str, example: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        raise ValueError(
-            f"{where} is {brief(given, 120)}; expected an object such as "
-            '{"dataset": "datasets/throne_coco", "judges": "lexical"}.'
-        )
+        raise ValueError(f"{where} is {brief(given, 120)}; expected an object such as {json.dumps(example)}.")
     return dict(given)
+
+
+def command(task: str, setting: Settings, responses: Path, partial: bool) -> str:
+    """Return the command that scores kept responses as the harness would have scored them."""
+    dataset, benchmark = registry.dataset(task), registry.benchmark(task)
+    words = [
+        "halluscope",
+        "score",
+        task,
+        "--responses",
+        str(responses),
+        "--dataset",
+        _written(setting, dataset.config),
+    ]
+    for name, value in setting.options.items():
+        if name not in dataset.options:
+            words += _option(name, value)
+    if partial and not benchmark.chooses:
+        words.append("--partial")
+    return shlex.join(words)
+
+
+def _written(setting: Settings, config: str) -> str:
+    source = Source.of(setting.dataset)
+    source = replace(source, config=source.config or config or None)
+    marked = ((":", source.config), ("@", source.split))
+    return source.name + "".join(f"{mark}{name}" for mark, name in marked if name)
+
+
+def _option(name: str, value: Any) -> list[str]:
+    """Return an option as words of a command line; a flag is one word, and an option that is not set no word."""
+    if value is None or value is False:
+        return []
+    values = [] if value is True else value if isinstance(value, list | tuple) else [value]
+    return [f"--{name.replace('_', '-')}", *map(str, values)]

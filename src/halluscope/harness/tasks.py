@@ -5,37 +5,27 @@ A task's version covers the prompt, the image before it, greedy decoding and the
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from halluscope import registry
 from halluscope.errors import OutputError
 from halluscope.files.writing import new_file
-from halluscope.harness import functions, readme
-from halluscope.harness.functions import CLUSTER, CLUSTERED
+from halluscope.harness import functions
+from halluscope.harness.functions import CLUSTER, CLUSTERED, averaged
 from halluscope.paths import cache_folder
-from halluscope.registry import HIGHER, Benchmark, Dataset, Direction
+from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Direction
 from halluscope.version import __version__
 
 HARNESSES = ("lm-eval", "lmms-eval")
 
 
 def write(harness: str, folder: Path | None = None) -> Path:
-    """Write those of a harness' task files that are missing; other files are never replaced.
-
-    Args:
-        harness: "lm-eval" or "lmms-eval".
-        folder: the folder to write to; by default a folder of this version in the user's cache.
-
-    Returns:
-        The folder, for `--include_path`.
-
-    Raises:
-        ValueError: for another harness.
-        OutputError: if a file in `folder` has the name of a task file, but another content.
-    """
+    """Write those of a harness' task files that are missing; other files are never replaced."""
     if harness not in HARNESSES:
         raise ValueError(f"There is no harness {harness!r:.80}; expected {' or '.join(HARNESSES)}.")
     short = harness.replace("-", "_")
@@ -60,23 +50,16 @@ def write(harness: str, folder: Path | None = None) -> Path:
 
 
 def _says(file: Path, text: str) -> bool:
-    """Whether a file exists and has this text."""
     return file.is_file() and file.read_bytes() == text.encode()
 
 
 @dataclass(frozen=True)
 class Task:
-    """A dataset, and how it is asked.
+    """A dataset, and how it is asked."""
 
-    Attributes:
-        benchmark: whose dataset it is.
-        dataset: what is asked about.
-        prompt: the name of the prompt; "" for the benchmark's own.
-    """
-
-    benchmark: Benchmark
-    dataset: Dataset
-    prompt: str
+    benchmark: Benchmark  # whose dataset it is
+    dataset: Dataset  # what is asked about
+    prompt: str  # the name of the prompt; "" for the benchmark's own
 
     @property
     def marks(self) -> dict[str, str]:
@@ -95,12 +78,7 @@ class Task:
 
 
 def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
-    """Return the files of a benchmark's tasks, name -> text: YAML per task, other files that it needs, and a README.
-
-    Args:
-        harness: "lm_eval" or "lmms_eval".
-        benchmark: a benchmark with datasets.
-    """
+    """Return the files of a benchmark's tasks, name -> text: YAML per task, other files that it needs, and a README."""
     tasks = [
         Task(benchmark, dataset, prompt)
         for dataset in benchmark.datasets
@@ -111,17 +89,16 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
     if harness == "lmms_eval":  # it loads a file that only names the task; `process_docs` gives the rows
         found |= {f"{task.file}.json": json.dumps(task.marks) + "\n" for task in tasks}
     asked = {task.name(harness): (task.dataset.name, task.prompt) for task in tasks}
-    return found | {"README.md": readme.text(harness, benchmark, _tag(benchmark), asked)}
+    return found | {"README.md": _readme(harness, benchmark, _tag(benchmark), asked)}
 
 
 def _tag(benchmark: Benchmark) -> str:
-    """Return the tag that runs all tasks of a benchmark."""
     return f"halluscope_{benchmark.name}_all"
 
 
 def _lm_eval(task: Task) -> dict[str, Any]:
     benchmark, prompt = task.benchmark, {"prompt": task.prompt} if task.prompt else {}
-    averaged = functions.averaged(benchmark)
+    means = averaged(benchmark)
     return {
         "task": task.name("lm_eval"),
         "tag": _tag(benchmark),
@@ -139,7 +116,7 @@ def _lm_eval(task: Task) -> dict[str, Any]:
         "process_results": _function("answers"),
         "metric_list": [
             *(
-                _metric(name, "mean" if name in averaged else _function("score"), direction)
+                _metric(name, "mean" if name in means else _function("score"), direction)
                 for name, direction in benchmark.scores.items()
             ),
             *(_metric(f"{name}{CLUSTERED}", _function("error"), None) for name in benchmark.means),
@@ -182,7 +159,7 @@ def _metric(name: str, aggregation: str, direction: Direction) -> dict[str, Any]
 
 
 class _Function(str):
-    """A function that a task names."""
+    pass
 
 
 def _function(name: str) -> _Function:
@@ -202,3 +179,72 @@ def _value(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
     return json.dumps(value)
+
+
+# The README, in the form that lm-eval requires for new tasks
+_TITLE = re.compile(r"\btitle\s*=\s*\{(.*?)\},?\s*\n\s*\w+\s*=", re.DOTALL)
+
+_BETTER = {HIGHER: "higher", LOWER: "lower", None: "neither"}
+
+
+def _readme(harness: str, benchmark: Benchmark, tag: str, tasks: Mapping[str, tuple[str, str]]) -> str:
+    form = Template((Path(__file__).parent / "readme.md").read_text(encoding="utf-8"))
+    return form.substitute(
+        title=benchmark.title,
+        name=benchmark.name,
+        paper=_paper(benchmark),
+        description=benchmark.description.strip(),
+        links="\n".join(f"- {link}" for link in benchmark.links),
+        licence=benchmark.licence,
+        citation=benchmark.citation.strip(),
+        tag=tag,
+        tasks="\n".join(f"* `{name}`: {_asked(benchmark, *of)}" for name, of in tasks.items()),
+        scores="\n".join(_scores(benchmark)),
+        errors=_errors(benchmark.means, averaged(benchmark) if harness == "lm_eval" else ()),
+        judge=_judge(benchmark),
+        compared="x" if benchmark.compared else " ",
+        how=f"\n    {benchmark.compared}" if benchmark.compared else "",
+        varied="x" if benchmark.prompts else " ",
+    )
+
+
+def _paper(benchmark: Benchmark) -> str:
+    found = _TITLE.search(benchmark.citation)
+    return " ".join(re.sub(r"[{}]", "", found[1]).split()) if found else benchmark.title
+
+
+def _asked(benchmark: Benchmark, dataset: str, prompt: str) -> str:
+    if prompt:
+        return f"the same dataset, asked with {benchmark.prompts[prompt]!r}."
+    return f"`{dataset}` (`halluscope build {dataset}`), asked with {benchmark.prompt!r}; this is the main variant."
+
+
+def _scores(benchmark: Benchmark) -> list[str]:
+    what = dict.fromkeys(benchmark.scores, "of the whole set")
+    what |= dict.fromkeys(benchmark.means, "mean over documents")
+    return [f"| `{name}` | {_BETTER[benchmark.scores[name]]} | {kind} |" for name, kind in what.items()]
+
+
+def _errors(means: tuple[str, ...], independent: tuple[str, ...]) -> str:
+    whole = "A score of the whole set has no standard error."
+    if not means:
+        return whole
+    clustered = (
+        f"`<score>{CLUSTERED}` is the standard error of a mean where documents about one image, or of one set,\n"
+        "depend on each other (Miller, 2024, arXiv:2411.00640, equation 4)."
+    )
+    if independent:
+        clustered += " The number that lm-eval shows after ± assumes that documents are independent."
+    return f"{clustered}\n{whole}"
+
+
+def _judge(benchmark: Benchmark) -> str:
+    if not benchmark.judges:
+        return ""
+    option, rule = benchmark.judges.option, benchmark.judges.rule
+    if not rule:
+        return (
+            f"\nThe judge is a language model, which is loaded only if `{option}` names it. Otherwise the responses\n"
+            "are kept, and the log has the command that scores them.\n"
+        )
+    return f"\nThe judge is `{rule}`, which uses no language model, unless `{option}` names another judge.\n"

@@ -9,8 +9,6 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from halluscope.errors import OutputError
@@ -20,33 +18,7 @@ from halluscope.hub.metric import module, names
 from halluscope.paths import share
 from halluscope.version import __version__
 
-NOTE = "halluscope.json"
-"""The file that distinguishes our copies from those that `evaluate` made."""
-
-
-@dataclass(frozen=True)
-class Copy:
-    """What the bare name of a metric leads to.
-
-    Attributes:
-        name: the name of the metric.
-        folder: the folder of the module that `evaluate` would load; None if there is no such module.
-        version: the version of halluscope that put it there; None if something else did.
-        current: whether this version put it there.
-    """
-
-    name: str
-    folder: Path | None
-    version: str | None
-    current: bool
-
-    def __str__(self) -> str:
-        if self.folder is None:
-            return f"{self.name}: not installed"
-        if self.version is None:
-            return f"{self.name}: another module, not from halluscope ({self.folder})"
-        state = "this version" if self.current else "not this version; run halluscope install-metrics again"
-        return f"{self.name}: halluscope {self.version}, {state}"
+NOTE = "halluscope.json"  # distinguishes our copies from those that `evaluate` made
 
 
 def cache() -> Path:
@@ -56,104 +28,97 @@ def cache() -> Path:
     return Path(config.HF_MODULES_CACHE, config.MODULE_NAME_FOR_DYNAMIC_MODULES, "metrics")
 
 
-def install() -> list[Copy]:
-    """Put this version's metrics into evaluate's module cache, in place of another version's.
-
-    Raises:
-        OutputError: for a copy of this version that was changed.
-    """
+def install() -> list[str]:
+    """Put this version's metrics into evaluate's module cache, in place of another version's; return `listed`."""
     from evaluate.loading import init_dynamic_modules
 
     init_dynamic_modules()
-    root = cache()
     for name in names():
-        _place(root, name)
+        _install(_home(name), module(share("metrics", name)))
     return listed()
 
 
 def remove() -> list[str]:
-    """Remove our copies of any version; other modules stay.
-
-    Returns:
-        The names that were removed.
-    """
-    removed = []
-    for home in sorted(cache().glob(f"{_home('*')}")):
-        ours = [folder for folder in _copies(home) if _version(folder) is not None]
-        for folder in ours:
-            shutil.rmtree(folder)
-        if ours:
-            removed.append(home.name.rpartition("--")[2])
-            if not any(_copies(home)):
-                shutil.rmtree(home)
-    return removed
+    """Remove our copies of any version, and return the metrics' names; other modules stay."""
+    homes = sorted(cache().glob(_home("*").name))
+    removed = [home for home in homes if _remove(_copies(home))]
+    for home in removed:
+        if not _copies(home):
+            shutil.rmtree(home)
+    return [home.name.rpartition("--")[2] for home in removed]
 
 
-def listed() -> list[Copy]:
-    """Return what each metric's bare name leads to."""
-    return [_leads_to(name) for name in names()]
+def listed() -> list[str]:
+    """Return in a line per metric what its bare name leads to."""
+    return [f"{name}: {_state(name)}" for name in names()]
 
 
-def _home(name: str) -> str:
-    return f"evaluate-metric--{name}"
+def _state(name: str) -> str:
+    copies = sorted(_copies(_home(name)), key=_modified)
+    if not copies:
+        return "not installed"
+    if (version := _version(copies[-1])) is None:
+        return f"another module, not from halluscope ({copies[-1]})"
+    current = copies[-1].name == _digest(module(share("metrics", name)), __version__)
+    state = "this version" if current else "not this version; run halluscope install-metrics again"
+    return f"halluscope {version}, {state}"
 
 
-def _place(root: Path, name: str) -> None:
+def _home(name: str) -> Path:
+    return cache() / f"evaluate-metric--{name}"
+
+
+def _install(home: Path, source: Path) -> None:
     """Put one metric into the cache, whole or not at all, and make it the newest."""
-    source = module(share("metrics", name))
-    digest = _digest(source, __version__)
-    home = root / _home(name)
+    target = home / _digest(source, __version__)
     home.mkdir(parents=True, exist_ok=True)
-    for package in (root, home):
+    for package in (home.parent, home):
         (package / "__init__.py").touch()
-    if not (home / digest).is_dir():
-        with new_folder(home / digest) as new:
+    if not target.is_dir():
+        with new_folder(target) as new:
             (new / "__init__.py").touch()
             shutil.copyfile(source, new / source.name)
             (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
-    elif _version(home / digest) is None:
-        raise OutputError(
-            f"{home / digest} is no longer what halluscope put there; remove it, and try again."
-        )
-    others = [_changed(folder, name) for folder in _copies(home) if folder.name != digest]
-    newest = max([time.time(), *(when + 1 for when in others)])
-    os.utime(home / digest / source.name, (newest, newest))
-    for folder in list(_copies(home)):
-        if folder.name != digest and _version(folder) is not None:
-            shutil.rmtree(folder)
+    elif _version(target) is None:
+        raise OutputError(f"{target} is no longer what halluscope put there; remove it, and try again.")
+    others = [copy for copy in _copies(home) if copy != target]
+    newest = max([time.time(), *(_modified(copy) + 1 for copy in others)])
+    os.utime(target / source.name, (newest, newest))
+    _remove(others)
 
 
-def _leads_to(name: str) -> Copy:
-    copies = sorted(_copies(cache() / _home(name)), key=lambda folder: _changed(folder, name))
-    if not copies:
-        return Copy(name, None, None, current=False)
-    version = _version(copies[-1])
-    same = copies[-1].name == _digest(module(share("metrics", name)), __version__)
-    return Copy(name, copies[-1], version, current=version == __version__ and same)
+def _remove(copies: list[Path]) -> bool:
+    """Remove those copies that are ours; False if none is."""
+    ours = [copy for copy in copies if _version(copy) is not None]
+    for copy in ours:
+        shutil.rmtree(copy)
+    return bool(ours)
 
 
-def _copies(home: Path) -> Iterator[Path]:
-    """Yield the folders that `evaluate` takes for copies of a module: their names are as long as a sha256."""
-    if home.is_dir():
-        yield from (folder for folder in sorted(home.iterdir()) if folder.is_dir() and len(folder.name) == 64)
+def _copies(home: Path) -> list[Path]:
+    """Return the folders that `evaluate` takes for copies of a module: their names are as long as a sha256."""
+    return [copy for copy in sorted(home.glob("?" * 64)) if copy.is_dir()]
 
 
 def _digest(source: Path, version: str) -> str:
     return hashlib.sha256(version.encode() + b"\n" + source.read_bytes()).hexdigest()
 
 
-def _changed(folder: Path, name: str) -> float:
-    file = folder / f"{name}.py"
+def _module(copy: Path) -> Path:
+    return copy / f"{copy.parent.name.rpartition('--')[2]}.py"
+
+
+def _modified(copy: Path) -> float:
+    file = _module(copy)
     return file.stat().st_mtime if file.is_file() else 0.0
 
 
-def _version(folder: Path) -> str | None:
+def _version(copy: Path) -> str | None:
     """Return the version of halluscope that put a copy there; None if it is not ours, or was changed."""
-    name = folder.parent.name.rpartition("--")[2]
     try:
-        version = str(read_json(folder / NOTE)["version"])
-        same = not folder.is_symlink() and folder.name == _digest(folder / f"{name}.py", version)
+        version = str(read_json(copy / NOTE)["version"])
+        same = not copy.is_symlink() and copy.name == _digest(_module(copy), version)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    ours = {"__init__.py", f"{name}.py", NOTE, "__pycache__"}
-    return version if same and {file.name for file in folder.iterdir()} <= ours else None
+    ours = {"__init__.py", _module(copy).name, NOTE, "__pycache__"}
+    return version if same and {file.name for file in copy.iterdir()} <= ours else None

@@ -15,16 +15,11 @@ class Module(evaluate.Metric):  # type: ignore[misc]
 
     What is added is held in memory. evaluate itself would write it to a file of typed columns, which turns numbers into
     text and whose errors do not name the row.
-
-    Attributes:
-        benchmark: its name; the benchmark's record says what is measured, whom to cite, and where to read more.
-        row: the types of a prediction and a reference, to be shown.
-        read_row: where a reference is a row of a dataset, takes the row and its place, and refuses what is not a row.
     """
 
-    benchmark: ClassVar[str]
-    row: ClassVar[Mapping[str, Any]]
-    read_row: ClassVar[Callable[[Any, str], object] | None] = None
+    benchmark: ClassVar[str]  # its name
+    row: ClassVar[Mapping[str, Any]]  # the types of a prediction and a reference, to be shown
+    read_row: ClassVar[Callable[[Any, str], object] | None] = None  # refuses what is no row of a dataset
 
     def __init__(self, *of_evaluate: Any, **more: Any) -> None:
         super().__init__(*of_evaluate, **more)
@@ -48,29 +43,25 @@ class Module(evaluate.Metric):  # type: ignore[misc]
 
     def add(self, *, prediction: Any = None, reference: Any = None) -> None:
         """Add a prediction and its reference."""
-        self._check([reference], "reference")
-        self.add_batch(predictions=[prediction], references=[reference])
+        self._add([prediction], [reference], "reference")
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add predictions and their references."""
         expected = "a list, one per row"
-        given, known = (
-            listed("predictions", predictions, expected),
-            listed("references", references, expected),
-        )
-        if len(given) != len(known):
+        texts = listed("predictions", predictions, expected)
+        rows = listed("references", references, expected)
+        if len(texts) != len(rows):
             raise ValueError(
-                f"There are {len(given)} predictions and {len(known)} references; expected one of each per row."
+                f"There are {len(texts)} predictions and {len(rows)} references; expected one of each per row."
             )
-        self._check(known, "references[{}]")
-        self._predictions += given
-        self._references += known
+        self._add(texts, rows, "references[{}]")
 
-    def _check(self, references: list[Any], where: str) -> None:
-        """Refuse references that are no rows of a dataset, before they are added."""
+    def _add(self, predictions: list[Any], references: list[Any], where: str) -> None:
         if read := type(self).read_row:
             for number, row in enumerate(references):
                 read(row, where.format(number))
+        self._predictions += predictions
+        self._references += references
 
     def _info(self) -> evaluate.MetricInfo:
         record = registry.benchmark(type(self).benchmark)

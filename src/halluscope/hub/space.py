@@ -9,12 +9,13 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from halluscope import limits
 from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.foreign import brief
-from halluscope.hub.seen import seen
+from halluscope.hub.space_html import render
 from halluscope.responses.files import text_of
 
 LINES, JSON_LINES = "one row per line", "JSON lines"
@@ -24,50 +25,37 @@ Table = Sequence[list[str]]
 
 @dataclass(frozen=True)
 class Box:
-    """A text box with one row per line.
+    """A text box with one row per line."""
 
-    Attributes:
-        label: what goes into the box, and how a line is read.
-        example: what it holds at first.
-        read: makes a row of a plain line; its ValueError says what was expected.
-        keys: where rows are JSON objects, the keys that may hold the value; the first that is present counts. () takes
-            whole objects.
-        responses: whether a row is a response; a JSON object's text is then found as in a file of responses.
-    """
-
-    label: str
-    example: str
-    read: Callable[[str], Any] = str
-    keys: tuple[str, ...] = ()
-    responses: bool = False
+    label: str  # what goes into the box, and how a line is read
+    example: str  # what it holds at first
+    read: Callable[[str], Any] = str  # makes a row of a plain line; its ValueError says what was expected
+    keys: tuple[
+        str, ...
+    ] = ()  # the first of them that a JSON object has holds the row; () takes whole objects
+    responses: bool = False  # whether a JSON object's text is found as in a file of responses
 
     def rows(self, text: str, form: str) -> list[Any]:
-        """Return the rows of a text; an empty line is an empty row.
-
-        Raises:
-            ValueError: naming the line that cannot be read.
-            LimitExceeded: for more characters or rows than a page takes.
-        """
-        self._check("page", len(text))
-        self._check("page_rows", text.count("\n"))
+        """Return the rows of a text; an empty line is an empty row."""
+        for limit, amount in {"page": len(text), "page_rows": text.count("\n")}.items():
+            if amount > (most := limits.most(limit)):
+                raise LimitExceeded(
+                    f"{self.label}: {amount:,} {limits.LIMITS[limit].unit}; this page takes {most:,}. Use the package "
+                    "for more."
+                )
         lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
         return [self._row(line, form, f"{self.label}, line {number}") for number, line in enumerate(lines, 1)]
-
-    def _check(self, limit: str, amount: int) -> None:
-        if amount > (most := limits.most(limit)):
-            unit = limits.LIMITS[limit].unit
-            raise LimitExceeded(
-                f"{self.label}: {amount:,} {unit}; this page takes {most:,}. Use the package for more."
-            )
 
     def _row(self, line: str, form: str, where: str) -> Any:
         try:
             row = json.loads(line) if form == JSON_LINES else self.read(line)
         except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
             raise ValueError(f"{where}: {brief(line)} cannot be read: {error}.") from error
-        if self.responses and isinstance(row, dict):
+        if not isinstance(row, dict):
+            return row
+        if self.responses:
             return text_of(row, where)[0]
-        if not (form == JSON_LINES and isinstance(row, dict) and self.keys):
+        if form != JSON_LINES or not self.keys:
             return row
         key = next((key for key in self.keys if key in row), None)
         if key is None:
@@ -79,70 +67,41 @@ class Box:
 
 @dataclass(frozen=True)
 class Choice:
-    """An option of the metric.
-
-    Attributes:
-        label: what is chosen.
-        values: what is shown -> what the metric gets; the first is the default.
-    """
+    """An option of the metric."""
 
     label: str
-    values: Mapping[str, Any]
+    values: Mapping[str, Any]  # what is shown -> what the metric gets; the first is the default
 
     def value(self, shown: str) -> Any:
-        """Return the value that the metric gets.
-
-        Raises:
-            ValueError: for a choice that is not offered.
-        """
+        """Return the value that the metric gets."""
         if not isinstance(shown, str) or shown not in self.values:
             raise ValueError(f"{self.label} is {brief(shown)}; expected one of {', '.join(self.values)}.")
         return self.values[shown]
 
 
 class Answer(NamedTuple):
-    """What a page shows after scoring.
+    """What a page shows after scoring."""
 
-    Attributes:
-        message: warnings, or an error; "" if there is nothing to say.
-        texts: HTML of the responses with their marks.
-        chart: HTML of a figure.
-        scores: the table of scores, a row per score.
-        rows: the table of rows, its header first.
-        signature: the signature of the scores.
-    """
-
-    message: str
-    texts: str = ""
-    chart: str = ""
+    message: str  # warnings, or an error
+    texts: str = ""  # HTML of the responses with their marks
+    chart: str = ""  # HTML of a figure
     scores: Table = ()
-    rows: Table = ()
+    rows: Table = ()  # its header first
     signature: str = ""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a metric's page shows and asks for.
-
-    Attributes:
-        title: the metric's title.
-        about: what the page says about the metric, in Markdown.
-        score: computes a result from predictions, references and options.
-        predictions: the box of the responses.
-        references: the box of what they are compared with.
-        choices: options that a visitor may choose, by their names.
-        options: options that are fixed.
-        each: the key of a result's table of rows, if it has one.
-    """
+    """What a metric's page shows and asks for."""
 
     title: str
-    about: str
-    score: Callable[..., dict[str, Any]]
+    about: str  # what the page says about the metric, in Markdown
+    score: Callable[..., dict[str, Any]]  # takes predictions, references and options
     predictions: Box
     references: Box
-    choices: Mapping[str, Choice] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    each: str | None = None
+    choices: Mapping[str, Choice] = field(default_factory=dict)  # options that a visitor may choose
+    options: Mapping[str, Any] = field(default_factory=dict)  # options that are fixed
+    each: str | None = None  # the key of a result's table of rows, if it has one
 
     def answer(self, form: str, predictions: str, references: str, *chosen: str) -> Answer:
         """Score what was pasted; if that fails, the answer holds only a message that says why."""
@@ -156,15 +115,13 @@ class Page:
                 }
                 with limits.given(f"cells={limits.most('page_cells')}"):
                     result = dict(self.score(*rows, **self.options, **options))
-                shown = seen(result, *rows, {**self.options, **options})
+                html = render(result, *rows, {**self.options, **options})
             except (ValueError, OSError, ImportError, RecursionError) as error:
                 return Answer(str(error))
         each = (result.pop(self.each, None) if self.each else None) or []
         signature = str(result.pop("signature"))
         remarks = [str(one.message) for one in warned if issubclass(one.category, UserWarning)]
-        return Answer(
-            "\n".join(remarks), shown.texts, shown.chart, list(_listed(result)), _rows(each), signature
-        )
+        return Answer("\n".join(remarks), *html, list(_listed(result)), _rows(each), signature)
 
     def example(self) -> Answer:
         """Score the example, which is shown at first."""
@@ -172,16 +129,15 @@ class Page:
         return self.answer(LINES, self.predictions.example, self.references.example, *chosen)
 
     def blocks(self) -> Any:
-        """Return the page as gradio's blocks, with gradio's usage reports off.
-
-        Raises:
-            MissingExtra: without gradio.
-        """
+        """Return the page as gradio's blocks, with gradio's usage reports off."""
         try:
             import gradio
         except ImportError as error:
             raise MissingExtra("A metric's page needs gradio: pip install 'halluscope[space]'.") from error
         first = self.example()
+        shown = partial(gradio.Textbox, interactive=False)
+        table = partial(gradio.Dataframe, datatype="str", interactive=False)
+        has_rows = self.each is not None
         with gradio.Blocks(analytics_enabled=False, title=self.title) as blocks:
             gradio.Markdown(f"# {self.title}\n{self.about}")
             form = gradio.Radio([LINES, JSON_LINES], value=LINES, label="Format of what is pasted")
@@ -194,52 +150,25 @@ class Page:
                 gradio.Dropdown(list(choice.values), label=choice.label) for choice in self.choices.values()
             ]
             button = gradio.Button("Score", variant="primary", elem_id="score")
-            message = gradio.Textbox(
-                first.message, label="Message", placeholder="None.", interactive=False, elem_id="message"
-            )
-            texts = gradio.HTML(first.texts, elem_id="texts", visible=self.each is not None)
+            message = shown(first.message, label="Message", placeholder="None.", elem_id="message")
+            texts = gradio.HTML(first.texts, elem_id="texts", visible=has_rows)
             with gradio.Row():
                 with gradio.Column(scale=1):
-                    scores = gradio.Dataframe(
-                        [*first.scores],
-                        headers=["score", "value"],
-                        datatype="str",
-                        interactive=False,
-                        label="Scores",
-                        elem_id="scores",
+                    scores = table(
+                        [*first.scores], headers=["score", "value"], label="Scores", elem_id="scores"
                     )
                 with gradio.Column(scale=2):
                     chart = gradio.HTML(first.chart, elem_id="chart")
-            signature = gradio.Textbox(
-                first.signature, label="Signature", interactive=False, elem_id="signature"
-            )
-            each = gradio.Dataframe(
-                _framed(first.rows),
-                datatype="str",
-                interactive=False,
-                label="Each row",
-                elem_id="rows",
-                visible=self.each is not None,
-                wrap=True,
-            )
+            signature = shown(first.signature, label="Signature", elem_id="signature")
+            rows = _framed(first.rows)
+            each = table(rows, label="Each row", elem_id="rows", visible=has_rows, wrap=True)
 
             def score(*pasted: str) -> Any:
-                said = self.answer(*pasted)
-                return (
-                    [*said.scores],
-                    _framed(said.rows),
-                    said.signature,
-                    said.message,
-                    said.texts,
-                    said.chart,
-                )
+                new = self.answer(*pasted)
+                return [*new.scores], _framed(new.rows), new.signature, new.message, new.texts, new.chart
 
-            button.click(
-                score,
-                [form, *boxes, *choices],
-                [scores, each, signature, message, texts, chart],
-                api_name="score",
-            )
+            outputs = [scores, each, signature, message, texts, chart]
+            button.click(score, [form, *boxes, *choices], outputs, api_name="score")
         return blocks
 
     def launch(self, **options: Any) -> Any:
@@ -265,13 +194,9 @@ def _listed(result: Mapping[str, Any], of: str = "") -> Iterator[list[str]]:
 
 def _rows(each: Sequence[Mapping[str, Any]]) -> Table:
     """Return rows as a table with a header, numbered like the pasted lines."""
-    if not each:
-        return []
-    keys = list(each[0])
-    return [
-        ["line", *keys],
-        *([str(number), *(_plain(row[key]) for key in keys)] for number, row in enumerate(each, 1)),
-    ]
+    keys = list(each[0]) if each else []
+    rows = [[str(line), *(_plain(row[key]) for key in keys)] for line, row in enumerate(each, 1)]
+    return [["line", *keys], *rows] if each else []
 
 
 def _framed(rows: Table) -> dict[str, Any]:

@@ -39,6 +39,9 @@ AT_ONCE_OPTION = Option(
 )
 """The command-line option for how many requests may be under way, the same for voters and graders."""
 
+EMPTY = "an empty reply"
+"""The reason for a missing reply if the server's text is empty."""
+
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 _NAMED = {FORMAT: f"{FORMAT}|json_schema", LOGPROBS: f"{LOGPROBS}|{TOPS}"}
@@ -247,12 +250,13 @@ class OverChat:
         """Do nothing: nothing is held between calls."""
 
 
-def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failure:
+def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = False) -> str | Failure:
     """Return what a chat completion says, or a `Failure` with the reason why it says nothing.
 
     Args:
         completion: a server's JSON, or a `Failure`, which is returned as it is.
         ends: the finish reasons of replies that count; a reply that is cut off has the reason "length".
+        empty: whether an empty text is a reply.
     """
     if isinstance(completion, Failure):
         return completion
@@ -263,8 +267,8 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",)) -> str | Failur
         return Failure("not the JSON of a chat completion", 200)
     if not isinstance(ended, str) or ended not in ends:
         return Failure(f"finish_reason {foreign.heard(foreign.brief(ended, 400), 40)}", 200)
-    if not isinstance(reply, str) or not reply.strip():
-        return Failure("an empty reply", 200)
+    if not isinstance(reply, str) or not (empty or reply.strip()):
+        return Failure(EMPTY, 200)
     return foreign.keyless(reply)
 
 

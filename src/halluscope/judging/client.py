@@ -234,7 +234,7 @@ class Client:
         return JudgeUnavailable(
             f"{server.origin} cannot be reached: {failure.reason}, after at most {self.attempts} attempts{said}. Check "
             "the address, the quota of the access key, and whether the server is running; then run again. Earlier "
-            "replies are kept if there is a store."
+            "replies are kept if there is a cache."
         )
 
     @contextmanager

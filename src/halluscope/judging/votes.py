@@ -1,11 +1,16 @@
-"""Rules, each with a name, that read a voter's reply as yes, no or neither.
+"""Votes as a table, and rules, each with a name, that read a voter's reply as yes, no or neither.
 
 A rule reads the reply while it is still being generated, so that generation can stop as soon as the rest
 cannot change the reading.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 NO, YES, OTHER = 0, 1, 2
 """Codes of a vote. `OTHER` is a reply that is neither; it does not count as yes, and is reported as unparsed."""
@@ -16,6 +21,65 @@ UNASKED = -1
 FAILED = -2
 """Code of a question that was asked and got no reply. It is not stored, so the next run asks again; until then it
 counts as `OTHER`."""
+
+SIGNS = b"-01?"
+"""The characters for the codes of a vote, from -1 on: not asked, no, yes, and a reply that is neither."""
+
+
+@dataclass(frozen=True)
+class Poll:
+    """The outcome of a poll.
+
+    Attributes:
+        votes: codes [texts, classes, voters]; a voter is a judge with one of its questions.
+        k: how many votes must agree.
+        judges: the judges' keys.
+        questions: the name of the question set.
+        classes: the classes that were asked about.
+    """
+
+    votes: NDArray[np.int8]
+    k: int
+    judges: Sequence[str]
+    questions: str
+    classes: Sequence[str]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All but the votes, as a run's folder tells it."""
+        about = {"agreement": self.k, "judges": [*self.judges], "questions": self.questions}
+        return {**about, "classes": [*self.classes]}
+
+    def lines(self) -> list[list[str]]:
+        """Return the votes in `SIGNS`: for each text one line per voter, with one character per class."""
+        texts, classes, voters = self.votes.shape
+        signs = np.frombuffer(SIGNS, "S1")[self.votes.transpose(0, 2, 1) - UNASKED]
+        whole, rows = signs.tobytes().decode("ascii"), range(texts * voters)
+        lines = [whole[row * classes : (row + 1) * classes] for row in rows]
+        return [lines[text * voters : (text + 1) * voters] for text in range(texts)]
+
+    @classmethod
+    def read(cls, lines: Sequence[Sequence[str]], facts: Mapping[str, Any]) -> "Poll":
+        """Return the poll of these `lines` and `facts`.
+
+        Raises:
+            ValueError: if the lines are not a table of votes.
+        """
+        shapes = {tuple(map(len, text)) for text in lines}
+        signs = "".join(line for text in lines for line in text).encode("ascii", "replace")
+        if len(shapes) != 1 or len({*next(iter(shapes))}) != 1 or not {*signs} <= {*SIGNS}:
+            raise ValueError(
+                f"The votes do not form a table; expected for each text one line per voter, with one of the "
+                f"characters {SIGNS.decode()} per class."
+            )
+        voters, classes = len(lines[0]), len(lines[0][0])
+        code_of = np.zeros(256, np.int8)
+        code_of[[*SIGNS]] = np.arange(len(SIGNS)) + UNASKED
+        codes = (
+            code_of[np.frombuffer(signs, np.uint8)].reshape(len(lines), voters, classes).transpose(0, 2, 1)
+        )
+        return cls(codes, *(facts[name] for name in ("agreement", "judges", "questions", "classes")))
+
 
 Rule = Callable[[str, bool], int | None]
 """`rule(reply_so_far, has_ended)` returns a vote's code, or None while it needs more of the reply."""

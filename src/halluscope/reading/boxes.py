@@ -1,4 +1,4 @@
-"""Reads the boxes of a COCO annotation file entry by entry; only each annotation's image, class and box are kept.
+"""Reads a COCO annotation file entry by entry; only each annotation's image, class and box are kept in memory.
 
 The format: https://cocodataset.org/#format-data. Every annotation counts, those of crowds (iscrowd) too.
 """
@@ -15,17 +15,18 @@ from halluscope.errors import BuildError
 from halluscope.files.entries import entries_of
 from halluscope.files.opening import Readable
 from halluscope.foreign import brief
+from halluscope.numbers import is_id
 
+# x and y of the upper left corner, width and height, in pixels
 Box = tuple[float, float, float, float]
-"""x and y of the upper left corner, width and height, in pixels."""
 
+# The pixels by which a box may extend beyond its image, because coordinates are rounded
 BEYOND = 1.0
-"""The pixels by which a box may extend beyond its image, because coordinates are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image, by its id and file name; width and height in pixels."""
+    """An image, by its id and file name; width and height in pixels, 0 where sizes are not read."""
 
     image_id: int
     file_name: str
@@ -35,21 +36,16 @@ class Picture:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Images and what is annotated in them.
+    """Images and what is annotated in them."""
 
-    Attributes:
-        classes: the class names, ordered by category id.
-        pictures: the images, ordered by image id.
-        kinds: [annotations], the index of each annotation's class in `classes`; annotations are ordered by image, and
-            within an image as in the file.
-        corners: [annotations, 4], each annotation's `Box`, in the same order.
-        starts: [images + 1], where each image's annotations begin in `kinds`; the last number is where they end.
-    """
-
-    classes: tuple[str, ...]
-    pictures: tuple[Picture, ...]
+    classes: tuple[str, ...]  # the class names, ordered by category id
+    class_ids: tuple[int, ...]  # the category ids
+    pictures: tuple[Picture, ...]  # the images, ordered by image id
+    # [annotations], the index of each annotation's class in `classes`; annotations are ordered by image, and
+    # within an image as in the file
     kinds: NDArray[np.int32]
-    corners: NDArray[np.float64]
+    corners: NDArray[np.float64]  # [annotations, 4], each annotation's `Box`, in the same order
+    # [images + 1], where each image's annotations begin in `kinds`; the last number is where they end
     starts: NDArray[np.int64]
 
     def of(self, picture: int) -> list[tuple[int, Box]]:
@@ -64,54 +60,49 @@ class Boxes:
         return (np.unique(self.kinds[some]) for some in map(slice, self.starts[:-1], self.starts[1:]))
 
 
-def read(file: Readable) -> Boxes:
-    """Read and check an annotation file.
-
-    Raises:
-        BuildError: when it cannot be read, is not JSON (or is cut off), is not COCO, or contradicts itself.
-        LimitExceeded: when it is too large.
-    """
-    pictures: dict[int, Picture] = {}
-    classes: dict[int, str] = {}
+def read(file: Readable, sized: bool = True) -> Boxes:
+    """Read and check an annotation file; without `sized`, boxes and image sizes are neither needed nor read."""
+    names: dict[str, dict[int, str]] = {"images": {}, "categories": {}}
+    sizes: dict[int, tuple[int, int]] = {}
     image_ids, class_ids, corners = array("q"), array("q"), array("d")
-    read_in = {"images": 0, "annotations": 0, "categories": 0}
-    for name, entry in entries_of(file, *read_in):
-        where = f"{file}: {name}[{read_in[name]}]"
-        read_in[name] += 1
-        if not isinstance(entry, dict):
-            raise BuildError(f"{where} is {brief(entry)}; expected an object.")
-        if name == "annotations":
+    count = {"images": 0, "annotations": 0, "categories": 0}
+    for key, entry in entries_of(file, *count):
+        where = f"{file}: {key}[{count[key]}]"
+        count[key] += 1
+        if key == "annotations":
             image_ids.append(_id(entry, "image_id", where))
             class_ids.append(_id(entry, "category_id", where))
-            corners.extend(box_of(entry.get("bbox"), where))
-        elif name == "images":
-            picture = _picture(entry, where)
-            _once(picture.image_id, pictures, where)
-            pictures[picture.image_id] = picture
+            if sized:
+                corners.extend(box_of(entry.get("bbox"), where))
         else:
-            category = _id(entry, "id", where)
-            _once(category, classes, where)
-            classes[category] = _name(entry, "name", where)
-    for name in ("images", "categories"):
-        if not read_in[name]:
-            raise BuildError(f"{file} names no {name}; there is nothing to build.")
-    _check_names(classes, str(file))
-    known = tuple(pictures[one] for one in sorted(pictures))
-    return _grouped(
-        tuple(classes[one] for one in sorted(classes)),
-        known,
-        _places(class_ids, sorted(classes), f"{file}: annotations", "category_id"),
-        _places(image_ids, [one.image_id for one in known], f"{file}: annotations", "image_id"),
-        np.array(corners).reshape(-1, 4),
+            number = _id(entry, "id", where)
+            if number in names[key]:
+                raise BuildError(
+                    f"{where} has id {number}, which an earlier entry has too; expected each id once."
+                )
+            names[key][number] = _name(entry, "file_name" if key == "images" else "name", where)
+            if sized and key == "images":
+                sizes[number] = _size(entry, where)
+    for key, known in names.items():
+        if not known:
+            raise BuildError(f"{file} names no {key}; there is nothing to build.")
+        _check_distinct(known, f"{file}: {key}")
+    files, classes = sorted(names["images"].items()), sorted(names["categories"].items())
+    owners = _index(image_ids, [number for number, _ in files], f"{file}: annotations", "image_id")
+    kinds = _index(class_ids, [number for number, _ in classes], f"{file}: annotations", "category_id")
+    order = np.argsort(owners, kind="stable")
+    return Boxes(
+        classes=tuple(name for _, name in classes),
+        class_ids=tuple(number for number, _ in classes),
+        pictures=tuple(Picture(number, name, *sizes.get(number, (0, 0))) for number, name in files),
+        kinds=kinds[order].astype(np.int32),
+        corners=np.array(corners).reshape(-1, 4)[order if sized else slice(0)],
+        starts=np.searchsorted(owners[order], np.arange(len(files) + 1)),
     )
 
 
 def box_of(given: Any, where: str) -> Box:
-    """Check a box as a file has it; whether it lies in its image is left to `fitted`.
-
-    Raises:
-        BuildError: unless it is four finite numbers, with a width and height that are not negative.
-    """
+    """Check a box as a file has it; whether it lies in its image is left to `fitted`."""
     good = isinstance(given, list) and len(given) == 4 and all(map(_is_near, given))
     if not good or given[2] < 0 or given[3] < 0:
         raise BuildError(
@@ -130,74 +121,61 @@ def fitted(box: Box, width: int, height: int) -> Box | None:
     return None if left >= right or top >= bottom else (left, top, right - left, bottom - top)
 
 
+# Coordinates and sizes must be smaller than this, in pixels
 _FAR = 1e9
-"""Coordinates and sizes must be smaller than this, in pixels."""
 
 
 def _is_near(value: Any) -> bool:
     return type(value) in (int, float) and -_FAR < value < _FAR
 
 
-def _picture(entry: dict[str, Any], where: str) -> Picture:
-    number, file_name = _id(entry, "id", where), _name(entry, "file_name", where)
+def _size(entry: dict[str, Any], where: str) -> tuple[int, int]:
     width, height = (entry.get(key) for key in ("width", "height"))
     if not (type(width) is int and type(height) is int and 0 < width < _FAR and 0 < height < _FAR):
         raise BuildError(
-            f"{where} (id {number}) has width {brief(width)} and height {brief(height)}; expected pixels, whole "
+            f"{where} (id {entry['id']}) has width {brief(width)} and height {brief(height)}; expected pixels, whole "
             "numbers of at least 1."
         )
-    return Picture(number, file_name, width, height)
+    return width, height
 
 
-def _id(entry: dict[str, Any], key: str, where: str) -> int:
-    value = entry.get(key)
-    if type(value) is not int or abs(value) >= 2**63:
-        raise BuildError(f"{where} has {key} {brief(value)}; expected a whole number of at most 63 bits.")
-    return value
+def _id(entry: Any, key: str, where: str) -> int:
+    if not isinstance(entry, dict):
+        raise BuildError(
+            f"{where} is {brief(entry)}; expected an object whose {key} is a 64-bit whole number."
+        )
+    value: Any = entry.get(key)
+    if not is_id(value):
+        raise BuildError(f"{where} has {key} {brief(value)}; expected a 64-bit whole number.")
+    return int(value)
 
 
 def _name(entry: dict[str, Any], key: str, where: str) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or len(value.splitlines()) != 1 or not value.strip():
-        raise BuildError(f"{where} has {key} {brief(value)}; expected text of one line.")
+        raise BuildError(f"{where} (id {entry['id']}) has {key} {brief(value)}; expected text of one line.")
     return value
 
 
-def _once(number: int, seen: dict[int, Any], where: str) -> None:
-    if number in seen:
-        raise BuildError(f"{where} has id {number}, which an earlier entry has too; expected each id once.")
-
-
-def _check_names(classes: dict[int, str], name: str) -> None:
-    """Check that no two categories have the same name: objects are distinguished by it."""
-    of: dict[str, int] = {}
-    for category, text in classes.items():
-        if (first := of.setdefault(text, category)) != category:
+def _check_distinct(names: dict[int, str], where: str) -> None:
+    """Check that no two images or classes have the same name, by which they are known."""
+    first: dict[str, int] = {}
+    for number, name in names.items():
+        if first.setdefault(name, number) != number:
             raise BuildError(
-                f"{name}: categories {first} and {category} are both called {brief(text)}; expected each name once."
+                f"{where} {first[name]} and {number} are both called {brief(name)}; expected each name once. Get the "
+                "file again, or rename one."
             )
 
 
-def _places(ids: "array[int]", known: Sequence[int], where: str, key: str) -> NDArray[np.int64]:
+def _index(ids: "array[int]", known: Sequence[int], where: str, key: str) -> NDArray[np.int64]:
     """Return the index of each id among the known ids, which are sorted."""
-    wanted, there = np.frombuffer(ids, np.int64) if ids else np.empty(0, np.int64), np.array(known)
-    places = np.searchsorted(there, wanted)
-    strange = np.flatnonzero(there[np.minimum(places, len(there) - 1)] != wanted)
-    if len(strange):
-        first = int(strange[0])
+    wanted, sorted_ids = np.frombuffer(ids, np.int64) if ids else np.empty(0, np.int64), np.array(known)
+    index = np.searchsorted(sorted_ids, wanted)
+    unknown = np.flatnonzero(sorted_ids[np.minimum(index, len(known) - 1)] != wanted)
+    if len(unknown):
+        first = int(unknown[0])
         raise BuildError(
             f"{where}[{first}] has {key} {ids[first]}, which is not among the {len(known):,} ids that the file names."
         )
-    return places
-
-
-def _grouped(
-    classes: tuple[str, ...],
-    pictures: tuple[Picture, ...],
-    kinds: NDArray[np.int64],
-    owners: NDArray[np.int64],
-    corners: NDArray[np.float64],
-) -> Boxes:
-    order = np.argsort(owners, kind="stable")
-    starts = np.searchsorted(owners[order], np.arange(len(pictures) + 1))
-    return Boxes(classes, pictures, kinds[order].astype(np.int32), corners[order], starts)
+    return index

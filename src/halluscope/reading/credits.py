@@ -7,6 +7,7 @@ from typing import Any
 from halluscope.files.opening import read_json
 from halluscope.foreign import brief
 
+# COCO's licences by their ids, for files that leave them out
 COCO = {
     1: "CC BY-NC-SA 2.0",
     2: "CC BY-NC 2.0",
@@ -17,23 +18,10 @@ COCO = {
     7: "no known copyright restrictions",
     8: "a work of the United States' government",
 }
-"""COCO's licences by their ids, for files that leave them out."""
 
 
 def credits(file: Path) -> dict[str, str]:
-    """Read the licence and the source of each image.
-
-    Args:
-        file: an annotation file in COCO's format, with `images` (id, license, and flickr_url or coco_url), and
-            `licenses` (id, name) if they are not COCO's own.
-
-    Returns:
-        Image id as text -> the licence's name and the image's URL, as far as the file has them.
-
-    Raises:
-        ValueError: if the file is in another format.
-        FileNotFoundError: if there is no such file.
-    """
+    """Read the licence and the source of each image."""
     data = read_json(file)
     if not isinstance(data, Mapping) or not isinstance(data.get("images"), list):
         raise ValueError(

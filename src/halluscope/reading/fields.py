@@ -14,15 +14,11 @@ class Fields:
     """The fields of one row.
 
     Every method raises a ValueError for a value that is absent or of another kind.
-
-    Attributes:
-        given: our name of a field -> its value.
-        where: the row is, for errors.
-        names: our name of a field -> the user's file's name, where that differs.
     """
 
-    given: Mapping[str, Any]
-    where: str
+    given: Mapping[str, Any]  # our name of a field -> its value
+    where: str  # the row is, for errors
+    # our name of a field -> the user's file's name, where that differs
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property

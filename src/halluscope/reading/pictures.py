@@ -10,34 +10,22 @@ import pyarrow.compute as pc
 from PIL.Image import Image
 
 from halluscope.errors import BuildError
-from halluscope.files.inside import inside, is_there
-from halluscope.files.opening import read_bytes
+from halluscope.files.opening import inside, is_there, read_bytes
 from halluscope.files.pictures import open_picture
 from halluscope.foreign import brief, one_line
 
+# The endings of image files' names, in lower case
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-"""The endings of image files' names, in lower case."""
 
+# Matches a name that ends in a number
 _NUMBER = re.compile(r"(?:.*[^0-9])?([0-9]{1,18})")
-"""Matches a name that ends in a number."""
 
+# Returns the image for a key. It may be the same object each time, so change only a copy.
 Find = Callable[[Any], Image]
-"""Returns the image for a key. It may be the same object each time, so change only a copy."""
 
 
 def open_stored(stored: Mapping[str, Any] | None, folder: Path | None, name: str) -> Image:
-    """Open the image that a row holds, or whose file it names.
-
-    Args:
-        stored: the image's "bytes", or, if they are None, the "path" of its file.
-        folder: the only folder in which a file is opened; None for none. Nothing is fetched.
-        name: the image's name in errors, where it begins a sentence.
-
-    Raises:
-        BuildError: if the row has neither, the path leads out of the folder, the file is missing, or it cannot be
-            opened.
-        LimitExceeded: for an image that is too large.
-    """
+    """Open the image that a row holds, or whose file it names."""
     if stored and stored["bytes"] is not None:
         path = stored["path"]
         return open_picture(stored["bytes"], f"{name}, {brief(path)}," if path else name)
@@ -49,13 +37,7 @@ def open_stored(stored: Mapping[str, Any] | None, folder: Path | None, name: str
 
 
 def open_named(file: Any, folder: Path, name: str) -> Image:
-    """Open the image file that a row names, in a folder; raises the errors of `open_stored`.
-
-    Args:
-        file: the file's name in the row.
-        folder: the folder that holds the file.
-        name: the image's name in errors, where it begins a sentence.
-    """
+    """Open the image file that a row names, in a folder; raises the errors of `open_stored`."""
     if not isinstance(file, str):
         raise BuildError(f"{name} is called {brief(file)}; expected the name of a file in {folder}.")
     try:
@@ -75,19 +57,7 @@ def of_table(
     keep: int | None = None,
     folder: Path | None = None,
 ) -> Find:
-    """Return a function that finds the images of a dataset.
-
-    Args:
-        images: rows with the columns `key` and `image`; of rows with the same key, the first that has an image counts.
-        key: the column that identifies an image.
-        wanted: the keys that will be asked for.
-        name: the name of the dataset, for messages.
-        keep: how many images stay open; None for all.
-        folder: the dataset's folder, if its rows may name files in it; None if they may not.
-
-    Raises:
-        ValueError: if a wanted image is missing, or the column does not hold images.
-    """
+    """Return a function that finds the images of a dataset."""
     from datasets import Image as ImageFeature
 
     try:
@@ -116,11 +86,7 @@ def of_table(
 
 
 def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
-    """Return a function that finds the image files of a folder, of which `keep` stay open; None keeps all open.
-
-    Raises:
-        ValueError: if the folder or a wanted file does not exist, or a file's name leads out of the folder.
-    """
+    """Return a function that finds the image files of a folder, of which `keep` stay open; None keeps all open."""
     if not folder.is_dir():
         raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
     places = {name: inside(folder, name) for name in wanted}
@@ -136,12 +102,6 @@ def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:
     """Find the image files of a folder by wanted numbers or names.
 
     The image 17 is "17.jpg", or, if that does not exist, "COCO_val2014_000000000017.jpg"; the image "a.jpg" is "a.jpg".
-
-    Returns:
-        Wanted number or name -> the file's name, for those that have a file.
-
-    Raises:
-        ValueError: if two files have the same number.
     """
     known = {str(value): value for value in wanted}
     found: dict[Any, dict[int, list[str]]] = {}

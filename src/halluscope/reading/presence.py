@@ -13,47 +13,29 @@ from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Source, read_columns
 from halluscope.vocabularies import Vocabulary
 
+# From this many images on, most classes of a vocabulary should occur
 ENOUGH = 100
-"""From this many images on, most classes of a vocabulary should occur."""
 
+# The other columns that a row may have
 TEXTS = ("file_name", "prompt", "form")
-"""The other columns that a row may have."""
 
+# A row, and its location as text for messages
 Located = tuple[Any, str]
-"""A row, and its location as text for messages."""
 
 
 @dataclass(frozen=True)
 class ImageObjects:
-    """A row: an image and what is in it.
+    """A row: an image and what is in it."""
 
-    Attributes:
-        image_id: a unique number.
-        objects: the names of the classes in the image.
-        file_name: the file name of the image; "" if unknown.
-        prompt: what is asked about the image; "" for the benchmark's own prompt.
-        form: the parallel form that the row belongs to; "" for the original.
-    """
-
-    image_id: int
-    objects: Sequence[str]
-    file_name: str = ""
-    prompt: str = ""
-    form: str = ""
+    image_id: int  # a unique number
+    objects: Sequence[str]  # the names of the classes in the image
+    file_name: str = ""  # the file name of the image; "" if unknown
+    prompt: str = ""  # what is asked about the image; "" for the benchmark's own prompt
+    form: str = ""  # the parallel form that the row belongs to; "" for the original
 
 
 def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[ImageObjects]:
-    """Read presence datasets (columns `image_id` and `objects`), COCO annotation files, or files of image id -> names.
-
-    Args:
-        sources: the datasets and files.
-        vocabulary: the classes that are scored; if most of them occur in no image, a warning says so.
-
-    Raises:
-        ValueError: for a file or dataset in another form, an image id that occurs twice, or COCO annotations with
-            other classes than the vocabulary's.
-        FileNotFoundError: if a file does not exist.
-    """
+    """Read datasets with `image_id` and `objects`, COCO annotation files, or files of image id -> names."""
     images = _each_once(located for source in sources for located in _located(source, vocabulary))
     if vocabulary:
         _warn_of_classes(images, sources, vocabulary)
@@ -61,11 +43,7 @@ def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[I
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObjects]:
-    """Read rows of a presence dataset.
-
-    Raises:
-        ValueError: for a row in another form, or an image id that occurs twice.
-    """
+    """Read rows of a presence dataset."""
     return _each_once((row, f"{where}[{number}]") for number, row in enumerate(rows))
 
 
@@ -84,7 +62,7 @@ def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
 
 
 def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
-    content = read_json(path)
+    content = read_json(path, lambda entry: None if {"image_id", "category_id"} <= entry.keys() else entry)
     if isinstance(content, dict) and "annotations" in content:
         from halluscope.reading.coco import read_annotations
 

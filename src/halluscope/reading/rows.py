@@ -23,11 +23,14 @@ from halluscope.reading.tables import check_parquet
 
 Row = Mapping[str, Any]
 JSON = (".json", ".jsonl", ".gz")
+# The folder of built datasets, in the working directory
 FOLDER = "datasets"
-"""The folder of built datasets, in the working directory."""
 
+# The files in a dataset's folder that say which files hold its data
 CARD, ALSO_A_CARD = "README.md", ".huggingface.yaml"
-"""The files in a dataset's folder that say which files hold its data."""
+
+# What is said of a dataset that is not the dataset as published
+SUBSET = "was built with --subset: it is a part or a changed copy"
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
@@ -46,17 +49,11 @@ Identified = TypeVar("Identified", bound=HasId)
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset as a user names it.
+    """A dataset as a user names it."""
 
-    Attributes:
-        name: a file, a folder, or a Hub id.
-        config: which of its configs; None for the only one.
-        split: which of its splits; None for the only one.
-    """
-
-    name: str
-    config: str | None = None
-    split: str | None = None
+    name: str  # a file, a folder, or a Hub id
+    config: str | None = None  # which of its configs; None for the only one
+    split: str | None = None  # which of its splits; None for the only one
 
     @classmethod
     def of(cls, written: str) -> "Source":
@@ -75,10 +72,7 @@ class Source:
 
     @property
     def is_json(self) -> bool:
-        """Whether the dataset is read as a JSON file: by its ending, or because it is a file that is not Parquet.
-
-        A file that does not exist is judged by its ending alone.
-        """
+        """Whether the dataset is read as a JSON file: by its ending, or because it is a file that is not Parquet."""
         path = Path(self.name)
         return path.suffix in JSON or (path.is_file() and path.suffix != ".parquet")
 
@@ -89,11 +83,7 @@ class Source:
 
     @property
     def path(self) -> Path:
-        """The path of the dataset's file.
-
-        Raises:
-            FileNotFoundError: if it does not exist.
-        """
+        """The path of the dataset's file."""
         path = Path(self.name)
         if not path.exists():
             raise FileNotFoundError(
@@ -104,49 +94,29 @@ class Source:
 
 
 def read_rows(written: str) -> Any:
-    """Read the rows of a file or a dataset.
-
-    Args:
-        written: JSON lines or a JSON list (.gz too), a .parquet file, or a dataset (folder or Hub id), of which
-            `name:config` picks a config and `name@split` a split.
-
-    Returns:
-        A list of objects for JSON, else a `datasets.Dataset` in which images stay as they are stored:
-        {"bytes", "path"}.
-
-    Raises:
-        ValueError: if it is not such a file or dataset, has several splits but none is named, or holds no rows.
-        FileNotFoundError: if a file does not exist.
-    """
+    """Read the rows of a file or a dataset."""
     source = Source.of(written)
     rows = _objects(source.path) if source.is_json else _dataset(source, written)
     if not len(rows):
         raise ValueError(f"{written} holds no rows.")
-    if not source.is_json:
-        _warn_of_a_subset(Path(source.name))
+    if not source.is_json and is_subset(folder := Path(source.name)):
+        warnings.warn(
+            f"{folder} {SUBSET} of the dataset, so its scores cannot be compared with published ones.",
+            stacklevel=2,
+        )
     return rows
 
 
-def _warn_of_a_subset(folder: Path) -> None:
-    """Warn if a dataset's stats.json says that it is not the dataset as published."""
+def is_subset(folder: Path) -> bool:
+    """Whether a dataset's stats.json says that it is not the dataset as published."""
     try:
-        is_subset = read_json(folder / "stats.json")["subset"] is True
+        return read_json(folder / "stats.json")["subset"] is True
     except (BuildError, OSError, LookupError, TypeError):  # `halluscope build` did not write it
-        return
-    if is_subset:
-        warnings.warn(
-            f"{folder} was built with --subset: it is a part or a changed copy of the dataset, so its scores cannot be "
-            "compared with published ones.",
-            stacklevel=2,
-        )
+        return False
 
 
 def check_distinct(sources: Sequence[str]) -> None:
-    """Check that no dataset is given twice, through links of any kind.
-
-    Raises:
-        BuildError: if a dataset is given twice.
-    """
+    """Check that no dataset is given twice, through links of any kind."""
     given: dict[Hashable, str] = {}
     for written in sources:
         source = Source.of(written)
@@ -157,11 +127,7 @@ def check_distinct(sources: Sequence[str]) -> None:
 
 
 def configs(written: str) -> list[str]:
-    """Return the names of a dataset's configs; [] if it cannot be loaded, which `read_rows` reports in full.
-
-    Raises:
-        BuildError: for a folder whose card names files outside of it.
-    """
+    """Return the names of a dataset's configs; [] if it cannot be loaded, which `read_rows` reports in full."""
     from datasets import get_dataset_config_names
 
     name = Source.of(written).name
@@ -176,11 +142,7 @@ def configs(written: str) -> list[str]:
 
 
 def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> Any:
-    """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`.
-
-    Raises:
-        ValueError: if the dataset lacks a needed column; `what` names the expected kind of rows in the message.
-    """
+    """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`."""
     rows = read_rows(written)
     if isinstance(rows, list):
         return rows
@@ -201,26 +163,13 @@ def read_each(
 def read_once(
     rows: Iterable[Any], where: str, read: Callable[[Any, str, int], Identified]
 ) -> list[Identified]:
-    """Read questions.
-
-    Args:
-        rows: the rows of a dataset.
-        where: the source of the rows, for messages.
-        read: makes a question from a row, its location as text, and its number among the rows, from 0.
-
-    Raises:
-        ValueError: for an id that occurs twice, and whatever `read` raises.
-    """
+    """Read questions."""
     places = ((row, f"{where}[{number}]", number) for number, row in enumerate(rows))
     return once_by_id((read(row, place, number), place) for row, place, number in places)
 
 
 def once_by_id(located: Iterable[tuple[Identified, str]]) -> list[Identified]:
-    """Return the questions of pairs (question, location), after checking that no id occurs twice.
-
-    Raises:
-        ValueError: for an id that occurs twice.
-    """
+    """Return the questions of pairs (question, location), after checking that no id occurs twice."""
     first: dict[int, str] = {}
     questions = []
     for question, where in located:
@@ -272,11 +221,7 @@ def _dataset(source: Source, written: str) -> Any:
 
 
 def _as_stored(feature: Any) -> Any:
-    """Return a column's type such that images, sounds and other files are not decoded, even in lists and objects.
-
-    The `datasets` library would decode them with any program that can do so, and download those that are named by a
-    URL.
-    """
+    """Return a column's type such that no image or file in it is decoded, or downloaded from a URL."""
     if isinstance(feature, dict):
         return {name: _as_stored(inner) for name, inner in feature.items()}
     if hasattr(feature, "feature"):
@@ -318,12 +263,7 @@ def _may_be_loaded(name: str) -> bool:
 
 
 def _check_folder(folder: Path) -> None:
-    """Check that a dataset's card names only files in its folder, and that no Parquet file is too large.
-
-    Raises:
-        BuildError: if the card cannot be read, or names a URL or a file elsewhere, which the library would fetch.
-        LimitExceeded: for a Parquet file that is too large.
-    """
+    """Check that a dataset's card names only files in its folder, and that no Parquet file is too large."""
     if not folder.is_dir():
         return
     if (folder / ALSO_A_CARD).exists():
@@ -342,11 +282,7 @@ def _check_folder(folder: Path) -> None:
 
 
 def _named_by(card: Path) -> list[str]:
-    """Return the files and folders that a card names as data, as the library reads the card.
-
-    Raises:
-        BuildError: for a card that cannot be read.
-    """
+    """Return the files and folders that a card names as data, as the library reads the card."""
     from huggingface_hub import DatasetCard
 
     if not card.is_file() or "---" not in (text := read_text(card)):
@@ -363,7 +299,6 @@ def _named_by(card: Path) -> list[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts in nested lists and objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | Mapping):
@@ -386,10 +321,9 @@ def _check_parquet(path: Path) -> None:
 
 
 def _kept(folder: Path, cache: Path) -> Path:
-    """Return the folder in which the library caches what it reads from a dataset's folder.
+    """Return a folder for the library's cache of a dataset's folder as its files are now.
 
-    By default the library recognises a folder by its name, its card and the sizes of its files: it would mistake
-    another folder of that name, or files that were changed or rebuilt, for the one in its cache.
+    The library itself would mistake another folder of that name, or files that were rebuilt, for those in its cache.
     """
     files = sorted(file for file in folder.resolve().rglob("*") if file.is_file())
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]

@@ -22,33 +22,25 @@ from halluscope.files.opening import (
 )
 from halluscope.foreign import brief
 
+# A row's location, as text for messages, and the row
 Located = tuple[str, Any]
-"""A row's location, as text for messages, and the row."""
 
+# How many rows of a Parquet file are unpacked together; few, because a long text may be stored once for many
+# rows
 ROWS_AT_ONCE = 64
-"""How many rows of a Parquet file are unpacked together; few, because a long text may be stored once for many rows."""
 
+# The most rows that a spreadsheet can have
 MOST_ROWS = 2**20
-"""The most rows that a spreadsheet can have."""
 
+# Matches the name of a column; no id in our datasets looks like this
 _COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
-"""Matches the name of a column; no id in our datasets looks like this."""
 
+# The columns for the keys and the values of an object of id -> text
 KEY, VALUE = "id", "response"
-"""The columns for the keys and the values of an object of id -> text."""
 
 
 def rows(file: Readable) -> Iterator[Located]:
-    """Yield the rows of a file, each with its location. The name's ending gives the format; an unknown one means JSON.
-
-    A JSON object of id -> text, or of id -> an object, has a row per id.
-
-    Raises:
-        BuildError: if the file has another format, or is cut off.
-        LimitExceeded: for a file that is too large, or holds too many rows or too long a cell.
-        MissingExtra: for xlsx if openpyxl is not installed.
-        FileNotFoundError: if there is no such file.
-    """
+    """Yield the rows of a file with their locations; a JSON object of id -> text (or object) has a row per id."""
     check_file(file)
     most = limits.most("rows")
     for number, located in enumerate(_rows(file), 1):
@@ -119,12 +111,7 @@ def _separated(file: Readable, separator: str) -> Iterator[Located]:
 
 
 def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
-    """Yield the cells of each row of a table in a text; empty lines are skipped.
-
-    Raises:
-        BuildError: for quotation marks that do not match.
-        LimitExceeded: for too long a cell.
-    """
+    """Yield the cells of each row of a table in a text; empty lines are skipped."""
     longest = limits.most("cell")
     csv.field_size_limit(min(longest, 2**31 - 1))
     table = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
@@ -144,11 +131,7 @@ def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
 
 
 def _check_header(names: Sequence[str], file: Readable) -> None:
-    """Check that no two columns have the same name: only the last one would count.
-
-    Raises:
-        BuildError: if two do.
-    """
+    """Check that no two columns have the same name: only the last one would count."""
     if twice := [name for name, count in Counter(names).items() if name and count > 1]:
         raise BuildError(
             f"{file} has two columns {brief(twice[0])}; expected each name once. Rename one of them."
@@ -177,11 +160,7 @@ def _parquet(file: Readable) -> Iterator[Located]:
 
 
 def check_parquet(metadata: Any, where: str) -> None:
-    """Check the size that a Parquet file states: the number of rows, and the size of each row group when unpacked.
-
-    Raises:
-        LimitExceeded: if it is too large.
-    """
+    """Check the size that a Parquet file states: the number of rows, and the size of each row group when unpacked."""
     limits.check("rows", metadata.num_rows, where)
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         limits.check("unpacked", group.total_byte_size, where)

@@ -2,6 +2,9 @@
 
 A benchmark is reliable if it gives the same models the same scores again, in a second run or in a parallel form. It is
 valid if its scores agree with people's (criterion), and if people find its questions and answers right (content).
+
+A correlation is positive if two tests favour the same models: if higher is better for one score and lower for the
+other, the sign of one is turned. Each benchmark's record says which way a score is better.
 """
 
 import warnings
@@ -10,22 +13,25 @@ from typing import Any
 
 import numpy as np
 
+from halluscope import registry
 from halluscope.inputs import listed, scores, word
+from halluscope.registry import HIGHER, LOWER, Direction
 from halluscope.signature import data_of, signature
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
 from halluscope.stats.strata import Stratum, share
 
+# Equations 1, 2 and 4: the same correlation with three kinds of second test.
 CORRELATED = ("test_retest", "parallel_forms", "criterion")
-"""Equations 1, 2 and 4: the same correlation with three kinds of second test."""
-
-CONTENT = "content"
-"""Equation 3: the share of valid rows."""
-
+CONTENT = "content"  # equation 3: the share of valid rows
 INDICATORS = (*CORRELATED, CONTENT)
 
 SCORES = "a list of numbers, the score of each model"
 MARKS = "a list with a mark, 1 or 0, for each reviewed row"
+
+# Scores from a marked review sheet: the share of a model's rows with which people agree, or disagree.
+AGREE, DISAGREE = "agree", "disagree"
+PEOPLE: Mapping[str, Direction] = {AGREE: HIGHER, DISAGREE: LOWER}
 
 
 def compute(
@@ -33,7 +39,7 @@ def compute(
     references: Sequence[float] | None = None,
     *,
     indicator: str = "test_retest",
-    bootstrap: int = 1000,
+    bootstrap: int = RESAMPLES,
     seed: int = 0,
     level: float = 0.95,
 ) -> dict[str, Any]:
@@ -73,15 +79,14 @@ def compute(
             f"There are {len(first)} predictions and {len(second)} references; expected the scores of the same models "
             "in both tests, in the same order."
         )
-    found = correlations(first, second, resampling)
-    why = undefined(first, second)
-    if why:
+    coefficients = correlations(first, second, resampling)
+    interval = {name: (each["low"], each["high"]) for name, each in coefficients.items()}
+    if why := undefined(first, second):
         warnings.warn(why, stacklevel=2)
     return {
-        **{name: of["value"] for name, of in found.items()},
-        "low": found["pearson"]["low"],
-        "high": found["pearson"]["high"],
-        "interval": {name: (of["low"], of["high"]) for name, of in found.items()},
+        **{name: each["value"] for name, each in coefficients.items()},
+        **dict(zip(("low", "high"), interval["pearson"], strict=True)),
+        "interval": interval,
         "chance": by_chance(first, second),
         "models": len(first),
         "undefined": why,
@@ -99,40 +104,41 @@ def _content(marks: Sequence[float], references: object, level: float) -> dict[s
         raise ValueError(
             "references are given; content validity takes only predictions, one mark per reviewed row."
         )
-    found = [
+    listing = [
         int(mark) if isinstance(mark, bool | np.bool_) else mark
         for mark in listed("predictions", marks, MARKS)
     ]
-    found = scores("predictions", found, MARKS)
-    for row, mark in enumerate(found):
+    checked = scores("predictions", listing, MARKS)
+    for row, mark in enumerate(checked):
         if mark not in (0, 1):
             raise ValueError(f"predictions[{row}] is {mark:g}; expected 1 for valid, 0 for not valid.")
-    return content(found, level=level)
+    return content(checked, level=level)
 
 
 def content(
     marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95
 ) -> dict[str, Any]:
-    """Return the content validity (equation 3) of checked marks, weighted if the rows were drawn by strata.
-
-    Args:
-        marks: 1 valid or 0 not valid, one per reviewed row.
-        strata: stratum -> its rows and marks.
-        level: the confidence level of the interval, in (0, 1).
-
-    Returns:
-        The same as `compute` for "content".
-    """
-    found = share(marks, strata or {}, level)
+    """Return what `compute` does for "content", weighted if the marks (1 or 0) are of rows drawn by strata."""
+    estimate = share(marks, strata or {}, level)
+    # One mark per row; with strata, also its stratum and the stratum's size, which are weights.
+    rows = (
+        [[int(mark)] for mark in marks]
+        if not strata
+        else [
+            [name, one.rows, int(index >= one.errors)]
+            for name, one in strata.items()
+            for index in range(one.judgements)
+        ]
+    )
     return {
-        CONTENT: found["value"],
-        "low": found["low"],
-        "high": found["high"],
+        CONTENT: estimate["value"],
+        "low": estimate["low"],
+        "high": estimate["high"],
         "valid": int(sum(marks)),
         "rows": len(marks),
         "signature": signature(
             "hqm",
-            data=data_of("marks", _marked(marks, strata or {})),
+            data=data_of("marks", rows),
             indicator=CONTENT,
             **({"strata": len(strata)} if strata else {}),
             interval=f"{level:g},wilson",
@@ -140,12 +146,28 @@ def content(
     }
 
 
-def _marked(marks: Sequence[float], strata: Mapping[str, Stratum]) -> list[list[object]]:
-    """Return one mark per row; if there are strata, with its stratum and the stratum's size, which are weights."""
-    if not strata:
-        return [[int(mark)] for mark in marks]
-    return [
-        [name, one.rows, int(place >= one.errors)]
-        for name, one in strata.items()
-        for place in range(one.judgements)
-    ]
+def makers(results: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the names of the metrics that made these results, from the signatures."""
+    return sorted({str(result.get("signature", "")).partition("|")[0] for result in results.values()})
+
+
+def direction(results: Mapping[str, Mapping[str, Any]], score: str) -> Direction:
+    """Return whether a higher or a lower score is better; None if neither is, or if the score is unknown."""
+    benchmarks = [benchmark for benchmark in registry.benchmarks() if benchmark.name in makers(results)]
+    if not benchmarks:
+        return PEOPLE.get(score)
+    try:
+        (better,) = {benchmark.direction(score) for benchmark in benchmarks}
+    except (KeyError, ValueError):
+        return None
+    return better
+
+
+def turned(first: Direction, second: Direction) -> bool:
+    """Whether one of two scores is better if higher and the other if lower."""
+    return {first, second} == {HIGHER, LOWER}
+
+
+def turn(scores: Sequence[float]) -> list[float]:
+    """Return the scores with the sign reversed; constant scores, which have no correlation, stay unchanged."""
+    return [-score for score in scores] if len(set(scores)) > 1 else list(scores)

@@ -1,238 +1,160 @@
-"""Writes a report as text tables, CSV, Markdown, or LaTeX. A cell's text can never change more than its own cell.
-
-Each format starts from the same cells (`_cells`); a `_Pen` says how the format writes one cell.
-"""
+"""Writes a report as text tables, CSV, Markdown, or LaTeX. A cell's text can never change more than its own cell."""
 
 import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tabulate import tabulate
 
 from halluscope.foreign import one_line
 from halluscope.registry import HIGHER, Direction
-from halluscope.reporting.tables import OTHER, ROWS, Cell, Label, Notes, Number, Report, Table
+from halluscope.reporting.tables import OTHER, ROWS, Cell, Notes, Number, Report, Table
 
 TABLE, CSV, MARKDOWN, LATEX, JSON = "table", "csv", "markdown", "latex", "json"
+FORMATS = (
+    TABLE,
+    CSV,
+    MARKDOWN,
+    LATEX,
+    JSON,
+)  # JSON holds the results themselves, and each command makes its own
 
-FORMATS = (TABLE, CSV, MARKDOWN, LATEX, JSON)
-"""The formats of a report; JSON holds the results themselves, and each command makes its own JSON."""
+WIDEST = 80  # characters in a line of a text table
+GAP, PADDING = 2, 2  # characters between its columns, and those that tabulate adds to a column's name
+LONGEST = 40  # characters of a name in a text table; a longer one is cut in the middle
 
-WIDEST = 80
-"""The most characters in a line of a text table."""
-
-GAP, PADDING = 2, 2
-"""Characters between columns of a text table, and those that tabulate adds to a column's name."""
-
-LONGEST = 40
-"""The most characters of a name in a text table; a longer one is cut in the middle. Other formats print it whole."""
-
+# A spreadsheet takes a text that begins with one of these for a formula, unless an apostrophe is before it.
 FORMULA = "=+-@＝＋－＠"
-"""A spreadsheet takes a text that begins with one of these for a formula, unless an apostrophe is before it."""
 
+# Takes the name of a score's column, and returns whether a higher or a lower score is better.
 Better = Callable[[str], Direction]
-"""Takes the name of a score's column, and returns whether a higher or a lower score is better."""
 
 
 def written(
     report: Report, style: str, better: Better = lambda _: None, intervals: bool = False
 ) -> tuple[str, str]:
-    """Return a report in one of the formats: what goes to standard output, and what goes to standard error.
-
-    Args:
-        report: tables and notes.
-        style: one of `FORMATS`, except JSON.
-        better: which way a score is better; in ranked tables, the best of each column is then highlighted.
-        intervals: whether each score is shown with its interval.
-    """
+    """Return a report in one of the formats: what goes to standard output, and what goes to standard error."""
     if style == CSV:
-        beside = (_text_notes(one) for one in report if isinstance(one, Notes))
-        return _csv([one for one in report if isinstance(one, Table)]), "\n\n".join(beside)
-    write_table, write_notes = _WRITERS[style]
-    taste = _Taste(better, intervals)
-    blocks = (
-        write_notes(one) if isinstance(one, Notes) else write_table(one, taste) for one in _numbered(report)
-    )
-    return "\n\n".join(blocks), ""
+        beside = (_text_notes(part) for part in report if isinstance(part, Notes))
+        return _csv([part for part in report if isinstance(part, Table)]), "\n\n".join(beside)
+    table, notes = _WRITERS[style]
+    parts = (notes(part) if isinstance(part, Notes) else table(part, better, intervals) for part in report)
+    return "\n\n".join(parts), ""
 
 
 def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int = 1) -> str:
     """Return a text table, whose first columns are aligned to the left, the others to the right; "" without rows.
 
-    No cell's text can break the table. A table that is too wide is split into parts, each with the columns that are
-    aligned to the left.
+    A table that is too wide is split into parts, each with the columns that are aligned to the left.
     """
     if not rows:
         return ""
     align = ["left"] * left + ["right"] * (len(header) - left)
-    shown = [["" if cell is None else one_line(cell) for cell in row] for row in (header, *rows)]
+    lines = [["" if cell is None else one_line(cell) for cell in row] for row in (header, *rows)]
     return "\n\n".join(
         tabulate(
-            [[row[place] for place in part] for row in shown[1:]],
-            [shown[0][place] for place in part],
+            [[row[column] for column in part] for row in lines[1:]],
+            [lines[0][column] for column in part],
             tablefmt="simple",
             disable_numparse=True,
-            colalign=[align[place] for place in part],
+            colalign=[align[column] for column in part],
         )
-        for part in _parts(shown, left)
+        for part in _parts(lines, left)
     )
 
 
-def _parts(shown: Sequence[Sequence[str]], left: int) -> list[list[int]]:
-    """Return the columns of each part of a table; each has the left columns, and is no wider than `WIDEST`.
-
-    If the left columns leave no room for others, the table is one part.
-    """
-    widths = [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*shown, strict=True)]
-    first, before = list(range(left)), sum(widths[:left]) - GAP
+def _parts(lines: Sequence[Sequence[str]], left: int) -> list[list[int]]:
+    """Return the columns of each part of a table; one part if the left columns leave no room for others."""
+    widths = [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*lines, strict=True)]
+    before = sum(widths[:left]) - GAP
     if before > WIDEST * 3 / 4:
         return [list(range(len(widths)))]
-    parts, taken = [[*first]], before
-    for place in range(left, len(widths)):
-        if taken + widths[place] > WIDEST and len(parts[-1]) > left:
-            parts.append([*first])
-            taken = before
-        parts[-1].append(place)
-        taken += widths[place]
+    parts, width = [list(range(left))], before
+    for column in range(left, len(widths)):
+        if width + widths[column] > WIDEST and len(parts[-1]) > left:
+            parts.append(list(range(left)))
+            width = before
+        parts[-1].append(column)
+        width += widths[column]
     return parts
 
 
 # The cells of each format
 
-
-@dataclass(frozen=True)
-class _Taste:
-    """Which way scores are better, and whether each is shown with its interval."""
-
-    better: Better = lambda _: None
-    intervals: bool = False
-
-
-Written = TypeVar("Written")
-"""What a format makes of a cell."""
+Written = TypeVar("Written")  # what a format makes of a cell
 
 
 @dataclass(frozen=True)
 class _Pen(Generic[Written]):
-    """How a format writes a text and a number; a number may be the best, and may come with its interval."""
+    """How a format writes a text, and a number: whether it is the best, and whether its interval is shown with it."""
 
     text: Callable[[str], Written]
     number: Callable[[Number, bool, bool], Written]
 
 
-def _cells(table: Table, pen: _Pen[Written], taste: _Taste, columns: bool = True) -> list[list[Written]]:
-    """Return a table's cells as a format writes them.
-
-    Args:
-        table: the table.
-        pen: writes each cell.
-        taste: what is shown.
-        columns: whether intervals that are not shown with each score get columns of their own.
-
-    Returns:
-        The header, and each row.
-    """
-    best = _best(table, taste.better) if table.ranked else set()
-    beside = [name for name in table.intervals if columns and not taste.intervals and _has_ends(table, name)]
-
-    def written(row: Sequence[Cell], number: int) -> Iterator[Written]:
-        for place, (name, cell) in enumerate(zip(table.header, row, strict=True)):
-            yield _cell(cell, pen, (number, place) in best, taste.intervals)
+def _cells(
+    table: Table, pen: _Pen[Written], better: Better, intervals: bool = False, columns: bool = True
+) -> list[list[Written]]:
+    """Return a table's header and rows; intervals beside no score get columns of their own if `columns` is true."""
+    best = _best(table, better) if table.ranked else set()
+    beside = [name for name in table.intervals if columns and not intervals and _has_ends(table, name)]
+    names = [shown for name in table.header for shown in (name, f"{name} interval")[: 1 + (name in beside)]]
+    grid = [[pen.text(name) for name in names]]
+    for number, row in enumerate(table.rows):
+        grid.append([])
+        for column, (name, cell) in enumerate(zip(table.header, row, strict=True)):
+            if isinstance(cell, Number):
+                written = pen.number(cell, (number, column) in best, intervals and cell.has_ends)
+            else:
+                written = pen.text("-" if cell is None else str(cell))
+            grid[-1].append(written)
             if name in beside:
-                yield pen.text(cell.interval if isinstance(cell, Number) else "")
-
-    header = [
-        pen.text(shown)
-        for name in table.header
-        for shown in (name, *([f"{name} interval"] if name in beside else []))
-    ]
-    grid = [header, *([*written(row, number)] for number, row in enumerate(table.rows))]
+                grid[-1].append(pen.text(cell.interval if isinstance(cell, Number) else ""))
     return [list(column) for column in zip(*grid, strict=True)] if table.turned else grid
 
 
-def _cell(cell: Cell, pen: _Pen[Written], is_best: bool, with_ends: bool) -> Written:
-    if isinstance(cell, Number):
-        return pen.number(cell, is_best, with_ends and cell.has_ends)
-    return pen.text("-" if cell is None else str(cell))
-
-
 def _has_ends(table: Table, name: str) -> bool:
-    place = list(table.header).index(name)
-    cells = (row[place] for row in table.rows)
+    cells = (row[list(table.header).index(name)] for row in table.rows)
     return any(isinstance(cell, Number) and cell.has_ends for cell in cells)
 
 
 def _best(table: Table, better: Better) -> set[tuple[int, int]]:
-    """Return the places of each column's best numbers, if its numbers differ; rows about other data do not compete."""
-    found: set[tuple[int, int]] = set()
+    """Return the cells (row, column) that print the best number of their column, if its numbers differ."""
+    best: set[tuple[int, int]] = set()
     rivals: dict[tuple[str, ...], list[int]] = {}
     for number, row in enumerate(table.rows):
         if _competes(table, row):
             rivals.setdefault(tuple(map(str, row[1 : table.left])), []).append(number)
-    for place in range(table.left, len(table.header)):
-        direction = better(table.header[place])
+    for column in range(table.left, len(table.header)):
+        direction = better(table.header[column])
         for rows in rivals.values() if direction else ():
-            found |= {(row, place) for row in _winners(table, place, rows, direction == HIGHER)}
-    return found
+            each = ((row, table.rows[row][column]) for row in rows)
+            cells = {row: cell for row, cell in each if isinstance(cell, Number) and cell.is_defined}
+            if len({*map(str, cells.values())}) > 1:
+                order = sorted(cells.values(), key=lambda number: number.value or 0.0)
+                winner = str(order[-1 if direction == HIGHER else 0])
+                best |= {(row, column) for row, cell in cells.items() if str(cell) == winner}
+    return best
 
 
 def _competes(table: Table, row: Sequence[Cell]) -> bool:
-    """Whether a row is about the same data as the first row, as far as that is known.
-
-    For results that a paper prints it is not known, so they do not compete.
-    """
+    """Whether a row is about the same data as the first row; one without a number of rows, such as chance, is not."""
     if any(isinstance(cell, Number) and cell.mark == OTHER for cell in row):
         return False
     rows = row[table.header.index(ROWS)] if ROWS in table.header else None
     return not isinstance(rows, Number) or rows.is_defined
 
 
-def _winners(table: Table, place: int, rows: Sequence[int], higher: bool) -> Iterator[int]:
-    """Yield the rows that have the best printed number of a column; no row if all have the same."""
-    known = {
-        row: cell for row in rows if isinstance(cell := table.rows[row][place], Number) and cell.is_defined
-    }
-    if len({*map(str, known.values())}) > 1:
-        order = sorted(known.values(), key=lambda number: number.value or 0.0)
-        first = str(order[-1 if higher else 0])
-        yield from (row for row, cell in known.items() if str(cell) == first)
-
-
-def _numbered(report: Report) -> Report:
-    """Return a report in which remarks on names (`Label`) are numbered notes, below the last table that has some."""
-    labels = {place: _labels(one) for place, one in enumerate(report) if isinstance(one, Table)}
-    said = dict.fromkeys(label.said for of in labels.values() for label in of)
-    numbers = {text: number for number, text in enumerate(said, 1)}
-    if not numbers:
-        return report
-    last = max(place for place, of in labels.items() if of)
-    notes = Notes([f"[{number}] {said}" for said, number in numbers.items()])
-    named = [_with_numbers(one, numbers) if isinstance(one, Table) else one for one in report]
-    return [*named[: last + 1], notes, *named[last + 1 :]]
-
-
-def _labels(table: Table) -> list[Label]:
-    return [cell for row in table.rows for cell in row if isinstance(cell, Label)]
-
-
-def _with_numbers(table: Table, numbers: dict[str, int]) -> Table:
-    rows = [
-        [f"{cell.name} [{numbers[cell.said]}]" if isinstance(cell, Label) else cell for cell in row]
-        for row in table.rows
-    ]
-    return replace(table, rows=rows)
-
-
 # Text
 
 
-def _text_table(table: Table, taste: _Taste) -> str:
-    header, *rows = _cells(table, _TEXT, taste)
-    titled = [one_line(table.of)] if table.of else []
-    return "\n".join([*titled, aligned(rows, header, 1 if table.turned else table.left)])
+def _text_table(table: Table, better: Better, intervals: bool) -> str:
+    header, *rows = _cells(table, _TEXT, better, intervals)
+    title = [one_line(table.of)] if table.of else []
+    return "\n".join([*title, aligned(rows, header, 1 if table.turned else table.left)])
 
 
 def _text_notes(notes: Notes) -> str:
@@ -241,47 +163,43 @@ def _text_notes(notes: Notes) -> str:
 
 
 def _short(text: str) -> str:
-    """Return a name that is cut in the middle if it is long."""
     line, half = one_line(text), LONGEST // 2
     return line if len(line) <= LONGEST else f"{line[: half - 2]}...{line[1 - half :]}"
 
 
-def _with_interval(number: Number, _: bool, with_ends: bool) -> str:
-    return f"{number} ({number.interval})" if with_ends else str(number)
-
-
-_TEXT = _Pen(_short, _with_interval)
+_TEXT = _Pen(
+    _short, lambda number, _, with_ends: f"{number} ({number.interval})" if with_ends else str(number)
+)
 
 
 # For a page
 
-
+# A table's cells, the header first; each is a text, and whether it is the best of its column.
 Cells = list[list[tuple[str, bool]]]
-"""A table's cells, the header first; each is a text, and whether it is the best of its column."""
+
+_BARE: _Pen[tuple[str, bool]] = _Pen(lambda text: (text, False), lambda number, best, _: (str(number), best))
 
 
 def laid_out(report: Report, better: Better) -> list[tuple[Table, Cells] | Notes]:
     """Return a report's notes, and its tables each with their cells, for a page to lay out."""
-    taste = _Taste(better, False)
-    return [one if isinstance(one, Notes) else (one, _cells(one, _BARE, taste)) for one in _numbered(report)]
-
-
-_BARE: _Pen[tuple[str, bool]] = _Pen(
-    lambda text: (text, False), lambda number, is_best, _: (str(number), is_best)
-)
+    return [part if isinstance(part, Notes) else (part, _cells(part, _BARE, better)) for part in report]
 
 
 # CSV
 
+_Column = tuple[str, int]  # a name, and how many columns of the same name are before it in its table
+
 
 def _csv(tables: Sequence[Table]) -> str:
-    """Return all tables as one table that has all their columns; a cell is empty where a table lacks the column.
+    """Return all tables as one table that has all their columns.
 
-    Numbers have all their digits, fractions are not in percent, and undefined numbers are empty. The ends of intervals,
-    marks, and remarks on names have columns of their own.
+    Numbers have all their digits, fractions are not in percent, and undefined numbers are empty. The ends of intervals
+    and marks have columns of their own.
     """
     rows = [
-        ({("table", 0): one.name} if len(tables) > 1 else {}) | row for one in tables for row in _records(one)
+        ({("table", 0): table.name} if len(tables) > 1 else {}) | row
+        for table in tables
+        for row in _records(table)
     ]
     columns = list(dict.fromkeys(column for row in rows for column in row))
     file = io.StringIO()
@@ -292,48 +210,31 @@ def _csv(tables: Sequence[Table]) -> str:
     return file.getvalue().removesuffix("\n")
 
 
-_Column = tuple[str, int]
-"""A column's name, and how many columns of the same name are before it in its table."""
-
-
 def _records(table: Table) -> Iterator[dict[_Column, object]]:
-    """Yield each row of a table as a mapping from columns to values."""
-    header = [name or f"column {place}" for place, name in enumerate(table.header, 1)]
-    columns = [(name, header[:place].count(name)) for place, name in enumerate(header)]
-    parts = [
-        [part for part in _PARTS if any(part in _written(row[place]) for row in table.rows)]
-        for place in range(len(header))
-    ]
-    for row in table.rows:
+    names = [name or f"column {number}" for number, name in enumerate(table.header, 1)]
+    rows = [list(map(_values, row)) for row in table.rows]
+    endings = [[end for end in _ENDINGS if any(end in row[i] for row in rows)] for i in range(len(names))]
+    for row in rows:
         record: dict[_Column, object] = {("responses", 0): _inert(table.of)} if table.of else {}
-        for (name, which), cell, has in zip(columns, row, parts, strict=True):
-            written = _written(cell)
-            record |= {(f"{name}{part}", which): written.get(part, "") for part in has}
+        for column, (name, values) in enumerate(zip(names, row, strict=True)):
+            before = names[:column].count(name)
+            record |= {(f"{name}{end}", before): values.get(end, "") for end in endings[column]}
         yield record
 
 
-_PARTS = ("", " low", " high", " mark", " said")
-"""Endings of the names of columns that a cell may fill: its own column, and those added next to it."""
+# Endings of the names of columns that a cell may fill: its own column, and those added next to it.
+_ENDINGS = ("", " low", " high", " mark")
 
 
-def _written(cell: Cell) -> dict[str, object]:
+def _values(cell: Cell) -> dict[str, object]:
     """Return what CSV holds of a cell, by the ending of the column's name."""
-    if isinstance(cell, Label):
-        return {"": _inert(cell.name), " said": _inert(cell.said)}
     if not isinstance(cell, Number):
         return {"": _inert(cell) if isinstance(cell, str) else "" if cell is None else cell}
-    ends = dict(zip((" low", " high"), map(float, cell.ends), strict=True)) if cell.has_ends else {}
-    return {
-        "": _plain(cell) if cell.is_defined else "",
-        **ends,
-        **({" mark": _inert(cell.mark)} if cell.mark else {}),
-    }
-
-
-def _plain(number: Number) -> int | float:
-    value = number.value
-    assert value is not None
-    return int(value) if number.form.endswith("d") else float(value)
+    kind = int if cell.form.endswith("d") else float
+    values: dict[str, object] = {"": "" if cell.value is None or not cell.is_defined else kind(cell.value)}
+    if cell.has_ends:
+        values |= zip((" low", " high"), map(float, cell.ends), strict=True)
+    return values | ({" mark": _inert(cell.mark)} if cell.mark else {})
 
 
 def _inert(text: str) -> str:
@@ -344,15 +245,15 @@ def _inert(text: str) -> str:
 
 # Markdown
 
+# Characters with a meaning in Markdown; an underscore within a word has none.
 _MEANS = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])")
-"""Characters with a meaning in Markdown; an underscore within a word has none."""
 
+# Characters with a meaning in Markdown only at the beginning of a line.
 _BEGINS = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)]))")
-"""Characters with a meaning in Markdown only at the beginning of a line."""
 
 
-def _markdown_table(table: Table, taste: _Taste) -> str:
-    header, *rows = _cells(table, _MARKDOWN, taste)
+def _markdown_table(table: Table, better: Better, intervals: bool) -> str:
+    header, *rows = _cells(table, _MARKDOWN, better, intervals)
     left = 1 if table.turned else table.left
     rule = [":---"] * left + ["---:"] * (len(header) - left)
     titled = [f"{_markdown_line(table.of)}\n"] if table.of else []
@@ -360,7 +261,6 @@ def _markdown_table(table: Table, taste: _Taste) -> str:
 
 
 def _markdown_notes(notes: Notes) -> str:
-    """Return notes as a list."""
     titled = [f"{_markdown_line(notes.of)}\n"] if notes.of else []
     return "\n".join([*titled, *(f"- {_markdown_line(line)}" for line in notes.lines)])
 
@@ -385,20 +285,20 @@ _MARKDOWN = _Pen(_markdown_text, _markdown_number)
 
 # LaTeX
 
+# Characters with a meaning in LaTeX, or that make a ligature -> how LaTeX prints them as text.
 _LATEX_SIGNS = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{sign: f"{{{sign}}}" for sign in "[]*`"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}"},
 }
-"""Characters with a meaning in LaTeX, or that make a ligature -> how LaTeX prints them as text."""
 
 _LATEX_MEANS = re.compile("|".join(map(re.escape, _LATEX_SIGNS)) + "|-(?=-)|'(?=')")
 
 
-def _latex_table(table: Table, taste: _Taste) -> str:
+def _latex_table(table: Table, better: Better, intervals: bool) -> str:
     r"""Return a table for `\usepackage{booktabs}`."""
-    grid = _cells(table, _LATEX, taste, columns=False)
+    grid = _cells(table, _LATEX, better, intervals, columns=False)
     header, *rows = (" & ".join(row) + r" \\" for row in grid)
     left = 1 if table.turned else table.left
     about = ", ".join(filter(None, (table.name, table.of)))
@@ -414,7 +314,6 @@ def _latex_table(table: Table, taste: _Taste) -> str:
 
 
 def _latex_notes(notes: Notes) -> str:
-    """Return notes as comments."""
     return "\n".join(map(_comment, _text_notes(notes).split("\n")))
 
 

@@ -9,32 +9,23 @@ from textwrap import fill
 
 from halluscope.foreign import keyless, printable
 from halluscope.reporting.formats import WIDEST
-from halluscope.reporting.shown import Item, Kind, Piece, pieces
+from halluscope.reporting.report_items import Item, Kind, Piece, pieces
 
-LEGEND = "[word] is right, [word: why] is not, ~word~ does not count"
-"""How to read a marked text."""
+LEGEND = "[word] is right, [word: why] is not, ~word~ does not count"  # how to read a marked text
 
+# A kind of mark -> how ANSI terminals show it.
 COLOURS: Mapping[str, str] = {"good": "32", "bad": "1;31", "open": "33", "back": "2", "plain": ""}
-"""A kind of mark -> how ANSI terminals show it."""
 
-Part = tuple[str, str]
-"""Part of a text, and its colour; "" for no colour."""
+Part = tuple[str, str]  # part of a text, and its colour; "" for no colour
 
 _OPEN: Mapping[Kind, str] = {"good": "\x01", "bad": "\x02", "open": "\x03", "back": "\x04"}
 _CLOSE = "\x05"
+# While lines are broken, these characters enclose a mark: one each, and no printable text holds them.
 _KINDS = {sign: kind for kind, sign in _OPEN.items()}
-"""While lines are broken, these characters enclose a mark: one each, and no printable text holds them."""
 
 
 def marked(item: Item, width: int = WIDEST, indent: str = "  ") -> list[Part]:
-    """Return an item's response and facts in lines; the parts, joined, are the text.
-
-    Args:
-        item: an item of any benchmark. A response that holds an access key is shown without marks, since marks within
-            the key could keep it from being recognized and blacked out.
-        width: the most characters per line.
-        indent: what each line begins with.
-    """
+    """Return an item's response and facts in lines; the parts, joined, are the text."""
     marks = item.marks if keyless(item.text) == item.text else ()
     text = "".join(map(_bracketed, pieces(item.text, marks))) if item.text.strip() else "(empty)"
     lines = [line for part in (text, *_facts(item)) for line in part.splitlines() if line.strip()]

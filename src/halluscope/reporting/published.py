@@ -1,4 +1,4 @@
-"""Scores that papers print, from each room's published.toml, to show a model's scores among them.
+"""Scores that papers print, from each package's published.toml, shown in a table of their own.
 
 Compare with care: a paper may have used other judges, prompts, and images.
 """
@@ -10,34 +10,34 @@ from functools import cache
 from typing import Any
 
 from halluscope import registry
-from halluscope.registry import Benchmark
-from halluscope.reporting.tables import Named
+from halluscope.registry import Benchmark, Dataset
+from halluscope.reporting.tables import Cell, Named, Table, plain, scored
 from halluscope.signature import keys_of
 
 FILE = "published.toml"
+# The head of the column with the names of published rows, and the key of their source in JSON.
+HEAD = "published"
+
+# Keys of a signature that `how` shows besides the judges.
+_HOW = ("questions", "prompts", "protocol", "reading")
+
+# The key for a row's place in its paper's table, where several packages hold rows of that table.
 LINE = "line"
-"""The key for a row's place in its paper's table, where several rooms hold rows of that table."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """What one paper prints about one benchmark.
+    """What one paper prints about one benchmark."""
 
-    Attributes:
-        title: the benchmark's title.
-        source: the paper and its tables, or what else prints the scores.
-        url: the address of the source.
-        results: the rows, each with the model's name (in square brackets the table's other facts, such as its size or
-            judge) and its scores, as fractions like in a metric's result; a score that the table leaves out is absent.
-            The rows of "hqm" are benchmarks, with their task, metric, and the `types` of hallucination they ask for.
-        most: the greatest possible score: 1 for shares, more for points.
-    """
-
-    title: str
-    source: str
-    url: str
+    title: str  # the benchmark's title
+    source: str  # the paper and its tables, or what else prints the scores
+    url: str  # the address of the source
+    # the rows, each with the model's name (in square brackets the table's other facts, such as its size or
+    # judge) and its scores, as fractions like in a metric's result; a score that the table leaves out is
+    # absent. The rows of "hqm" are benchmarks, with their task, metric, and the `types` of hallucination they
+    # ask for
     results: Named
-    most: float = 1
+    most: float = 1  # the greatest possible score: 1 for shares, more for points
 
 
 def names() -> list[str]:
@@ -48,10 +48,7 @@ def names() -> list[str]:
 def load(name: str) -> Published:
     """Read published results, by the name of a dataset such as "throne_coco", or of one of HQM's tables.
 
-    A table's rows may come from several rooms; each row then has its `line` in the paper's table.
-
-    Raises:
-        ValueError: if no published results have that name.
+    A table's rows may come from several packages; each row then has its `line` in the paper's table.
     """
     if name not in names():
         raise ValueError(
@@ -68,18 +65,47 @@ def load(name: str) -> Published:
 
 def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
     """Return the published results on the dataset that these options choose; None if there are no results."""
+    dataset = dataset_of(benchmark, options)
+    return load(dataset.name) if dataset else None
+
+
+def dataset_of(benchmark: Benchmark, options: Mapping[str, Any]) -> Dataset | None:
+    """Return the dataset that these options choose; None if there are no published results on it."""
     for dataset in benchmark.datasets:
         if all(options.get(name, value) == value for name, value in dataset.options.items()):
-            return load(dataset.name) if dataset.name in _tables() else None
+            return dataset if dataset.name in _tables() else None
     return None
 
 
-def judged_by(result: Mapping[str, Any]) -> str:
-    """Return who judged a result, and by which questions, to tell it from a paper's; "" where nobody judged."""
+def table(paper: Published, benchmark: Benchmark) -> Table:
+    """Return published results as a table, in the paper's order; none is ranked."""
+    columns = list(dict.fromkeys(name for _, row in paper.results for name in row))
+    rows: list[list[Cell]] = [
+        [
+            name,
+            *(
+                # a count, such as a length, is printed as the paper prints it
+                plain(row[column], "d")
+                if isinstance(row.get(column), int)
+                else scored(row.get(column), benchmark.is_points(column))
+                for column in columns
+            ),
+        ]
+        for name, row in paper.results
+    ]
+    return Table("published", [HEAD, *columns], rows, of=heading(paper))
+
+
+def heading(paper: Published) -> str:
+    """Return what stands above published results."""
+    return f"as printed, where judge, prompt and images may differ: {paper.source}"
+
+
+def how(result: Mapping[str, Any]) -> str:
+    """Return how a result was judged and asked for, as its signature tells it, to set it apart from a paper's."""
     keys = keys_of(result["signature"])
-    judges = [keys[key] for key in ("judges", "judge", "correctness") if key in keys]
-    questions = [f"questions: {keys['questions']}"] if "questions" in keys else []
-    return ", ".join([*(f"judged by {judge}" for judge in judges), *questions])
+    judges = [f"judged by {keys[key]}" for key in ("judges", "judge", "correctness") if key in keys]
+    return ", ".join([*judges, *(f"{key}: {keys[key]}" for key in _HOW if key in keys)])
 
 
 @cache

@@ -9,22 +9,19 @@ from halluscope import numbers
 from halluscope.files.opening import json_rows
 from halluscope.foreign import brief, one_line
 from halluscope.numbers import is_id
+from halluscope.reporting.published import HEAD
 
 Result = Mapping[str, Any]
 
-MOST = 1e100
-"""The greatest distance of a score from 0; the square of a greater one might overflow."""
+MOST = 1e100  # the greatest distance of a score from 0; the square of a greater one might overflow
 
 
 def read_results(path: Path) -> dict[str, Result]:
-    """Read results: the name of what was scored -> its result.
-
-    Raises:
-        ValueError: for a file in another form, or two results of the same name.
-        FileNotFoundError: if the file does not exist.
-    """
+    """Read results: the name of what was scored -> its result. Published ones are left out."""
     results: dict[str, Result] = {}
     for where, result in json_rows(path):
+        if isinstance(result, Mapping) and HEAD in result:
+            continue
         if not isinstance(result, Mapping) or not isinstance(result.get("responses"), str):
             raise ValueError(
                 f"{where} is not a result: {brief(result)}. Expected what `halluscope score NAME --responses A B C "
@@ -40,11 +37,7 @@ def read_results(path: Path) -> dict[str, Result]:
 
 
 def score(result: Result, by: str) -> float:
-    """Return a score of a result; "sampled/f0.5_cls" names a nested one. NaN if it is undefined.
-
-    Raises:
-        ValueError: if the result does not have it, or it is not a number.
-    """
+    """Return a score of a result; "sampled/f0.5_cls" names a nested one. NaN if it is undefined."""
     value: Any = result
     if by in result:
         value = result[by]
@@ -64,11 +57,7 @@ def score(result: Result, by: str) -> float:
 def scores(
     results: Mapping[str, Result], models: Sequence[str], by: str, option: str = "--by"
 ) -> list[float]:
-    """Return a score of several models' results; `option` is the option that named the score.
-
-    Raises:
-        ValueError: as `score`, and if the score of a model is undefined.
-    """
+    """Return a score of several models' results; `option` is the option that named the score."""
     values = [score(results[model], by) for model in models]
     undefined = [model for model, value in zip(models, values, strict=True) if not math.isfinite(value)]
     if undefined:

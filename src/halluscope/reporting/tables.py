@@ -1,46 +1,32 @@
-"""A report as tables of cells and notes, and results as JSON.
-
-`halluscope.reporting.formats` writes a report in its formats.
-"""
+"""A report as tables of cells and notes, which `formats` writes, and results as JSON."""
 
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard
 
 from halluscope.signature import keys_of
 
-OTHER = "*"
-"""Marks a number of rows that are not the rows of the first result."""
+OTHER = "*"  # marks a number of rows that are not the rows of the first result
 
-RESPONSES, ROWS = "responses", "rows"
-"""Names of columns: what was scored, and on how many rows."""
+RESPONSES, ROWS = "responses", "rows"  # names of columns: what was scored, and on how many rows
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a table.
+    """A number in a table."""
 
-    Attributes:
-        value: the number; None or NaN where it is undefined.
-        form: how it is printed, as a specification for `format`.
-        times: what it is multiplied by before it is printed: 100 for a fraction in percent, else 1.
-        ends: the ends of its interval; () if it has no interval.
-        mark: what is printed after it.
-        said: what is printed instead of it; "" to print the number.
-    """
-
-    value: float | None
-    form: str = ".1f"
-    times: int = 100
-    ends: Sequence[float] = ()
-    mark: str = ""
-    said: str = ""
+    value: float | None  # None or NaN where it is undefined
+    form: str = ".1f"  # how it is printed, as a specification for `format`
+    times: int = 100  # what it is multiplied by before it is printed: 100 for a fraction in percent, else 1
+    ends: Sequence[float] = ()  # the ends of its interval; () if it has no interval
+    mark: str = ""  # what is printed after it
+    said: str = ""  # what is printed instead of it; "" to print the number
 
     @property
     def is_defined(self) -> bool:
-        """Whether the number is defined."""
+        """Whether it is neither NaN nor None."""
         return is_defined(self.value)
 
     @property
@@ -67,71 +53,35 @@ class Number:
         return format(value if self.times == 1 else self.times * value, self.form)
 
 
-@dataclass(frozen=True)
-class Label:
-    """A name in a table, with a remark that is printed below the table, where there is room.
-
-    Attributes:
-        name: the name of what was scored.
-        said: the remark, such as who judged.
-    """
-
-    name: str
-    said: str
-
-
-Cell = str | int | Number | Label | None
-"""A cell of a table; None if it is empty."""
+Cell = str | int | Number | None  # a cell of a table; None if it is empty
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table."""
 
-    Attributes:
-        name: what it holds, in a word, to tell a report's tables apart.
-        header: a name per column.
-        rows: a cell per column.
-        left: how many columns, from the first on, say what a row is about.
-        of: whose table it is, if the rows do not say so; "" otherwise.
-        ranked: whether rows that differ only in their first column compete; each column's best is then highlighted.
-        turned: whether columns are shown as rows, for tables with many columns.
-        intervals: the columns whose intervals are shown next to them.
-    """
-
-    name: str
-    header: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    left: int = 1
-    of: str = ""
+    name: str  # what it holds, in a word, to tell a report's tables apart
+    header: Sequence[str]  # a name per column
+    rows: Sequence[Sequence[Cell]]  # a cell per column
+    left: int = 1  # how many columns, from the first on, say what a row is about
+    of: str = ""  # whose table it is, if the rows do not say so; "" otherwise
+    # whether rows that differ only in their first column compete; each column's best is then highlighted
     ranked: bool = False
-    turned: bool = False
-    intervals: Collection[str] = ()
+    turned: bool = False  # whether columns are shown as rows, for tables with many columns
+    intervals: Collection[str] = ()  # the columns whose intervals are shown next to them
 
 
 @dataclass(frozen=True)
 class Notes:
-    """Lines of text between or below tables.
+    """Lines of text between or below tables."""
 
-    Attributes:
-        lines: the lines; no text in a line can break it.
-        of: what the notes are about; "" for the whole report.
-    """
-
-    lines: Sequence[str]
-    of: str = ""
+    lines: Sequence[str]  # the lines; no text in a line can break it
+    of: str = ""  # what the notes are about; "" for the whole report
 
 
-Report = Sequence[Table | Notes]
-"""Tables and notes, one below the other."""
+Report = Sequence[Table | Notes]  # tables and notes, one below the other
 
-Named = Sequence[tuple[str, Mapping[str, Any]]]
-"""Results, each with the name of what was scored."""
-
-Shown = Sequence[tuple[str | Label, Mapping[str, Any]]]
-"""Results, each with the name of what was scored or with a `Label`."""
-
-_Name = TypeVar("_Name", bound=str | Label)
+Named = Sequence[tuple[str, Mapping[str, Any]]]  # results, each with the name of what was scored
 
 
 def share(value: float | None, ends: Sequence[float] = ()) -> Number:
@@ -150,21 +100,13 @@ def scored(value: float | None, is_plain: bool, ends: Sequence[float] = ()) -> N
 
 
 def table(
-    results: Shown,
+    results: Named,
     columns: Sequence[str],
     is_points: Callable[[str], bool] = lambda _: False,
     name: str = "scores",
     turned: bool = False,
 ) -> Table:
-    """Return a table with one row per LVLM, in the order of the results.
-
-    Args:
-        results: the results; absent and undefined scores become undefined numbers.
-        columns: the scores, by their names in a result.
-        is_points: whether a score is not a fraction (`Benchmark.is_points`); the others are in percent.
-        name: the name of the table.
-        turned: whether the table has many columns, which are then shown as rows.
-    """
+    """Return a table with one row per LVLM, in the order of the results."""
     rows = [
         [*counted, *(score(result, column, is_points(column)) for column in columns)]
         for counted, (_, result) in zip(labels(results), results, strict=True)
@@ -172,37 +114,28 @@ def table(
     return Table(name, [*label_names(results), *columns], rows, ranked=True, turned=turned)
 
 
-def label_names(results: Shown) -> list[str]:
+def label_names(results: Named) -> list[str]:
     """Return the names of the columns that `labels` fills."""
     return [RESPONSES, *([ROWS] if _are_counted(results) else [])]
 
 
-def labels(results: Shown) -> list[list[Cell]]:
-    """Return each row's first cells: what was scored, and on how many rows of the dataset if `counted` added that."""
-    with_rows = _are_counted(results)
-    return [[name, *([_rows(result)] if with_rows else [])] for name, result in results]
+def labels(results: Named) -> list[list[Cell]]:
+    """Return each row's first cells: what was scored, and on how many rows if `counted` added that."""
+    if not _are_counted(results):
+        return [[name] for name, _ in results]
+    each = [(name, result.get(ROWS)) for name, result in results]
+    return [[name, rows if isinstance(rows, Number) else Number(None)] for name, rows in each]
 
 
-def _are_counted(results: Shown) -> bool:
+def _are_counted(results: Named) -> bool:
     return any(isinstance(result.get(ROWS), Number) for _, result in results)
-
-
-def _rows(result: Mapping[str, Any]) -> Number:
-    found = result.get(ROWS)
-    return found if isinstance(found, Number) else Number(None)
 
 
 def counted(results: Named) -> list[tuple[str, Mapping[str, Any]]]:
     """Return results with how many rows each is about (`ROWS`), marked if these are not the first result's rows."""
     data = [keys_of(result["signature"])["data"] for _, result in results]
-    return [
-        (name, {**result, ROWS: _counted(of, data[0])})
-        for (name, result), of in zip(results, data, strict=True)
-    ]
-
-
-def _counted(of: str, first: str) -> Number:
-    return Number(int(of.rsplit("-", 2)[1]), "d", 1, mark=OTHER if of != first else "")
+    rows = [Number(int(of.rsplit("-", 2)[1]), "d", 1, mark=OTHER if of != data[0] else "") for of in data]
+    return [(name, {**result, ROWS: number}) for (name, result), number in zip(results, rows, strict=True)]
 
 
 def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Number:
@@ -210,19 +143,14 @@ def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Numbe
     return scored(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
 
 
-def group_table(results: Named, by: str) -> Table:
+def group_table(results: Named, by: str, is_points: Callable[[str], bool] = lambda _: False) -> Table:
     """Return a table of a score's groups of questions: for "aAcc", all scores "aAcc/..."."""
     groups = dict.fromkeys(name for _, result in results for name in result if name.startswith(f"{by}/"))
-    return table(results, list(groups), name="groups", turned=True)
+    return table(results, list(groups), is_points, name="groups", turned=True)
 
 
 def class_table(result: Mapping[str, Any], of: str) -> Table:
-    """Return a table with one row per class: its counts, and its ratios in percent.
-
-    Args:
-        result: a result with the table `classes`.
-        of: the name of what was scored.
-    """
+    """Return a table with one row per class: its counts, and its ratios in percent."""
     columns = list(next(iter(result["classes"].values()), {}))
     rows = [
         [name, *(value if isinstance(value, int) else share(value) for value in row.values())]
@@ -231,28 +159,13 @@ def class_table(result: Mapping[str, Any], of: str) -> Table:
     return Table("classes", ["class", *columns], rows, of=of)
 
 
-def report(
-    tables: Sequence[Table], remarks: Mapping[str, Sequence[str]], brackets: str = "", source: str = ""
-) -> list[Table | Notes]:
-    """Return a benchmark's report: its tables, the source of published scores, and the remarks on each result.
-
-    Args:
-        tables: the tables; those without rows are left out.
-        remarks: name -> lines.
-        brackets: what the square brackets after the names of published rows hold.
-        source: the source of the published scores; "" if none are shown.
-    """
-    said = [Notes([f"In square brackets: {brackets}. {source}."])] if source else []
-    return [*(one for one in tables if one.rows), *said, *below(remarks)]
-
-
-def as_published(by: str, questions: int) -> str:
-    """Return the `brackets` of `report`, with a remark on published rows, which have no number of rows."""
-    return f"{by}. A row without a number of rows is as published, on all {questions:,} questions"
+def report(tables: Sequence[Table], remarks: Mapping[str, Sequence[str]]) -> list[Table | Notes]:
+    """Return a report: the tables that have rows, and the remarks (name -> lines) on each result."""
+    return [*(one for one in tables if one.rows), *below(remarks)]
 
 
 def below(remarks: Mapping[str, Sequence[str]]) -> list[Notes]:
-    """Return the notes below a table: the remarks on each result; equal remarks are printed once."""
+    """Return remarks on each result as notes; equal remarks are printed once."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, lines in remarks.items():
         names.setdefault(tuple(lines), []).append(name)
@@ -285,12 +198,7 @@ def printed(value: float | None, is_plain: bool) -> str:
 
 
 def uncertainty(result: Mapping[str, Any], over: str = "images") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield a result's measures of uncertainty: the name of each, and the ends for each score.
-
-    Args:
-        result: a metric's result.
-        over: what the interval resamples.
-    """
+    """Yield a result's measures of uncertainty: the name of each, and the ends for each score."""
     for key, text in (("interval", f"interval over {over}"), ("spread", "lowest and highest of the repeats")):
         if key in result:
             yield text, result[key]
@@ -301,18 +209,11 @@ def interval(ends: Sequence[float]) -> str:
     return " to ".join(map(percent, ends))
 
 
-def ranked(
-    results: Sequence[tuple[_Name, Mapping[str, Any]]], by: str, higher: bool = True
-) -> list[tuple[_Name, Mapping[str, Any]]]:
+def ranked(results: Named, by: str, higher: bool = True) -> list[tuple[str, Mapping[str, Any]]]:
     """Return results with the best score first, and those without the score last."""
-
-    def place(named: tuple[_Name, Mapping[str, Any]]) -> tuple[bool, float]:
-        value = named[1].get(by)
-        if not is_defined(value):
-            return True, 0.0
-        return False, -float(value) if higher else float(value)
-
-    return sorted(results, key=place)
+    known = [one for one in results if is_defined(one[1].get(by))]
+    known.sort(key=lambda one: -one[1][by] if higher else one[1][by])
+    return known + [one for one in results if not is_defined(one[1].get(by))]
 
 
 def finite(value: Any) -> Any:

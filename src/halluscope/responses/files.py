@@ -1,8 +1,6 @@
-"""Reads an LVLM's responses from any file that holds them, row by row.
+"""Reads an LVLM's responses, row by row, from a table or from a log of lm-eval, lmms-eval or Inspect.
 
-A file has one of the formats in `halluscope.reading.tables`, or is a log of lm-eval or lmms-eval (written with
---log_samples) or of Inspect. lm-eval logs a whole document; lmms-eval logs only the items that each score received;
-these name the task and the row.
+lm-eval logs a whole document; lmms-eval logs only the items of each score, which name the task and the row.
 """
 
 import re
@@ -20,81 +18,63 @@ from halluscope.paths import is_there
 from halluscope.reading import tables
 from halluscope.responses import inspect_log
 
+# The columns where a response's text is looked for; the first that a row has counts
 TEXTS = (
     *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
     *("answer", "text", "caption", "generated_caption"),
 )
-"""The columns where a response's text is looked for; the first that a row has counts."""
 
+# In a row with this column, `text` is the question, not the response
 LABEL = "label"
-"""In a row with this column, `text` is the question, not the response."""
 
+# The keys under which a response names its task, and the prompt that was asked, if the prompt has a name
 TASK, PROMPT = "halluscope_task", "halluscope_prompt"
-"""The keys under which a response names its task, and the prompt that was asked, if the prompt has a name."""
 
+# The keys that mark a row as a harness's sample
 SAMPLE = {"doc_id", "filtered_resps"}
-"""The keys that mark a row as a harness's sample."""
 
 _HALF = re.compile("[\ud800-\udfff]")
 
 Row = Mapping[str, Any]
+# The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, or {id:
+# text}
 Given = str | Path | Sequence[Row] | Mapping[Any, Any]
-"""The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, or {id: text}."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """What an LVLM said about one row of a dataset.
+    """What an LVLM said about one row of a dataset."""
 
-    Attributes:
-        where: its location, for messages.
-        row: the whole row that holds it.
-        text: the text; it may be empty.
-        column: the row's column that held the text.
-    """
-
-    where: str
-    row: Row
-    text: str
-    column: str = ""
+    where: str  # its location, for messages
+    row: Row  # the whole row that holds it
+    text: str  # the text; it may be empty
+    column: str = ""  # the row's column that held the text
 
 
 @dataclass(frozen=True)
 class Responses:
-    """The responses of one LVLM.
+    """The responses of one LVLM."""
 
-    Attributes:
-        name: the LVLM's name: the one that the user gives, or else the file's name without its ending, preceded by as
-            many folders as are needed to tell files apart; "responses" if there is no file.
-        source: the file, for messages.
-        each: the responses, at least one.
-        sampled: whether a harness wrote them.
-    """
-
+    # the LVLM's name: the one that the user gives, or else the file's name without its ending, preceded by as
+    # many folders as are needed to tell files apart; "responses" if there is no file
     name: str
-    source: str
-    each: Sequence[Response]
-    sampled: bool = False
+    source: str  # the file, for messages
+    each: Sequence[Response]  # the responses, at least one
+    sampled: bool = False  # whether a harness wrote them
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How files of responses are read.
+    """How files of responses are read."""
 
-    Attributes:
-        tasks: the harness tasks whose samples are accepted; if empty, those of any task.
-        limit: read only this many responses of each LVLM, from the first on.
-        dataset: columns that mark a row as the dataset's own, which holds the right answer, not a response.
-        parts: column -> its values; the file name of a part may contain one of them, such as "random" in A of
-            "NAME=A,B,C".
-        text_column: the column with the text; None for the first of `TEXTS` that a row has.
-    """
-
-    tasks: Collection[str] = ()
-    limit: int | None = None
+    tasks: Collection[str] = ()  # the harness tasks whose samples are accepted; if empty, those of any task
+    limit: int | None = None  # read only this many responses of each LVLM, from the first on
+    # columns that mark a row as the dataset's own, which holds the right answer, not a response
     dataset: Collection[str] = ()
+    # column -> its values; the file name of a part may contain one of them, such as "random" in A of
+    # "NAME=A,B,C"
     parts: Mapping[str, Collection[str]] = field(default_factory=dict)
-    text_column: str | None = None
+    text_column: str | None = None  # the column with the text; None for the first of `TEXTS` that a row has
 
     def __post_init__(self) -> None:
         """Check the limit."""
@@ -105,13 +85,7 @@ class Reading:
 
 
 def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
-    """Read the responses of several LVLMs, each with a name of its own.
-
-    Raises:
-        ValueError: if a row is not a response, a sample is of another task, a document occurs twice, or a file is given
-            twice.
-        FileNotFoundError: if there is no such file.
-    """
+    """Read the responses of several LVLMs, each with a name of its own."""
     how = how or Reading()
     named = [_files(one) for one in given]
     names = _names([(name, files) for name, files, _ in named])
@@ -121,11 +95,7 @@ def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
 def text_of(
     row: Any, where: str, dataset: Collection[str] = (), column: str | None = None
 ) -> tuple[str, str]:
-    """Return a response's text, from the first of `TEXTS` that the row has, and its column.
-
-    Raises:
-        ValueError: if the row has no such column, its value is not a text, or it is a row of the dataset.
-    """
+    """Return a response's text, from the first of `TEXTS` that the row has, and its column."""
     known = [column] if column else [name for name in TEXTS if name != "text" or LABEL not in _columns(row)]
     name = next((name for name in known if name in _columns(row)), None)
     if name is None:
@@ -158,7 +128,6 @@ def _columns(row: Any) -> Collection[str]:
 
 
 def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
-    """Return the name that the user gives, if any, the files, and, if there is no file, the rows."""
     if isinstance(given, Mapping):
         return None, [], [row for _, row in tables.by_id(given, "responses")]
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
@@ -172,11 +141,6 @@ def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
 
 
 def _rows(given: Any) -> list[Row]:
-    """Return rows as a list.
-
-    Raises:
-        ValueError: for an object that has no rows, or has them in no order.
-    """
     try:
         if not isinstance(given, Set | bytes):
             return list(given)
@@ -189,11 +153,7 @@ def _rows(given: Any) -> list[Row]:
 
 
 def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
-    """Name each LVLM: by the user's name for it, or by its file, with as many folders as tell the names apart.
-
-    Raises:
-        ValueError: if a file or a name is given twice.
-    """
+    """Name each LVLM: by the user's name for it, or by its file, with as many folders as tell the names apart."""
     check_once(file for _, files in named for file in files)
     names = [name or (plain_name(files[0]) if files else "responses") for name, files in named]
     folders = [
@@ -211,7 +171,6 @@ def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
 
 
 def _alike(names: Sequence[str]) -> list[int]:
-    """Return the indices of names that occur more than once."""
     count = Counter(names)
     return [place for place, name in enumerate(names) if count[name] > 1]
 
@@ -235,7 +194,6 @@ def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) ->
 
 
 def _of_file(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a file, or the samples of a log."""
     if inspect_log.is_zip(file):
         yield from inspect_log.of_zip(file)
         return
@@ -260,7 +218,6 @@ def _is_sample(row: Any) -> bool:
 
 
 def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> Iterator[tuple[str, Row]]:
-    """Yield the responses in a file of samples, each with the keys that identify its row."""
     places: dict[Any, str] = {}
     for where, sample in located:
         row = _of_sample(sample, where, tasks)

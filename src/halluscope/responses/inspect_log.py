@@ -1,8 +1,4 @@
-"""Reads a log of Inspect, as `.eval` or as JSON, into samples in the form of lm-eval's and lmms-eval's logs.
-
-Inspect itself need not be installed. A sample's metadata hold what the tasks of `halluscope.harness.inspect` say about
-the row; its completion is the response.
-"""
+"""Reads a log of Inspect, as `.eval` or as JSON, into samples in the form of lm-eval's logs, without Inspect."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,11 +10,11 @@ from halluscope.foreign import brief, one_line
 
 ENDING = ".eval"
 
+# The keys that mark JSON as a log, not as rows
 LOG = {"version", "status", "eval", "plan"}
-"""The keys that mark JSON as a log, not as rows."""
 
+# The keys that each sample of a log has
 SAMPLE = {"id", "epoch", "input", "output", "metadata"}
-"""The keys that each sample of a log has."""
 
 Located = tuple[str, Any]
 
@@ -29,14 +25,7 @@ def is_zip(file: Path) -> bool:
 
 
 def of_zip(file: Path) -> Iterator[Located]:
-    """Yield the location and the content of each sample of a log in a zip, which has a member per sample.
-
-    Raises:
-        BuildError: if the file is not such a zip, or is damaged.
-        LimitExceeded: for a sample that is too large, or too many samples.
-        MissingExtra: if zstandard is not installed.
-        ValueError: if the log has no sample, or has several epochs.
-    """
+    """Yield the location and the content of each sample of a log in a zip, which has a member per sample."""
     members = zstd.members(file, "samples/", ".json")
     found = ((f"{file}, {one_line(name, 80)}", content) for name, content in members)
     yield from _samples(((where, _parsed(content, where)) for where, content in found), str(file))
@@ -81,7 +70,6 @@ def _samples(found: Iterator[Located], log: str) -> Iterator[Located]:
 
 
 def _output(sample: Any, where: str) -> Mapping[str, Any]:
-    """Return the model's output in a sample."""
     output = sample["output"] if isinstance(sample, Mapping) and sample.keys() >= SAMPLE else None
     if not isinstance(output, Mapping):
         raise ValueError(

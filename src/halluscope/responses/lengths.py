@@ -6,8 +6,8 @@ import numpy as np
 
 from halluscope.stats.tallies import Ints
 
+# The key of a result, the same for each benchmark
 MEAN_WORDS = "mean_words"
-"""The key of a result, the same for each benchmark."""
 
 
 def words(texts: Sequence[str]) -> list[int]:

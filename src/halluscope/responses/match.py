@@ -1,12 +1,12 @@
-"""Matches responses to the rows of a dataset.
+"""Matches responses to the rows of a dataset by their ids, or, if none has an id, by their order.
 
-Rows are found by their ids. Whatever else a response states (the question, the image, the sampling) must not contradict
-its row. If no response has an id, responses are matched by their order, provided that there are as many as rows.
+Whatever else a response states (question, image, sampling) must not contradict its row; what cannot be compared is
+counted (`Matched.uncompared`).
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -15,29 +15,32 @@ import numpy as np
 from halluscope.foreign import brief
 from halluscope.responses.files import PROMPT, Response, Responses
 
+# The way of matching responses that have no id
 ORDER = "order"
-"""The way of matching responses that have no id."""
 
+# The columns where an id is looked for, after the column with the dataset's own name for the id. They are
+# used only for a dataset whose rows are identified by one column.
 IDS = ("image_id", "question_id", "id", "qid", "index", "image", "file_name")
-"""The columns where an id is looked for, after the column with the dataset's own name for the id.
 
-They are used only for a dataset whose rows are identified by one column.
-"""
-
+# The columns that name an image. They hold the row's id only in datasets whose rows are identified by their
+# image.
 IMAGES = ("image_id", "file_name", "image")
-"""The columns that name an image. They hold the row's id only in datasets whose rows are identified by their image."""
 
+# The columns where a response may state the question
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
-"""The columns where a response may state the question."""
 
+# The columns where a response may state the whole prompt, including words around the dataset's question
 STATED = ("prompt", "query", "instruction")
-"""The columns where a response may state the whole prompt, including words around the dataset's question."""
 
+# A column that identifies a row together with its id -> the names that a response may use for the column. A
+# name is used only if the value under it is a known one.
 SYNONYMS = {"sampling": ("sampling", "category")}
-"""A column that identifies a row together with its id -> the names that a response may use for the column.
 
-A name is used only if the value under it is a known one.
-"""
+# What is said of a column that is ignored (`Matched.uncompared`)
+NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
+
+# The columns in which a list of one text stands for that text
+_STATES = dict.fromkeys((*QUESTIONS, *IMAGES, *(name for names in SYNONYMS.values() for name in names)))
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
 _FILE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
@@ -47,33 +50,26 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Identity:
-    """How the rows of a dataset are found.
+    """How the rows of a dataset are found."""
 
-    Attributes:
-        id: the columns that identify a row; a response that has one of them must have all.
-        also: column -> its values; such a column identifies a row together with `id`, if all responses have it.
-        chooses: whether the responses determine which rows are scored; otherwise each wanted row needs a response,
-            within the sets of `set_of`.
-        set_of: returns a row's set: if any row of a set has a response, all its rows need one. None for a row that
-            never needs a response.
-        wanted: whether a row is scored; if not, it is left out with its response.
-        only: column of `also` -> the value that is wanted; responses with another value are left out.
-        partial: whether rows may lack a response.
-        first: whether only the first responses were read; matched by order, they belong to the first rows.
-        prompt: what an LVLM is asked if rows have neither a question nor a prompt of their own.
-        column: the column with a response's id; None to look for it.
-    """
-
-    id: tuple[str, ...]
+    id: tuple[str, ...]  # the columns that identify a row; a response that has one of them must have all
+    # column -> its values; such a column identifies a row together with `id`, if all responses have it
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # whether the responses determine which rows are scored; otherwise each wanted row needs a response,
+    # within the sets of `set_of`
     chooses: bool = False
+    # returns a row's set: if any row of a set has a response, all its rows need one. None for a row that
+    # never needs a response
     set_of: Callable[[Any], Hashable] = field(default=lambda row: "")
+    # whether a row is scored; if not, it is left out with its response
     wanted: Callable[[Any], bool] = field(default=lambda row: True)
+    # column of `also` -> the value that is wanted; responses with another value are left out
     only: Mapping[str, str] = field(default_factory=dict)
-    partial: bool = False
+    partial: bool = False  # whether rows may lack a response
+    # whether only the first responses were read; matched by order, they belong to the first rows
     first: bool = False
-    prompt: str = ""
-    column: str | None = None
+    prompt: str = ""  # what an LVLM is asked if rows have neither a question nor a prompt of their own
+    column: str | None = None  # the column with a response's id; None to look for it
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,33 +81,29 @@ class Identity:
 
 @dataclass(frozen=True)
 class Matched(Generic[R]):
-    """Responses and the rows that they belong to.
+    """Responses and the rows that they belong to."""
 
-    Attributes:
-        name: the name of the responses.
-        rows: the rows, in the order of the responses if these determine the rows, otherwise in the dataset's order.
-        texts: one per row.
-        by: the columns that they were matched by, or `ORDER`.
-        of: the number of wanted rows, with or without a response.
-        sampled: whether a harness wrote the responses.
-        checked: whether a response states, beside its id, a question or an image, which was compared with its row's.
-        left_out: the number of responses about rows that are not scored.
-        other_prompts: the number of responses that state a prompt other than the row's or the benchmark's.
-        prompts: the names of the prompts that the responses say were asked; "" for responses that name none.
-        asked: the prompt that each response states, with each run of white space as one space; "" if it states none.
-    """
-
-    name: str
+    name: str  # the name of the responses
+    # the rows, in the order of the responses if these determine the rows, otherwise in the dataset's order
     rows: list[R]
-    texts: list[str]
-    by: str
-    of: int
-    sampled: bool = False
+    texts: list[str]  # one per row
+    by: str  # the columns that they were matched by, or `ORDER`
+    of: int  # the number of wanted rows, with or without a response
+    sampled: bool = False  # whether a harness wrote the responses
+    # whether a response states, beside its id, a question or an image, which was compared with its row's
     checked: bool = False
-    left_out: int = 0
+    left_out: int = 0  # the number of responses about rows that are not scored
+    # the number of responses that state a prompt other than the row's or the benchmark's
     other_prompts: int = 0
+    # column -> the number of responses that state a question, prompt, image or sampling in it in no form that
+    # can be compared
+    uncompared: Mapping[str, int] = field(default_factory=dict)
+    # the names of the prompts that the responses say were asked; "" for responses that name none
     prompts: Sequence[str] = ("",)
+    # the prompt that each response states, with each run of white space as one space; "" if it states none
     asked: Sequence[str] = ()
+    # what is known of a dataset that is not the published one (`halluscope.scoring`); "" for nothing
+    origin: str = ""
 
     def only(self, places: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -127,18 +119,7 @@ Pair = tuple[Any, Response]
 
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
-    """Match each response to its row.
-
-    Args:
-        responses: the responses of one LVLM.
-        rows: the dataset's rows, objects with a field for each column.
-        identity: how rows are found.
-
-    Raises:
-        ValueError: if a response's id is unknown, occurs twice, or belongs to a row that the response contradicts; if a
-            row has no response; if ids do not identify rows; if there are no ids, and the numbers of responses and rows
-            differ; or if the texts repeat the questions.
-    """
+    """Match each response to its row."""
     wanted = [row for row in rows if identity.wanted(row)]
     if not wanted:
         there = {column: sorted({str(getattr(row, column)) for row in rows}) for column in identity.only}
@@ -150,50 +131,265 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             f"None of the {len(rows):,} rows is left to score: the options select no row of this dataset"
             f"{f' ({said}; for an upstream file, its name decides this)' if said else ''}."
         )
-    each = [response for response in responses.each if _is_meant(response, identity)]
+    responses = replace(responses, each=[*map(_unlisted, responses.each)])
+    each = [
+        response
+        for response in responses.each
+        if all(  # it has the wanted values, or does not state them
+            _value(response.row, column, identity.also[column]) in (None, value)
+            for column, value in identity.only.items()
+        )
+    ]
     if not each:
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
-    columns = _id_columns(each, identity)
-    if columns is None:
-        by, found = ORDER, _by_order(responses, each, rows, wanted, identity)
-    else:
-        by, found = _by_id(responses, each, rows, wanted, columns, identity)
-    _check_said(responses, found, identity)
-    others = [
-        response for row, response in found if _says(response, "prompt", _prompt(row, identity)) is False
-    ]
+    matching = _Matching(responses.source, each, rows, wanted, identity)
+    columns = matching.id_columns()
+    by, pairs = (ORDER, matching.by_order()) if columns is None else matching.by_id(columns)
+    matching.check_no_echo(pairs)
+    asked = [_stated(response, identity) for _, response in pairs]
+    others = sum(
+        prompt != "" and _spaced(_prompt(row, identity)) not in prompt
+        for prompt, (row, _) in zip(asked, pairs, strict=True)
+    )
     return Matched(
         responses.name,
-        [row for row, _ in found],
-        [response.text for _, response in found],
+        [row for row, _ in pairs],
+        [response.text for _, response in pairs],
         by,
         len(wanted),
         responses.sampled,
-        any(any(_compared(response, row, identity)) for row, response in found),
-        len(responses.each) - len(found),
-        len(others),
-        sorted({str(response.row.get(PROMPT) or "") for _, response in found}),
-        [_stated(response) for _, response in found],
+        any(any(_compared(response, row, identity)) for row, response in pairs),
+        len(responses.each) - len(pairs),
+        others,
+        Counter(column for row, response in pairs for column in _uncompared(response, row, identity)),
+        sorted({str(response.row.get(PROMPT) or "") for _, response in pairs}),
+        asked,
     )
 
 
-def _stated(response: Response) -> str:
-    """Return the prompt that a response states; "" if it states none."""
-    said = (response.row.get(column) for column in STATED if column != response.column)
+@dataclass(frozen=True)
+class _Matching:
+    source: str
+    each: Sequence[Response]
+    rows: Sequence[Any]
+    wanted: Sequence[Any]
+    identity: Identity
+
+    def id_columns(self) -> tuple[str, ...] | None:
+        """Return the columns that hold the responses' ids; None if the responses have no ids."""
+        own, column = self.identity.id, self.identity.column
+        names = (column,) if column else own if len(own) > 1 else self.identity.names
+        held = [name for name in names if any(_has(response, name) for response in self.each)]
+        if column and not held:
+            first = self.each[0]
+            raise ValueError(
+                f"No response has the column {column}; expected the column with the id. {first.where} has "
+                f"{', '.join(map(str, first.row))}."
+            )
+        if not held:
+            return None
+        columns = own if len(own) > 1 and not column else (held[0],)
+        for response in self.each:
+            if missing := [name for name in columns if not _has(response, name)]:
+                others = ", but other responses do" if len(columns) == 1 else ""
+                raise ValueError(
+                    f"{response.where} has no {' or '.join(missing)}{others}; expected {', '.join(columns)} in each "
+                    "response, or in none."
+                )
+        return columns
+
+    def by_id(self, columns: tuple[str, ...]) -> tuple[str, list[Pair]]:
+        identity, also = self.identity, self._also()
+        names = [*columns, *also]
+        index: dict[Hashable, int] = {}
+        for i, row in enumerate(self.wanted):
+            own = _key(row, identity, also)
+            if index.setdefault(own, i) != i:
+                return self._by_id_and_order(columns, _named(names, own))
+        left_out = {_key(row, identity, also) for row in self.rows} - index.keys()
+        files = _files(self.rows, identity.id[0]) if identity.id[0] in IMAGES else {}
+        matched: dict[int, Response] = {}
+        for response in self.each:
+            key = (
+                *(_id(response, name, files) for name in columns),
+                *(_value(response.row, column, identity.also[column]) for column in also),
+            )
+            if key not in left_out:
+                i = self._index(response, key, index, _named(names, key))
+                if matched.setdefault(i, response) is not response:
+                    raise ValueError(
+                        f"{response.where}: {_named(names, key)} is already in {matched[i].where}; expected one "
+                        "response per row. Remove one of them."
+                    )
+        if not identity.chooses:
+            self._check_whole(matched, index, [*identity.id, *also])
+            matched = dict(sorted(matched.items()))
+        return " and ".join(names), [(self.wanted[i], response) for i, response in matched.items()]
+
+    def _also(self) -> list[str]:
+        """Return the columns that, together with the ids, identify rows: those that all responses and all rows have."""
+        return [
+            column
+            for column, values in self.identity.also.items()
+            if all(_value(response.row, column, values) for response in self.each)
+            and all(getattr(row, column) for row in self.rows)
+        ]
+
+    def _index(self, response: Response, key: Hashable, index: Mapping[Hashable, int], named: str) -> int:
+        if key not in index:
+            raise ValueError(
+                f"{response.where}: {named} is not among the {len(self.wanted):,} rows of the dataset. Are these "
+                "the responses to this dataset, and to this split of it?"
+            )
+        self._agree(response, self.wanted[index[key]], named)
+        return index[key]
+
+    def _check_whole(
+        self, matched: Mapping[int, Response], index: Mapping[Hashable, int], names: Sequence[str]
+    ) -> None:
+        identity, wanted = self.identity, self.wanted
+        begun = {identity.set_of(wanted[i]) for i in matched} - {None}
+        missing = [
+            key for key, i in index.items() if i not in matched and identity.set_of(wanted[i]) in begun
+        ]
+        if missing and not identity.partial:
+            raise ValueError(
+                f"{self.source} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such "
+                f"as {_named(names, missing[0])}. Answer them, or pass --partial (partial=True) to score the rows that "
+                "have one."
+            )
+        if not matched:
+            raise ValueError(
+                f"{self.source} holds no response to any of the {len(wanted):,} rows that the options select."
+            )
+
+    def _by_id_and_order(self, columns: tuple[str, ...], shared: str) -> tuple[str, list[Pair]]:
+        """Match responses whose ids several rows share, which is possible only if they are in the order of the rows."""
+        wanted, identity = self._first(), self.identity
+        ids = [tuple(_id(response, name, {}) for name in columns) for response in self.each]
+        if ids != [_key(row, identity, []) for row in wanted]:
+            raise ValueError(
+                f"{self.source}: several of the {len(wanted):,} rows of the dataset share their "
+                f"{' and '.join(columns)}, such as {shared}, and the responses are not in the dataset's order. Choose "
+                f"one config or sampling, or give each response its {' and '.join(identity.also) or 'config'}."
+            )
+        pairs = list(zip(wanted, self.each, strict=True))
+        for row, response in pairs:
+            self._agree(response, row, f"matched by {ORDER} and {_named(columns, _key(row, identity, []))}")
+        return f"{' and '.join(columns)} and {ORDER}", pairs
+
+    def by_order(self) -> list[Pair]:
+        count, first = len(self.each), self._first()
+        rows = first if count == len(first) else self.rows
+        if count != len(rows):
+            several = len(self.identity.id) > 1
+            names = (", " if several else " or ").join(self.identity.id if several else self.identity.names)
+            raise ValueError(
+                f"{self.source} holds {count:,} responses without an id, and the dataset has {len(self.wanted):,} "
+                f"rows; expected one response per row in the same order, or an id in each response: {names}."
+            )
+        pairs = list(zip(rows, self.each, strict=True))
+        for row, response in pairs:
+            self._agree(response, row, f"matched by {ORDER}")
+        return [(row, response) for row, response in pairs if self.identity.wanted(row)]
+
+    def _first(self) -> Sequence[Any]:
+        """Return the rows that responses may belong to by their order: the first rows, if only the first were read."""
+        return self.wanted[: len(self.each)] if self.identity.first else self.wanted
+
+    def _agree(self, response: Response, row: Any, named: str) -> None:
+        """Check that nothing in a response contradicts its row: different sets of questions share their ids."""
+        for column, said, expected in _contradictions(response, row, self.identity):
+            raise ValueError(
+                f"{response.where} ({named}) has the {column} {brief(said, 120)}, but its row in the dataset has "
+                f"{brief(expected, 120)}. Are these responses to another file or sampling, or in another order?"
+            )
+
+    def check_no_echo(self, pairs: Sequence[Pair]) -> None:
+        """Check that the texts do not repeat the questions: such a file is easily mistaken for one of responses."""
+        echoes = [response for row, response in pairs if _is_asked(response.text, row, self.identity)]
+        questions = all(response.text.rstrip().endswith("?") for _, response in pairs)
+        if echoes and (questions or len(echoes) == len(pairs)):
+            echo = echoes[0]
+            raise ValueError(
+                f"{self.source} holds questions, not responses: in {echo.where}, {echo.column} is {brief(echo.text)}, "
+                "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
+                "name it: --text-column (text_column)."
+            )
+
+
+def _has(response: Response, column: str) -> bool:
+    return response.row.get(column) not in (None, "")
+
+
+def _unlisted(response: Response) -> Response:
+    """Return a response with the text of each list of one text among the columns that state something."""
+    alone = {
+        column: value[0]
+        for column, value in response.row.items()
+        if isinstance(value, list | tuple | np.ndarray)
+        and column in _STATES
+        and column != response.column
+        and len(value) == 1
+        and isinstance(value[0], str)
+    }
+    return replace(response, row={**response.row, **alone}) if alone else response
+
+
+def _uncompared(response: Response, row: Any, identity: Identity) -> Iterator[str]:
+    """Yield the columns that state something about the row in a form that cannot be compared with it."""
+    for column, value in response.row.items():
+        if column not in _STATES or column == response.column or _is_nothing(value):
+            continue
+        if column in IMAGES:
+            is_id = column in identity.id or column == identity.column
+            has_image = getattr(row, "image_id", None) is not None or bool(getattr(row, "file_name", ""))
+            is_known = is_id or not has_image or _names_an_image(value) or _is_picture(value)
+            if not is_known and _is_image(value, row) is None:
+                yield column
+        elif not isinstance(value, str) and (
+            column in _asking(row, identity) or _is_sampling(column, identity)
+        ):
+            yield column
+
+
+def _is_sampling(column: str, identity: Identity) -> bool:
+    return any(column in SYNONYMS.get(own, (own,)) for own in identity.also)
+
+
+def _asking(row: Any, identity: Identity) -> tuple[str, ...]:
+    if getattr(row, "question", ""):
+        return QUESTIONS
+    return (*STATED, "question") if identity.prompt else ()
+
+
+def _is_nothing(value: Any) -> bool:
+    """Whether a value is what files and tables have where they state nothing."""
+    if isinstance(value, str | list | tuple | dict | np.ndarray):
+        return not (value.strip() if isinstance(value, str) else len(value))
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def _names_an_image(value: Any) -> bool:
+    if isinstance(value, str):
+        return _FILE.fullmatch(value.strip()) is not None or _plain(value).isdigit()
+    return isinstance(value, int | float) and not isinstance(value, bool) and _plain(value).isdigit()
+
+
+def _is_picture(value: Any) -> bool:
+    """Whether a value is an image itself, as in a dataset's row, instead of its name."""
+    known = isinstance(value, str | int | float | list | tuple | np.ndarray)
+    return "bytes" in value if isinstance(value, Mapping) else not known
+
+
+def _stated(response: Response, identity: Identity) -> str:
+    """Return the prompt that a response states; "" if it states none.
+
+    If the dataset has no questions, a question is a prompt.
+    """
+    columns = (*STATED, "question") if identity.prompt else STATED
+    said = (response.row.get(column) for column in columns if column != response.column)
     return next((_spaced(prompt) for prompt in said if isinstance(prompt, str) and prompt.strip()), "")
-
-
-def _check_said(responses: Responses, found: Sequence[Pair], identity: Identity) -> None:
-    """Check that the texts do not repeat the questions: a file of questions is easily mistaken for one of responses."""
-    echoed = [response for row, response in found if _is_asked(response.text, row, identity)]
-    questions = all(response.text.rstrip().endswith("?") for _, response in found)
-    if echoed and (questions or len(echoed) == len(found)):
-        one = echoed[0]
-        raise ValueError(
-            f"{responses.source} holds questions, not responses: in {one.where}, {one.column} is {brief(one.text)}, "
-            "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
-            "name it: --text-column (text_column)."
-        )
 
 
 def _is_asked(text: str, row: Any, identity: Identity) -> bool:
@@ -206,191 +402,7 @@ def _prompt(row: Any, identity: Identity) -> str:
     return (getattr(row, "prompt", "") or identity.prompt) if identity.prompt else ""
 
 
-def _is_meant(response: Response, identity: Identity) -> bool:
-    """Whether a response has the wanted values of `Identity.only`, or does not state them."""
-    return all(
-        _value(response.row, column, identity.also[column]) in (None, value)
-        for column, value in identity.only.items()
-    )
-
-
-def _id_columns(each: Sequence[Response], identity: Identity) -> tuple[str, ...] | None:
-    """Return the columns that hold the responses' ids; None if the responses have no ids.
-
-    Raises:
-        ValueError: if only some responses have an id, or no response has the column that the user names.
-    """
-    if identity.column:
-        names: Sequence[str] = (identity.column,)
-    else:
-        names = identity.id if len(identity.id) > 1 else identity.names
-    held = [name for name in names if any(response.row.get(name) not in (None, "") for response in each)]
-    if identity.column and not held:
-        raise ValueError(
-            f"No response has the column {identity.column}; expected the column with the id. {each[0].where} has "
-            f"{', '.join(map(str, each[0].row))}."
-        )
-    if not held:
-        return None
-    columns = identity.id if len(identity.id) > 1 and not identity.column else (held[0],)
-    for response in each:
-        if missing := [name for name in columns if response.row.get(name) in (None, "")]:
-            others = ", but other responses do" if len(columns) == 1 else ""
-            raise ValueError(
-                f"{response.where} has no {' or '.join(missing)}{others}; expected {', '.join(columns)} in each "
-                "response, or in none."
-            )
-    return columns
-
-
-def _by_id(
-    responses: Responses,
-    each: Sequence[Response],
-    rows: Sequence[R],
-    wanted: Sequence[R],
-    columns: tuple[str, ...],
-    identity: Identity,
-) -> tuple[str, list[Pair]]:
-    also = _also(each, rows, identity)
-    names = [*columns, *also]
-    place: dict[Hashable, int] = {}
-    for i, row in enumerate(wanted):
-        own = _key(row, identity, also)
-        if place.setdefault(own, i) != i:
-            return _by_id_and_order(responses, each, wanted, columns, _named(names, own), identity)
-    left_out = {_key(row, identity, also) for row in rows} - place.keys()
-    files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
-    keyed = ((_key_of(response, columns, also, files, identity), response) for response in each)
-    kept = ((key, response) for key, response in keyed if key not in left_out)
-    found = _placed(kept, wanted, place, names, identity)
-    if identity.chooses:
-        return " and ".join(names), [(wanted[i], response) for i, response in found.items()]
-    _check_whole(responses, found, wanted, place, [*identity.id, *also], identity)
-    return " and ".join(names), [(row, found[i]) for i, row in enumerate(wanted) if i in found]
-
-
-def _also(each: Sequence[Response], rows: Sequence[Any], identity: Identity) -> list[str]:
-    """Return the columns that, together with the ids, identify rows: those that all responses and all rows have."""
-    return [
-        column
-        for column, values in identity.also.items()
-        if all(_value(response.row, column, values) for response in each)
-        and all(getattr(row, column) for row in rows)
-    ]
-
-
-def _placed(
-    keyed: Iterable[tuple[Hashable, Response]],
-    wanted: Sequence[Any],
-    place: Mapping[Hashable, int],
-    names: Sequence[str],
-    identity: Identity,
-) -> dict[int, Response]:
-    """Return the place of each row that has a response -> the response."""
-    found: dict[int, Response] = {}
-    for key, response in keyed:
-        named = _named(names, key)
-        if key not in place:
-            raise ValueError(
-                f"{response.where}: {named} is not among the {len(wanted):,} rows of the dataset. Are these "
-                "the responses to this dataset, and to this split of it?"
-            )
-        _agree(response, wanted[place[key]], named, identity)
-        earlier = found.setdefault(place[key], response)
-        if earlier is not response:
-            raise ValueError(
-                f"{response.where}: {named} is already in {earlier.where}; expected one response per row. Remove one "
-                "of them."
-            )
-    return found
-
-
-def _check_whole(
-    responses: Responses,
-    found: Mapping[int, Response],
-    wanted: Sequence[Any],
-    place: Mapping[Hashable, int],
-    names: Sequence[str],
-    identity: Identity,
-) -> None:
-    """Check that each row has a response if another row of its set has one."""
-    begun = {identity.set_of(wanted[i]) for i in found} - {None}
-    missing = [key for key, i in place.items() if i not in found and identity.set_of(wanted[i]) in begun]
-    if missing and not identity.partial:
-        raise ValueError(
-            f"{responses.source} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such "
-            f"as {_named(names, missing[0])}. Answer them, or pass --partial (partial=True) to score the rows that "
-            "have one."
-        )
-    if not found:
-        raise ValueError(
-            f"{responses.source} holds no response to any of the {len(wanted):,} rows that the options select."
-        )
-
-
-def _by_id_and_order(
-    responses: Responses,
-    each: Sequence[Response],
-    wanted: Sequence[R],
-    columns: tuple[str, ...],
-    shared: str,
-    identity: Identity,
-) -> tuple[str, list[Pair]]:
-    """Match responses whose ids several rows share, which is possible only if they are in the order of the rows."""
-    wanted = _first(wanted, each, identity)
-    ids = [tuple(_id(response, name, {}) for name in columns) for response in each]
-    if ids != [_key(row, identity, []) for row in wanted]:
-        raise ValueError(
-            f"{responses.source}: several of the {len(wanted):,} rows of the dataset share their "
-            f"{' and '.join(columns)}, such as {shared}, and the responses are not in the dataset's order. Choose one "
-            f"config or sampling, or give each response its {' and '.join(identity.also) or 'config'}."
-        )
-    pairs = list(zip(wanted, each, strict=True))
-    for row, response in pairs:
-        _agree(response, row, f"matched by {ORDER} and {_named(columns, _key(row, identity, []))}", identity)
-    return f"{' and '.join(columns)} and {ORDER}", pairs
-
-
-def _by_order(
-    responses: Responses,
-    each: Sequence[Response],
-    rows: Sequence[R],
-    wanted: Sequence[R],
-    identity: Identity,
-) -> list[Pair]:
-    given, first = len(each), _first(wanted, each, identity)
-    fitting: Sequence[R] = first if given == len(first) else rows
-    if given != len(fitting):
-        names = identity.id if len(identity.id) > 1 else identity.names
-        raise ValueError(
-            f"{responses.source} holds {given:,} responses without an id, and the dataset has {len(wanted):,} rows; "
-            "expected one response per row in the same order, or an id in each response: "
-            f"{(', ' if len(identity.id) > 1 else ' or ').join(names)}."
-        )
-    pairs = list(zip(fitting, each, strict=True))
-    for row, response in pairs:
-        _agree(response, row, f"matched by {ORDER}", identity)
-    return [(row, response) for row, response in pairs if identity.wanted(row)]
-
-
-def _first(wanted: Sequence[R], each: Sequence[Response], identity: Identity) -> Sequence[R]:
-    """Return the rows that responses may belong to by their order: the first rows, if only the first were read."""
-    return wanted[: len(each)] if identity.first else wanted
-
-
-def _agree(response: Response, row: Any, named: str, identity: Identity) -> None:
-    """Check that nothing that a response states contradicts its row: different sets of questions share their ids."""
-    contradiction = next(_contradictions(response, row, identity), None)
-    if contradiction:
-        column, said, expected = contradiction
-        raise ValueError(
-            f"{response.where} ({named}) has the {column} {brief(said, 120)}, but its row in the dataset has "
-            f"{brief(expected, 120)}. Are these responses to another file or sampling, or in another order?"
-        )
-
-
 def _contradictions(response: Response, row: Any, identity: Identity) -> Iterator[tuple[str, Any, Any]]:
-    """Yield each column in which a response contradicts its row: the column, the response's value, the row's value."""
     for column, expected, same in _compared(response, row, identity):
         if not same:
             yield column, response.row[column], expected
@@ -424,33 +436,19 @@ def _is_image(said: Any, row: Any) -> bool | None:
     if isinstance(said, bool) or not isinstance(said, int | float | str) or number is None:
         return None
     plain = _plain(said)
-    return plain == _plain(number) if plain.isdigit() else None
+    return plain == _plain(number) or (False if plain.isdigit() else None)
 
 
 def _says(response: Response, column: str, asked: str) -> bool | None:
     """Whether a response's column holds a question or prompt; None if the column states none."""
     said = response.row.get(column)
-    return _spaced(asked) in _spaced(said) if isinstance(said, str) and said != "" else None
+    return _spaced(asked) in _spaced(said) if isinstance(said, str) and said.strip() else None
 
 
 def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:
     return (
         *(_plain(getattr(row, name)) for name in identity.id),
         *(str(getattr(row, name)) for name in also),
-    )
-
-
-def _key_of(
-    response: Response,
-    columns: Sequence[str],
-    also: Sequence[str],
-    files: Mapping[str, str],
-    identity: Identity,
-) -> Hashable:
-    """Return what a response says about its row, in the form in which `_key` returns the row's own values."""
-    return (
-        *(_id(response, name, files) for name in columns),
-        *(_value(response.row, column, identity.also[column]) for column in also),
     )
 
 
@@ -485,7 +483,6 @@ def _plain(value: object) -> str:
 
 
 def _base(name: object) -> str:
-    """Return the last part of a path."""
     return str(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 

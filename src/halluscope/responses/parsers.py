@@ -1,7 +1,6 @@
-"""Reads an LVLM's response to a yes/no question as yes, no, or neither, by rules that have names.
+"""Reads an LVLM's response to a yes/no question as yes, no, or neither, by named rules.
 
-Published POPE scores differ because their rules differ. So here are the rules of POPE itself and of two harnesses, as
-well as this project's own, `strict`.
+Published POPE scores differ because their rules differ: POPE's own, RePOPE's, two harnesses', and ours, `strict`.
 """
 
 import re
@@ -15,8 +14,8 @@ from halluscope.foreign import brief
 from halluscope.judging import votes
 from halluscope.judging.votes import NO, OTHER, YES
 
+# `parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read
 Parser = Callable[[str], int]
-"""`parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read."""
 
 _NEGATIVE = frozenset({"No", "not", "no"})
 
@@ -52,6 +51,18 @@ def vlmevalkit(reply: str) -> int:
     if ("yes" in words) == ("no" in words):
         return OTHER
     return YES if "yes" in words else NO
+
+
+def contained(reply: str) -> int:
+    """Apply the rule of RePOPE: yes if "yes" is anywhere in the lowercased response, else no if "no" is, else neither.
+
+    RePOPE's script then looks for "not", which is never there without a "no".
+
+    >>> contained("Yes, no doubt"), contained("I cannot know"), contained("Unsure")
+    (1, 0, 2)
+    """
+    text = reply.lower()
+    return YES if "yes" in text else NO if "no" in text else OTHER
 
 
 def strict(reply: str) -> int:
@@ -98,26 +109,19 @@ PARSERS: dict[str, Parser] = {
     "strict": strict,
     "lmms-eval": lmms_eval,
     "vlmevalkit": vlmevalkit,
+    "repope": contained,
     "first-word": first_word,
 }
 
 
 def check(parser: Any) -> None:
-    """Check the name of a parser.
-
-    Raises:
-        ValueError: for an unknown name.
-    """
+    """Check the name of a parser."""
     if not isinstance(parser, str) or parser not in PARSERS:
         raise ValueError(f"parser is {brief(parser)}; expected one of {', '.join(PARSERS)}.")
 
 
 def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
-    """Read responses; each different text is parsed once.
-
-    Raises:
-        ValueError: for an unknown parser.
-    """
+    """Read responses; each different text is parsed once."""
     check(parser)
     replies = list(replies)
     codes = {reply: PARSERS[parser](reply) for reply in dict.fromkeys(replies)}

@@ -1,7 +1,6 @@
 """Removes a model's thoughts from its responses before they are scored, and counts the responses that held one.
 
-Models write a thought between two marks; if a chat template wrote the first mark, only the second is in the text. If a
-thought never ends, the response is empty.
+If a chat template wrote the first mark, only the second is in the text; if a thought never ends, nothing is left.
 """
 
 import re
@@ -62,11 +61,7 @@ def choice(thoughts: str) -> dict[str, str]:
 
 
 def take_out(texts: Sequence[str], thoughts: str) -> tuple[Sequence[str], int]:
-    """Return texts without thoughts, and how many held one; or the same texts and 0, if thoughts are kept.
-
-    Raises:
-        ValueError: if `thoughts` is neither "removed" nor "kept".
-    """
+    """Return texts without thoughts, and how many held one; or the same texts and 0, if thoughts are kept."""
     word("thoughts", thoughts, THOUGHTS)
     if thoughts == KEPT:
         return texts, 0

@@ -1,8 +1,8 @@
-"""Writes and reads a run's folder; it is written whole or not at all, and never over another one.
+"""Writes and reads a run's folder: whole or not at all, and never over another one.
 
 - `scores.json`: the result.
 - `items.jsonl`: a row per image or question: its id, the response, what was found, a line of votes per voter
-  (`ballots`, see `halluscope.judging.transcript.SIGNS`), and what the metric took from the dataset's row (`inputs`).
+  (`ballots`, see `halluscope.judging.votes.SIGNS`), and what the metric took from the dataset's row (`inputs`).
 - `replies.jsonl`: a grader's replies, by the prompt's sha256; only if a language model gave verdicts.
 - `run.json`: facts about the run: command, versions, signature, options, judges.
 - `files/`: copies of the files that options name, such as a certificate.
@@ -30,7 +30,11 @@ from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_
 from halluscope.files.writing import check_no_folder, json_line, new_folder
 from halluscope.foreign import brief, keyless
 from halluscope.inputs import kind
-from halluscope.judging.transcript import ITEMS, RUN, Place, Transcript, Voted
+from halluscope.judging.cache import Record
+from halluscope.judging.graders.chat import KnownJudge
+from halluscope.judging.graders.judged import ITEMS, RUN
+from halluscope.judging.graders.verdicts import is_greedy
+from halluscope.judging.votes import Poll
 from halluscope.registry import Benchmark
 from halluscope.reporting.tables import finite, to_json
 from halluscope.responses.files import Given
@@ -43,26 +47,22 @@ from halluscope.version import __version__
 SCORES, REPLIES, FILES = "scores.json", "replies.jsonl", "files"
 SUMS = "SHA256SUMS"
 
+# The keys of a row in items.jsonl besides its id and what was found.
 RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
-"""The keys of a row in items.jsonl besides its id and what was found."""
 
 NOT_WRITTEN = "cannot be written to a run's folder; expected text, numbers, or lists of these."
 
-FORM = 1
-"""The version of the folder's format; other versions are not read."""
+# What is noted of how responses were matched.
+MATCHED = ("by", "of", "sampled", "left_out", "other_prompts", "origin")
+
+FORM = 1  # the version of the folder's format; other versions are not read
 
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _ODD = re.compile(r"[^\w.-]")
 
 
 def write(scored: Sequence[Run], out: Path) -> None:
-    """Write one run as a folder, or several as folders within one, each named after its responses.
-
-    Raises:
-        RunError: for an option that cannot be written.
-        OutputError: if `out` exists.
-        OSError: if `out` cannot be written.
-    """
+    """Write one run as a folder, or several as folders within one, each named after its responses."""
     check_no_folder(out)
     with new_folder(out) as new:
         if len(scored) == 1:
@@ -80,14 +80,7 @@ def score(
     dataset: str | Path | Sequence[str | Path],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Score responses as `scoring.score` does, and write the run.
-
-    Raises:
-        RunError: for an option that cannot be written.
-        OutputError: if `out` exists.
-        ValueError: as `scoring.score`.
-        OSError: if a file cannot be read, or `out` cannot be written.
-    """
+    """Score responses as `scoring.score` does, and write the run."""
     kind("out", out, str | Path, "the name of a new folder")
     check_no_folder(Path(out))
     benchmark, ready, chosen = scoring.one(name, responses, dataset, options)
@@ -98,11 +91,7 @@ def score(
 
 
 def folders(given: Sequence[Path]) -> list[Path]:
-    """Return the folders of runs: each given folder that is a run, or the runs in it.
-
-    Raises:
-        RunError: for a folder that is not a run and holds no runs.
-    """
+    """Return the folders of runs: each given folder that is a run, or the runs in it."""
     found: list[Path] = []
     for folder in given:
         inner = (
@@ -117,12 +106,7 @@ def folders(given: Sequence[Path]) -> list[Path]:
 
 
 def read(folder: Path) -> Run:
-    """Read a run.
-
-    Raises:
-        RunError: if the folder is not a run, is incomplete, or was written by another version.
-        LimitExceeded: for a file that is too large.
-    """
+    """Read a run."""
     try:
         facts = read_json(folder / RUN)
         if facts["form"] != FORM or facts["version"] != __version__:
@@ -138,11 +122,7 @@ def read(folder: Path) -> Run:
 
 
 def changed(folder: Path) -> Iterator[str]:
-    """Yield the files of a run that have changed since it was written, each with what is wrong.
-
-    Raises:
-        RunError: if the run has no checksums.
-    """
+    """Yield the files of a run that have changed since it was written, each with what is wrong."""
     try:
         lines = [_SUM.fullmatch(line) for line in read_text(folder / SUMS).splitlines()]
     except (ValueError, FileNotFoundError) as error:
@@ -161,14 +141,14 @@ def items(run: Run) -> Iterator[dict[str, Any]]:
     """Yield a row per image or question: id, response, what was found, votes, and the row's inputs to the metric."""
     matched, key = run.ready.matched, registry.identity(run.benchmark).key
     columns = run.columns
-    votes = run.said.voted.lines() if run.said.voted else None
-    for place, (row, text, found) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
+    votes = run.record.poll.lines() if run.record.poll else None
+    for index, (row, text, found) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
         yield {
             **{part: getattr(row, part) for part in key},
             RESPONSE: text,
             **finite(found),
-            **({BALLOTS: votes[place]} if votes else {}),
-            INPUTS: {name: column[place] for name, column in columns.items()},
+            **({BALLOTS: votes[index]} if votes else {}),
+            INPUTS: {name: column[index] for name, column in columns.items()},
         }
 
 
@@ -193,11 +173,28 @@ def _names(names: Iterable[str]) -> list[str]:
 def _write(run: Run, folder: Path) -> None:
     _write_text(folder / SCORES, [to_json({"responses": run.name, **run.scores}), "\n"])
     _write_text(folder / ITEMS, (json_line(item, _plain) for item in items(run)))
-    if run.said.grader:
-        _write_text(folder / REPLIES, map(json_line, _replies(run.said)))
+    matched, poll, judge = run.ready.matched, run.record.poll, run.record.judge
+    if judge:
+        _write_text(folder / REPLIES, map(json_line, run.record.lines()))
     whole = {name: value for name, value in run.ready.inputs.items() if name not in run.columns}
     options, whole = (_with_files(run.benchmark, given, folder) for given in (run.options, whole))
-    facts = _facts(run) | {"options": options, INPUTS: whole}
+    facts = {
+        "form": FORM,
+        "benchmark": run.benchmark.name,
+        "responses": run.name,
+        "signature": run.scores["signature"],
+        "version": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        **run.about,
+        "rows": len(matched.rows),
+        "matched": {name: getattr(matched, name) for name in MATCHED},
+        "voters": poll.facts if poll else None,
+        "grader": (judge.key, is_greedy(judge)) if judge else None,
+        "options": options,
+        INPUTS: whole,
+    }
     _write_text(folder / RUN, [keyless(_in_json(facts)), "\n"])
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     _write_text(
@@ -211,61 +208,22 @@ def _write_text(file: Path, lines: Iterable[str]) -> None:
         stream.writelines(lines)
 
 
-def _facts(run: Run) -> dict[str, Any]:
-    matched, said = run.ready.matched, run.said
-    return {
-        "form": FORM,
-        "benchmark": run.benchmark.name,
-        "responses": run.name,
-        "signature": run.scores["signature"],
-        "version": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        **run.about,
-        "rows": len(matched.rows),
-        "matched": {name: getattr(matched, name) for name in _MATCHED},
-        "voters": said.voted.facts if said.voted else None,
-        "grader": said.grader,
-    }
-
-
-_MATCHED = ("by", "of", "sampled", "left_out", "other_prompts")
-
-
-def _replies(said: Transcript) -> Iterator[dict[str, Any]]:
-    for (prompt, repeat, seed), reply in said.said.items():
-        yield {"prompt": prompt, "repeat": repeat, "seed": seed, "reply": reply}
-
-
 def _in_json(facts: Mapping[str, Any]) -> str:
-    """Return facts as JSON that can be read back.
-
-    Raises:
-        RunError: for a value that is not text, a number, or a list of these.
-    """
-
-    def plain(value: Any) -> Any:
+    def no_record(value: Any) -> Any:
         if is_dataclass(value):
             raise RunError(f"{brief(value)} {NOT_WRITTEN}")
         return _plain(value)
 
-    return json.dumps(facts, indent=2, default=plain)
+    return json.dumps(facts, indent=2, default=no_record)
 
 
 def _with_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Copy the files that options name into the folder, and return the options with the copies' names.
-
-    Names of datasets stay.
-    """
+    """Copy the files that options name into the folder, and return the options with the copies' names."""
     options = dict(given)
     for name in _that_name_files(benchmark) & options.keys():
         if isinstance(file := options[name], str | Path) and Path(file).is_file():
-            copy = (
-                folder
-                / FILES
-                / f"{name}{ending(Path(file))}{PACKED if str(file).lower().endswith(PACKED) else ''}"
-            )
+            packed = PACKED if str(file).lower().endswith(PACKED) else ""
+            copy = folder / FILES / f"{name}{ending(Path(file))}{packed}"
             copy.parent.mkdir(exist_ok=True)
             shutil.copyfile(file, copy)
             options[name] = copy.relative_to(folder).as_posix()
@@ -277,10 +235,7 @@ def _that_name_files(benchmark: Benchmark) -> set[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what stands for a value that JSON does not know.
-
-    This is a dataset row's columns, a list for an array or a set, a path's text, or a judge's key.
-    """
+    """Return what stands for a value that JSON does not know: a row's columns, a list, a path's text, a judge's key."""
     if hasattr(value, "row") and hasattr(value, "form"):
         return {**value.row, "form": value.form}
     if is_dataclass(value) and not isinstance(value, type):
@@ -314,13 +269,12 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
     kept = _result(read_json(folder / SCORES), benchmark.scores)
     scores = {name: value for name, value in kept.items() if name != "responses"}
     found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
-    said = Transcript(
-        is_read=True,
-        voted=Voted.read([row[BALLOTS] for row in rows], facts["voters"]) if facts["voters"] else None,
-        grader=tuple(facts["grader"]) if facts["grader"] else None,
-        said=dict(map(_reply, json_rows(folder / REPLIES))) if facts["grader"] else {},
-    )
-    return Run(benchmark, Ready(matched, whole | columns), options, said, scores, found, facts)
+    poll = Poll.read([row[BALLOTS] for row in rows], facts["voters"]) if facts["voters"] else None
+    record = Record(poll=poll)
+    if facts["grader"]:
+        record.judge = KnownJudge(*facts["grader"])
+        record.read(row for _, row in json_rows(folder / REPLIES))
+    return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, facts)
 
 
 def _result(value: Any, scores: Collection[str], name: str = "") -> Any:
@@ -330,11 +284,6 @@ def _result(value: Any, scores: Collection[str], name: str = "") -> Any:
     if isinstance(value, list):
         return [_result(item, scores, name) for item in value]
     return math.nan if value is None and name.partition("/")[0] in scores else value
-
-
-def _reply(located: tuple[str, Any]) -> tuple[Place, str]:
-    _, row = located
-    return (row["prompt"], row["repeat"], row["seed"]), row["reply"]
 
 
 def _from_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:

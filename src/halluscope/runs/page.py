@@ -1,4 +1,4 @@
-"""Makes a report's page from runs: scores side by side and among the papers', differences, figures, and items."""
+"""Makes a report's page from runs: scores side by side, differences, the papers' scores, figures, and items."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,21 +11,22 @@ from halluscope.errors import MissingExtra
 from halluscope.foreign import brief, one_line
 from halluscope.judging.graders.judged import NOBODY
 from halluscope.registry import LOWER, Benchmark
-from halluscope.reporting import published
 from halluscope.reporting.figures.plots import figures
 from halluscope.reporting.formats import Cells, laid_out
-from halluscope.reporting.page.content import Figure, Headline, Page, Picture, Table
-from halluscope.reporting.page.notebook import Report
+from halluscope.reporting.page.content import Headline, Page, Picture, Table
 from halluscope.reporting.page.pictures import pictures
-from halluscope.reporting.shown import Shown
-from halluscope.reporting.tables import Notes, is_defined, percent, ranked, scored
+from halluscope.reporting.page.writing import Report
+from halluscope.reporting.report_items import Shown
+from halluscope.reporting.tables import Notes, is_defined, percent, ranked, score
 from halluscope.reporting.tables import Table as Told
+from halluscope.responses.match import NOT_COMPARED
+from halluscope.runs.build_items import of_signature
 from halluscope.runs.comparing import Comparison
-from halluscope.runs.showing import of_signature
-from halluscope.runs.telling import of_differences, of_parts, of_results, with_choices
+from halluscope.runs.comparison_tables import of_differences, of_parts
+from halluscope.runs.result_tables import beside, caveats, of_results, with_choices
 
+# Scores that say how many responses could not be read or judged.
 UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
-"""Scores that say how many responses could not be read or judged."""
 
 
 def page(
@@ -34,28 +35,21 @@ def page(
     images: Mapping[str, Picture],
     compared: Comparison | None = None,
     facts: Mapping[str, str] | None = None,
-    among_published: bool = True,
 ) -> Page:
-    """Make the content of a page.
-
-    Args:
-        benchmark: the benchmark of all runs.
-        models: the models' runs, with different names.
-        images: name of an item's image -> a small copy.
-        compared: the comparison of the models; None for no comparison.
-        facts: name -> what else to know.
-        among_published: whether scores are shown among published results, if there are any.
-    """
+    """Make the content of a page."""
     by = principal(benchmark, [one.scores for one in models])
-    best = ranked([(one.name, one.scores) for one in models], by, _is_higher(benchmark, by))
-    order = [name for name, _ in best]
+    higher = benchmark.direction(by) != LOWER
+    order = [name for name, _ in ranked([(one.name, one.scores) for one in models], by, higher)]
     models = sorted(models, key=lambda one: order.index(one.name))
-    drawn, lacking = _figures(models, benchmark)
+    try:
+        drawn, lacking = figures(models, benchmark), {}
+    except MissingExtra as error:
+        drawn, lacking = [], {"Figures": str(error)}
     return Page(
         benchmark.title,
         " ".join(benchmark.description.split()),
         [_headline(benchmark, one, by) for one in models],
-        list(_tables(benchmark, models, compared, among_published)),
+        list(_tables(benchmark, models, compared)),
         drawn,
         models,
         images,
@@ -66,22 +60,14 @@ def page(
 
 
 def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Report:
-    """Return a report on one result.
-
-    Args:
-        model: what is shown of the result.
-        images: an image per row, or None for a row without one; None for no images at all.
-
-    Raises:
-        ValueError: if the numbers of images and rows differ, or a value is not an image.
-    """
+    """Return a report on one result."""
     if images is not None and len(images) != len(model.items):
         raise ValueError(
             f"There are {len(images):,} images and {len(model.items):,} rows; expected one per row."
         )
-    for place, image in enumerate(images or ()):
+    for index, image in enumerate(images or ()):
         if not isinstance(image, Image | None):
-            raise ValueError(f"images[{place}] is {brief(image)}; expected a PIL.Image, or None.")
+            raise ValueError(f"images[{index}] is {brief(image)}; expected a PIL.Image, or None.")
     each = zip(model.items, images or (), strict=bool(images))
     known = {item.image or item.id: image for item, image in each if image is not None}
     items = [
@@ -97,25 +83,12 @@ def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str
     return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
 
 
-def _is_higher(benchmark: Benchmark, score: str) -> bool:
-    return benchmark.direction(score) != LOWER
-
-
-def _figures(models: Sequence[Shown], benchmark: Benchmark) -> tuple[list[Figure], dict[str, str]]:
-    """Return the figures, or a fact that says what they need."""
-    try:
-        return figures(models, benchmark), {}
-    except MissingExtra as error:
-        return [], {"Figures": str(error)}
-
-
 # Headlines
 
 
 def _headline(benchmark: Benchmark, model: Shown, by: str) -> Headline:
     scores = model.scores
-    is_points, ends = benchmark.is_points(by), scores.get("interval", {}).get(by, ())
-    shown = scored(scores.get(by), is_points, ends)
+    shown = score(scores, by, benchmark.is_points(by))
     return Headline(
         model.name,
         by,
@@ -128,18 +101,16 @@ def _headline(benchmark: Benchmark, model: Shown, by: str) -> Headline:
 
 
 def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
-    """Yield reasons to be careful with a model's scores."""
     scores, judges = model.scores, benchmark.judges
-    if "part" in scores:
-        part, of = scores["part"]
-        what = "images of the dataset" if benchmark.chooses else "questions"
-        yield f"Only {part:,} of {of:,} {what} are scored."
+    yield from caveats(benchmark, scores, model.options)
     if judges and (named := model.options.get(judges.option, judges.default)) != judges.default:
+        each = named if isinstance(named, list | tuple) else [named]
+        names = ", ".join(one_line(getattr(judge, "key", judge), 80) for judge in each)
         beside = f", not by {judges.default}" if judges.default else ""
         yield (
             "No judge was asked."
             if named == NOBODY
-            else f"Judged by {_named(named)}{beside}; other judges give different scores."
+            else f"Judged by {names}{beside}; other judges give different scores."
         )
     if empty := sum(not item.text for item in model.items):
         yield f"Empty responses: {empty:,}."
@@ -147,6 +118,8 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         yield f"{scores['left_out']:,} responses are not about the dataset's rows, and are left out."
     if scores.get("other_prompts"):
         yield f"{scores['other_prompts']:,} responses answer a prompt other than the dataset's."
+    for column, count in scores.get("uncompared", {}).items():
+        yield f"The {column} of {count:,} responses was ignored: {NOT_COMPARED}."
     if scores.get("thoughts"):
         yield f"{scores['thoughts']:,} responses held thoughts, which were removed."
     for name in UNREAD:
@@ -154,23 +127,15 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
             yield f"{percent(share)} % of the responses could not be read or judged ({name})."
 
 
-def _named(judges: Any) -> str:
-    many = judges if isinstance(judges, list | tuple) else [judges]
-    return ", ".join(one_line(getattr(judge, "key", judge), 80) for judge in many)
-
-
 # Tables
 
 
-def _tables(
-    benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None, among_published: bool
-) -> Iterator[Table]:
-    """Yield the benchmark's tables, with published results if there are any, and the differences."""
-    paper = published.of(benchmark, models[0].options) if among_published else None
+def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None) -> Iterator[Table]:
     results = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
-    told = of_results(benchmark, results, models[0].options, paper)
+    told = of_results(benchmark, results, models[0].options)
     if compared:
         told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark)]
+    told += beside(benchmark, results, models[0].options)
     return _with_notes(laid_out(told, benchmark.better))
 
 

@@ -2,41 +2,33 @@
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from halluscope import scoring
 from halluscope.errors import RunError
-from halluscope.judging.transcript import Absent, Transcript
+from halluscope.judging.cache import Record, cache_of
+from halluscope.judging.graders.chat import KnownJudge
 from halluscope.registry import Benchmark
 from halluscope.scoring import Ready
 
+# Options that say where and how judges run on this machine; they change no score, and are not written.
 HERE = ("device", "store", "progress")
-"""Options that say where and how judges run on this machine; they change no score, and are not written."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What was scored, and the result.
+    """What was scored, and the result."""
 
-    Attributes:
-        benchmark: the benchmark.
-        ready: the responses, and what the metric takes from their rows.
-        options: the metric's options.
-        said: what the judges said.
-        scores: the result, as `scoring.compute` gives it, without the table of rows.
-        found: what was found in each row.
-        about: what else is noted, such as the command as the user wrote it; it changes no score.
-    """
-
-    benchmark: Benchmark
-    ready: Ready
-    options: Mapping[str, Any]
-    said: Transcript
-    scores: Mapping[str, Any]
-    found: Sequence[Mapping[str, Any]]
+    benchmark: Benchmark  # the benchmark
+    ready: Ready  # the responses, and what the metric takes from their rows
+    options: Mapping[str, Any]  # the metric's options
+    record: Record  # what the judges said
+    scores: Mapping[str, Any]  # the result, as `scoring.compute` gives it, without the table of rows
+    found: Sequence[Mapping[str, Any]]  # what was found in each row
+    # what else is noted, such as the command as the user wrote it; it changes no score
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -58,27 +50,19 @@ class Run:
 def score(
     benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], about: Mapping[str, Any] | None = None
 ) -> Run:
-    """Score responses as `scoring.compute` does, and note what the judges say.
-
-    Args:
-        benchmark: the benchmark of the rows.
-        ready: the responses with their rows.
-        options: options of the metric, and of how its judges are asked.
-        about: what else to note about the run.
-    """
+    """Score responses as `scoring.compute` does, and note what the judges say."""
     given = {name: options[name] for name in benchmark.given if options.get(name) is not None}
     inputs = {**{name: given[name] for name in given if name in benchmark.keywords}, **ready.inputs}
-    return _scored(
-        benchmark, Ready(ready.matched, inputs), options, Transcript(options.get("store")), about or {}
-    )
+    cache = cache_of(options.get("store"), bool(options.get("fresh")))
+    try:
+        return _scored(benchmark, Ready(ready.matched, inputs), options, Record(cache), about or {})
+    finally:
+        if cache is not options.get("store"):
+            cache.close()
 
 
 def benchmark_of(scored: Iterable[Run]) -> Benchmark:
-    """Return the benchmark of runs; there must be at least one run.
-
-    Raises:
-        RunError: for runs of several benchmarks.
-    """
+    """Return the benchmark of runs; there must be at least one run."""
     of = {run.benchmark.name: run.benchmark for run in scored}
     if len(of) > 1:
         raise RunError(f"The runs are of {', '.join(of)}; expected runs of one benchmark.")
@@ -87,38 +71,29 @@ def benchmark_of(scored: Iterable[Run]) -> Benchmark:
 
 
 def again(run: Run, **options: Any) -> Run:
-    """Score a run again from what its judges said; no judge is asked.
-
-    Args:
-        run: a run, or a run that was cut to some of its rows.
-        options: options of the metric that replace those of the run.
-
-    Raises:
-        ValueError: if the run cannot be scored, because it was changed.
-    """
-    told, judges = replace(run.said, is_read=True), run.benchmark.judges
-    options["progress"] = False
+    """Score a run again from what its judges said; no judge is asked."""
+    options["progress"], judges = False, run.benchmark.judges
     if judges and judges.kind == "verdicts":
         named = run.options.get("judge", judges.default)
         if named and named not in judges.rules:
-            options["judge"] = Absent(*(told.grader or ("nobody", True)))
+            options["judge"] = run.record.judge or KnownJudge("nobody", greedy=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they were shown when the run was first scored
-        return _scored(run.benchmark, run.ready, {**run.options, **options}, told, run.about)
+        return _scored(run.benchmark, run.ready, {**run.options, **options}, run.record.finished(), run.about)
 
 
 def _scored(
     benchmark: Benchmark,
     ready: Ready,
     options: Mapping[str, Any],
-    said: Transcript,
+    record: Record,
     about: Mapping[str, Any],
 ) -> Run:
-    result = scoring.compute(benchmark, ready, {**options, "store": said, benchmark.items: True})
+    result = scoring.compute(benchmark, ready, {**options, "store": record, benchmark.items: True})
     found = result.pop(benchmark.items)
     kept = {
         name: value
         for name, value in options.items()
         if name in benchmark.keywords - {*HERE, *ready.inputs, benchmark.items}
     }
-    return Run(benchmark, ready, kept, said, result, found, about)
+    return Run(benchmark, ready, kept, record, result, found, about)

@@ -20,39 +20,27 @@ from halluscope.numbers import is_number
 from halluscope.stats.bootstrap import Bootstrap, parts
 
 FEWEST_MODELS = 3
+# Up to this many models, all orders are tried (40,320); for more models, `DRAWN_ORDERS` orders are drawn.
 EVERY_ORDER = 8
-"""Up to this many models, all orders are tried (40,320); for more models, `DRAWN_ORDERS` orders are drawn."""
 
 DRAWN_ORDERS = 40_320
 
+# Scores that differ by less than this share of the greatest score are equal, so that 0.1 + 0.2 is 0.3.
 ROUNDING = 1e-12
-"""Scores that differ by less than this share of the greatest score are equal, so that 0.1 + 0.2 is 0.3."""
 
-LARGEST_SCORE = 1e100
-"""The largest score; squares of larger scores would overflow."""
+LARGEST_SCORE = 1e100  # The largest score; squares of larger scores would overflow
 
-Scores = Sequence[float] | NDArray[np.float64]
-"""A score per model."""
+Scores = Sequence[float] | NDArray[np.float64]  # A score per model
 
 Coefficient = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
 
 
 def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[str, dict[str, float]]:
-    """Correlate the scores of n models in two benchmarks.
+    """Correlate the scores of n models in two benchmarks: Pearson, Spearman and Kendall, each "value", "low" and
+    "high".
 
-    Args:
-        first: one score per model.
-        second: the same models' scores in the other benchmark, in the same order.
-        resampling: how the intervals are made. A resample in which one benchmark's scores are all equal has no
-            coefficient and is left out.
-
-    Returns:
-        "pearson", "spearman" and "kendall", each {"value", "low", "high"}: in [-1, 1]; `low` and `high` are NaN
-        without resamples, and all are NaN where `undefined` says why.
-
-    Raises:
-        ValueError: for unequal lengths, fewer than three models, or a score that is not a finite number.
-        MissingExtra: if scipy is not installed.
+    They are in [-1, 1], and NaN where `undefined` says why. A resample in which a benchmark's scores are all equal is
+    left out.
     """
     x, y = _both(first, second)
     if undefined(x, y):
@@ -83,18 +71,8 @@ def undefined(first: Scores, second: Scores) -> str | None:
 def by_chance(first: Scores, second: Scores) -> float:
     """Return how often models assigned to scores at random have a Pearson correlation at least as far from 0.
 
-    With n models it is at least 1 / n!, so three models prove nothing, however high the coefficient.
-
-    Args:
-        first: one score per model.
-        second: the same models' scores in the other benchmark, in the same order.
-
-    Returns:
-        A fraction in (0, 1]; exact for up to `EVERY_ORDER` models, otherwise from orders that are drawn with a fixed
-        seed; NaN if the correlation is undefined.
-
-    Raises:
-        ValueError: as `correlations`.
+    With n models it is at least 1 / n!, so three models prove nothing, however high the coefficient. It is exact for
+    up to `EVERY_ORDER` models; NaN if the correlation is undefined.
     """
     x, y = _both(first, second)
     if undefined(x, y):

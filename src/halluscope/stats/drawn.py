@@ -15,32 +15,24 @@ from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints
 from halluscope.stats.totals import Totals, linear
 
+# The share of the draw that is uniform; without it, a rarely drawn text would get too large a weight.
 EVEN = 0.3
-"""The share of the draw that is uniform; without it, a rarely drawn text would get too large a weight."""
 
+# The assumed probabilities that a label is wrong: a yes, a no, or an undecided one. Only their proportions matter.
 DOUBT_YES, DOUBT_NO, UNDECIDED = 0.1, 0.05, 0.5
-"""The assumed probabilities that a label is wrong: a yes, a no, or an undecided one. Only their proportions matter."""
 
 
 def draw(
     labels: NDArray[np.int8], present: Bools, texts: int, seed: int = 0, doubt: Floats | None = None
 ) -> tuple[Ints, Floats]:
-    """Draw texts for people to read (systematic sampling in random order, Särndal, section 3.6.2).
+    """Draw texts for people to read: their rows, in order, and the probability of drawing each (Särndal, section
+    3.6.2).
 
-    People should read each text completely and name every class that it implies. If that is too much work, they label
-    every cell that the judge says yes to, on which its votes disagree, or whose object is present; and a random share
-    of the other cells, which is the same for all texts (`Sample.cell_chances`).
-
-    Args:
-        labels: [texts, classes], the judge's, as in `correct`.
-        present: [texts, classes], the ground truth.
-        texts: how many texts to draw; at most all are drawn.
-        seed: the seed of the draw.
-        doubt: [texts, classes], how likely the judge is to be wrong about each cell, in [0, 1] (such as the share of
-            its votes that are outvoted); by default, it is derived from the label alone.
-
-    Returns:
-        The rows that were drawn, in order, and the probability of drawing each.
+    `doubt` [texts, classes] is how likely the judge is to be wrong about each cell, in [0, 1], such as the share of
+    its votes that are outvoted; by default, it is derived from the label. People should read each text completely and
+    name every class that it implies. If that is too much work, they label every cell that the judge says yes to, on
+    which its votes disagree, or whose object is present; and a random share of the other cells, which is the same for
+    all texts (`Sample.cell_chances`).
     """
     chances = _chances(_sizes(labels, present, doubt), min(texts, len(labels)))
     random = np.random.default_rng(seed)

@@ -10,22 +10,13 @@ from numpy.typing import NDArray
 
 
 def by_chance(both: int, one: int, other: int, total: int) -> float:
-    """Return the probability that at least `both` items have both properties, if the properties are independent.
+    """Return the probability that at least `both` of `total` items have both properties, if these are independent.
+
+    `one` and `other` items have the first and the second property; the p value is the upper tail of the hypergeometric
+    distribution.
 
     >>> round(by_chance(3, 3, 3, 6), 3)  # 1 of the 20 ways to take 3 of 6
     0.05
-
-    Args:
-        both: how many items have both properties.
-        one: how many have the first.
-        other: how many have the second.
-        total: how many items there are.
-
-    Returns:
-        The p value, in [0, 1]: the upper tail of the hypergeometric distribution.
-
-    Raises:
-        ValueError: for impossible counts.
     """
     if not max(0, one + other - total) <= both <= min(one, other) <= max(one, other) <= total:
         raise ValueError(

@@ -22,17 +22,11 @@ RATES = ("false_yes", "false_no", "wrong_yes")
 
 @dataclass(frozen=True)
 class Judged:
-    """The labels of a judge and of people for the cells of a sample of texts.
+    """The labels of a judge and of people for the cells of a sample of texts."""
 
-    Attributes:
-        yes: bool [texts, cells], whether the judge says yes.
-        implied: bool [texts, cells], whether people say yes.
-        weights: [texts, cells], the labels' weights; 0 where people were not asked.
-    """
-
-    yes: Bools
-    implied: Bools
-    weights: Floats
+    yes: Bools  # bool [texts, cells], whether the judge says yes
+    implied: Bools  # bool [texts, cells], whether people say yes
+    weights: Floats  # [texts, cells], the labels' weights; 0 where people were not asked
 
     def among(self, cells: Bools) -> "Judged":
         """Return the labels of only some cells, given as bool [texts, cells], [cells], or [texts, 1]."""
@@ -40,19 +34,11 @@ class Judged:
 
 
 def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str, dict[str, Any]]:
-    """Estimate a judge's error rates.
+    """Estimate a judge's error rates by name: `RATES`, fractions with an interval (NaN without such cells), and
+    counts.
 
-    Args:
-        judged: name -> labels, such as those of all cells, or of some cells. The texts are the same for all names.
-        resampling: how the intervals are made. If a sample holds no errors, or only errors, all resamples are equal;
-            Wilson's interval is then used, with one trial per text, because labels of a text depend on each other.
-
-    Returns:
-        Per name, the rates `false_yes`, the share of cells denied by people that the judge says yes to; `false_no`, the
-        share of cells affirmed by people that the judge does not say yes to; and `wrong_yes`, the share of cells
-        affirmed by the judge that people deny. Each has "value", "low" and "high", fractions in [0, 1], NaN if there is
-        no such cell. Also per name, three unweighted counts: `labels`, the `texts` with labels, and the labels that are
-        yes, `implied`.
+    Where a sample has no errors, or only errors, all resamples are equal; Wilson's interval is then used, with one
+    trial per text, because labels of a text depend on each other.
     """
     cells = {f"{name}/{rate}": of for name, one in judged.items() for rate, of in _cells(one).items()}
     tally: Tally = {
@@ -76,21 +62,11 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
 
 
 def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bootstrap) -> dict[str, Any]:
-    """Measure how far a judge's probabilities of yes are from how often people say yes.
+    """Measure how far a judge's probabilities of yes [texts, votes] are from how often people say yes; NaN without
+    votes.
 
     Source: Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks" (ICML 2017), equation 3, with
-    `BINS` bins of equal width over the probability of yes.
-
-    Args:
-        chances: [texts, votes], the judge's probability of yes, in [0, 1].
-        implied: bool [texts, votes], whether people say yes.
-        weights: [texts, votes], 0 for votes that do not count.
-        resampling: how the interval is made.
-
-    Returns:
-        `ece`, the expected calibration error, with "value", "low" and "high", NaN without votes; and `bins`, for each
-        bin with votes: its limits ("from", "to"), the number of `votes`, their mean probability `said`, and the share
-        that people say yes to, `implied`.
+    `BINS` bins of equal width over the probability of yes. Votes of weight 0 do not count.
     """
     place = np.minimum((chances * BINS).astype(np.int64), BINS - 1)
     sums = [

@@ -12,41 +12,31 @@ from numpy.typing import NDArray
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints
 
+# The value in a table of labels for a cell that nobody labelled, or on which too few votes agree.
 UNLABELLED = -1
-"""The value in a table of labels for a cell that nobody labelled, or on which too few votes agree."""
 
+# A kind's share of yes counts in a class at least as much as this many labels, however different the classes are.
 LEAST_PRIOR = 0.01
-"""A kind's share of yes counts in a class at least as much as this many labels, however different the classes are."""
 
-FARTHEST = 6.0
-"""The greatest error, in standard errors, of the number of texts that a sample represents."""
+FARTHEST = 6.0  # The greatest error, in standard errors, of the number of texts that a sample represents
 
 
 @dataclass(frozen=True)
 class Sample:
-    """People's labels of a sample of texts.
+    """People's labels of a sample of texts."""
 
-    Attributes:
-        texts: [n], the rows of the labelled texts, each once.
-        chances: [n], the probability with which each text was drawn, in (0, 1].
-        labels: [n, classes], 1 if the text implies the class, 0 if it does not, `UNLABELLED` if nobody said.
-        cell_chances: [n, classes], the probability, in (0, 1], with which each labelled cell was drawn after its text,
-            independently of other cells; by default 1: people read the whole text and name every class that it implies.
-        strata: [all texts], the number of the stratum that each text was drawn from; by default there is one stratum.
-    """
-
-    texts: Ints
-    chances: Floats
+    texts: Ints  # [n], the rows of the labelled texts, each once
+    chances: Floats  # [n], the probability with which each text was drawn, in (0, 1]
+    # [n, classes], 1 if the text implies the class, 0 if it does not, `UNLABELLED` if nobody said
     labels: NDArray[np.int8]
+    # [n, classes], the probability, in (0, 1], with which each labelled cell was drawn after its text,
+    # independently of other cells; by default 1: people read the whole text and name every class that it implies
     cell_chances: Floats | None = None
+    # [all texts], the number of the stratum that each text was drawn from; by default there is one stratum
     strata: Ints | None = None
 
     def check(self, labels: NDArray[np.int8], present: Bools) -> None:
-        """Check that the sample fits the tables [texts, classes], and that its chances can be those of the draw.
-
-        Raises:
-            ValueError: as `halluscope.stats.corrected.correct` says.
-        """
+        """Check that the sample fits the tables [texts, classes], and that its chances can be those of the draw."""
         drawn = (len(self.texts), labels.shape[1])
         cells = np.ones(drawn) if self.cell_chances is None else self.cell_chances
         if labels.shape != present.shape or not self.labels.shape == cells.shape == drawn:
@@ -78,25 +68,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Reading:
-    """A sample with the ground truth of its texts.
+    """A sample with the ground truth of its texts."""
 
-    Attributes:
-        rows: [n], the texts' rows.
-        strata: [n], the texts' strata.
-        chance: [n, 1], the probability of drawing each text.
-        cell: [n, classes], the probability of drawing each cell within its text.
-        told: [n, classes], whether people labelled the cell.
-        said: [n, classes], whether they said yes.
-        present: [n, classes], the ground truth.
-    """
-
-    rows: Ints
-    strata: Ints
-    chance: Floats
-    cell: Floats
-    told: Bools
-    said: Bools
-    present: Bools
+    rows: Ints  # [n], the texts' rows
+    strata: Ints  # [n], the texts' strata
+    chance: Floats  # [n, 1], the probability of drawing each text
+    cell: Floats  # [n, classes], the probability of drawing each cell within its text
+    told: Bools  # [n, classes], whether people labelled the cell
+    said: Bools  # [n, classes], whether they said yes
+    present: Bools  # [n, classes], the ground truth
 
     @classmethod
     def of(cls, present: Bools, sample: Sample) -> "Reading":
@@ -110,25 +90,15 @@ class Reading:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of cells: those with the same label of the judge whose objects are all present, or all absent.
+    """A kind of cells: those with the same label of the judge whose objects are all present, or all absent."""
 
-    Attributes:
-        says: the judge's label, "yes", "no" or "undecided".
-        present: whether the objects are present.
-        cells: [texts, classes], which cells are of this kind.
-        labelled: [n, classes], which of them people labelled.
-        share: [classes], the prediction: the probability that people say yes.
-        own: [classes], the share, drawn towards people's labels of the class.
-        trust: [classes], how far it is drawn, from 0 to 1.
-    """
-
-    says: str
-    present: bool
-    cells: Bools
-    labelled: Bools
-    share: Floats
-    own: Floats
-    trust: Floats
+    says: str  # the judge's label, "yes", "no" or "undecided"
+    present: bool  # whether the objects are present
+    cells: Bools  # [texts, classes], which cells are of this kind
+    labelled: Bools  # [n, classes], which of them people labelled
+    share: Floats  # [classes], the prediction: the probability that people say yes
+    own: Floats  # [classes], the share, drawn towards people's labels of the class
+    trust: Floats  # [classes], how far it is drawn, from 0 to 1
 
     def __str__(self) -> str:
         """Return the kind in words, for a message."""
@@ -149,10 +119,8 @@ def kinds_of(labels: NDArray[np.int8], present: Bools, read: Reading) -> Iterato
 
 
 def totals(kinds: Sequence[Kind], read: Reading) -> tuple[Floats, Floats, Floats]:
-    """Estimate how many cells of each class are true, and how many are predicted.
-
-    Returns:
-        The anchor and the estimate, each [2, classes], and how wrong the prediction is, per cell [n, classes].
+    """Return the anchor and the estimate of true and predicted cells [2, classes], and the prediction's errors [n,
+    classes].
     """
     anchor, total = np.zeros((2, 2, read.told.shape[1]))
     shares = np.zeros(read.told.shape)

@@ -18,17 +18,12 @@ from halluscope.stats.wilson import content_validity, wilson
 
 @dataclass(frozen=True)
 class Stratum:
-    """A part of all rows, of which a sample was reviewed.
+    """A part of all rows, of which a sample was reviewed."""
 
-    Attributes:
-        rows: the stratum's number of rows, reviewed or not; its share of all rows is the stratum's weight.
-        judgements: how many judgements were reviewed.
-        errors: how many of the reviewed judgements were wrong.
-    """
-
+    # the stratum's number of rows, reviewed or not; its share of all rows is the stratum's weight
     rows: float
-    judgements: int
-    errors: int
+    judgements: int  # how many judgements were reviewed
+    errors: int  # how many of the reviewed judgements were wrong
 
 
 def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, float]:
@@ -37,16 +32,6 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
     The interval combines the strata's Wilson intervals: on each side it reaches the square root of the sum of their
     squared, weighted half-widths (Zou and Donner, 2008). It assumes that the judgements of a stratum are independent;
     if several are about one response, it is too narrow, and `clustered_error_rate` fits.
-
-    Args:
-        strata: at least one, each with at least one judgement.
-        level: the level of the interval, in (0, 1).
-
-    Returns:
-        "value", "low" and "high", fractions in [0, 1].
-
-    Raises:
-        ValueError: if there is no stratum, or a stratum has no rows, no judgements, or more errors than judgements.
     """
     total = sum(stratum.rows for stratum in strata)
     if not strata or any(stratum.rows <= 0 for stratum in strata):
@@ -65,29 +50,19 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
 
 @dataclass(frozen=True)
 class Clustered:
-    """A part of all rows, of which a sample was reviewed; a row in the sample has any number of judgements, or none.
+    """A part of all rows, of which a sample was reviewed; a row in the sample has any number of judgements, or none."""
 
-    Attributes:
-        rows: the stratum's number of rows, reviewed or not; its share of all rows is the stratum's weight.
-        judgements: how many judgements were reviewed, per row in the sample.
-        errors: how many of the reviewed judgements were wrong, per row in the sample.
-    """
-
+    # the stratum's number of rows, reviewed or not; its share of all rows is the stratum's weight
     rows: float
-    judgements: Ints
-    errors: Ints
+    judgements: Ints  # how many judgements were reviewed, per row in the sample
+    errors: Ints  # how many of the reviewed judgements were wrong, per row in the sample
 
 
 def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> dict[str, float]:
     """Return the error rate as `error_rate` does, for judgements of a row that depend on each other.
 
-    Args:
-        strata: at least one, each with at least one row in its sample.
-        resampling: how the interval is made: the rows of each stratum's sample are drawn again, with all their
-            judgements. If a stratum has no error, no resample of it has one, and the interval is too narrow.
-
-    Returns:
-        "value", "low" and "high", fractions in [0, 1]; NaN for a stratum without judgements.
+    Rows are drawn again with all their judgements. A stratum without errors has none in any resample, which makes the
+    interval too narrow; a stratum without judgements makes the rate NaN.
     """
     most = max(len(stratum.judgements) for stratum in strata)
     drawn = (
@@ -112,19 +87,7 @@ def _weighted(strata: Sequence[Clustered], weights: Sequence[Floats]) -> Floats:
 
 
 def share(marks: Sequence[float], strata: Mapping[str, Stratum], level: float = 0.95) -> dict[str, float]:
-    """Return the share of ones among the marks, or its estimate for all rows if the sample was drawn by strata.
-
-    Args:
-        marks: 1 or 0 per reviewed row.
-        strata: the same rows by stratum, in which a 0 is an error; empty if the sample has no strata.
-        level: the level of the interval, in (0, 1).
-
-    Returns:
-        "value", "low" and "high", fractions in [0, 1]: with strata, 1 - `error_rate`; otherwise, `content_validity`.
-
-    Raises:
-        ValueError: if there are no marks, and as `error_rate`.
-    """
+    """Return the share of ones among the marks, or, if the sample was drawn by strata, its estimate for all rows."""
     if not strata:
         return content_validity(int(sum(marks)), len(marks), level)
     rate = error_rate(list(strata.values()), level)

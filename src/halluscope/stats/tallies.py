@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, ratio
@@ -17,23 +17,17 @@ from halluscope.stats.ratios import Floats, ratio
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+# Score -> its part and its whole, each [clusters]: counts or sums of weights. A part may also be a sum of shares.
 Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
-"""Score -> its part and its whole, each [clusters]: counts or sums of weights. A part may also be a sum of shares."""
 
 
 def grouped(
     parts: Mapping[str, tuple[Floats | Bools, Bools]], cluster: Ints, groups: Mapping[str, Bools]
 ) -> Tally:
-    """Count scores by cluster, over all rows and over those of each group.
+    """Count scores by cluster over all rows and over those of each group, such as "accuracy/count".
 
-    Args:
-        parts: score -> what each row adds to the score's part, and whether the row belongs to the score's whole, each
-            [rows].
-        cluster: [rows], the number of each row's cluster.
-        groups: name -> [rows], which rows belong to the group.
-
-    Returns:
-        Each score, over all rows and for each group, such as "accuracy/count".
+    `parts` says per score what each row adds to the part, and whether it belongs to the whole; `groups` says which
+    rows belong to a group.
     """
     clusters = int(cluster.max()) + 1
 
@@ -68,13 +62,7 @@ def counted(
 ) -> dict[str, dict[str, float | None]]:
     """Return the parts and wholes of scores, summed over the tallies, for "all" and each group.
 
-    Args:
-        tallies: the results of `grouped`.
-        named: score -> the names of its whole and of its part.
-        groups: the groups' names.
-
-    Returns:
-        Group -> each whole and each part by name; a part is None if its whole is 0.
+    `named` gives the names of each score's whole and part; a part is None if its whole is 0.
     """
     return {
         group or "all": {
@@ -96,11 +84,8 @@ def _totals(tallies: Sequence[Tally], score: str) -> tuple[int, float | None]:
 
 
 def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:
-    """Return the scores [resamples], as means over the tallies; NaN where the whole is 0.
-
-    Args:
-        tallies: one or more tallies of the same rows.
-        weights: [resamples, clusters], how often each cluster counts; by default once.
+    """Return the scores [resamples], as means over the tallies, by weights [resamples, clusters]; NaN where the
+    whole is 0.
     """
     clusters = len(next(iter(tallies[0].values()))[1])
     weights = np.ones((1, clusters)) if weights is None else weights
@@ -140,3 +125,23 @@ def numbers(keys: Sequence[Hashable]) -> Ints:
     """Number keys by their first appearance: the cluster of each row."""
     number: dict[Hashable, int] = {}
     return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
+
+
+def standard_error(values: ArrayLike, clusters: Sequence[Hashable]) -> float:
+    """Return the standard error of the mean of values [rows], in their unit; NaN for fewer than two clusters.
+
+    It adds to the variance of independent rows the covariances of rows in the same cluster: Miller, "Adding Error Bars
+    to Evals" (2024, arXiv:2411.00640), equation 4, as lmms-eval implements it.
+
+    >>> round(standard_error([1, 0, 1, 0], "abcd"), 4), round(standard_error([1, 1, 0, 0], "aabb"), 4)
+    (0.2887, 0.3819)
+    """
+    given, cluster = np.asarray(values, dtype=float), numbers(clusters)
+    rows = len(given)
+    if rows == 0 or cluster.max() == 0:
+        return float("nan")
+    away = given - given.mean()
+    together = np.bincount(cluster, weights=away)
+    squares = away @ away
+    independent = squares / (rows - 1) / rows
+    return float(np.sqrt(max(0.0, independent + (together @ together - squares) / rows**2)))

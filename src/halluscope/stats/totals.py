@@ -12,51 +12,37 @@ import numpy as np
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
 
-HALF = 0.5
-"""A class has a precision if its expected number of predictions is at least this."""
+HALF = 0.5  # A class has a precision if its expected number of predictions is at least this
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Numbers of cells per class [classes], which may be expected numbers.
+    """Numbers of cells per class [classes], which may be expected numbers."""
 
-    Attributes:
-        true: cells that are predicted and present.
-        predicted: cells whose text implies the class.
-        present: cells whose class is in the ground truth.
-    """
-
-    true: Floats
-    predicted: Floats
-    present: Floats
+    true: Floats  # cells that are predicted and present
+    predicted: Floats  # cells whose text implies the class
+    present: Floats  # cells whose class is in the ground truth
 
 
 @dataclass(frozen=True)
 class Linear:
-    """A score near some totals.
+    """A score near some totals."""
 
-    Attributes:
-        value: the score at these totals.
-        slopes: [3, classes], the change per true, predicted and present cell of each class.
-        curves: [2, classes], for class averages, how the slopes change in each class: t more true and p more predicted
-            cells change the score by slopes x (t, p) + curves x (t p, p^2). Pooled scores have curves of 0.
-    """
-
-    value: Floats
-    slopes: Floats
+    value: Floats  # the score at these totals
+    slopes: Floats  # [3, classes], the change per true, predicted and present cell of each class
+    # [2, classes], for class averages, how the slopes change in each class: t more true and p more predicted
+    # cells change the score by slopes x (t, p) + curves x (t p, p^2). Pooled scores have curves of 0.
     curves: Floats
 
 
 def linear(
     totals: Totals, betas: Sequence[float], class_f: str = "of_means", spread: bool = False
 ) -> dict[str, Linear]:
-    """Return each score at these totals: `precision recall f1 ...`, pooled (`_all`) and averaged over classes (`_cls`).
+    """Return each score at these totals: `precision recall f1 ...`, pooled (`_all`) and averaged over classes
+    (`_cls`).
 
-    Args:
-        totals: if one of the three is 0 in all classes, scores may be NaN.
-        betas: the betas of the F scores.
-        class_f: "of_means" is F of the two class averages, "mean" the mean of each class's F.
-        spread: whether to scale the slopes of class averages so that their squares add up to a variance (`_mean`).
+    `class_f` is as in `correct`; `spread` scales the slopes of class averages so that their squares add up to a
+    variance.
     """
     defined = totals.predicted >= HALF, totals.present > 0
     both = (totals.true >= HALF) & defined[1]

@@ -11,19 +11,7 @@ from halluscope.numbers import share
 
 
 def content_validity(valid: int, total: int, level: float = 0.95) -> dict[str, float]:
-    """Return the content validity (equation 3), the share of the reviewed samples that are valid.
-
-    Args:
-        valid: how many samples are valid.
-        total: how many samples were reviewed.
-        level: the level of the interval, in (0, 1).
-
-    Returns:
-        "value", "low" and "high", fractions in [0, 1].
-
-    Raises:
-        ValueError: for impossible counts, or if nothing was reviewed.
-    """
+    """Return the content validity (equation 3), the share of the reviewed samples that are valid, with its interval."""
     low, high = wilson(valid, total, level)
     return {"value": valid / total, "low": low, "high": high}
 
@@ -33,9 +21,6 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
 
     >>> [round(end, 3) for end in wilson(0, 10)]
     [0.0, 0.278]
-
-    Raises:
-        ValueError: unless 0 <= count <= total, total is at least 1, and the level is in (0, 1).
     """
     if total < 1 or not 0 <= count <= total:
         raise ValueError(

@@ -24,46 +24,35 @@ from halluscope.inputs import class_names, listed
 
 CUSTOM = "custom"
 
-MOST_COMPARED = 10_000
-"""How many classes are searched for the name nearest to a misspelt one."""
+MOST_COMPARED = 10_000  # How many classes are searched for the name nearest to a misspelt one
 
 
 @dataclass(frozen=True)
 class Plain:
-    """How a question of the set "plain" names a class.
+    """How a question of the set "plain" names a class."""
 
-    Attributes:
-        word: used instead of the class's name; "" for the name itself.
-        kind: "one" takes an article, "mass" takes no article ("bread"), "many" takes no article and a plural verb
-            ("skis").
-        means: what counts as the class in the dataset, if it is more or less than the word says; otherwise "".
-    """
-
-    word: str = ""
+    word: str = ""  # used instead of the class's name; "" for the name itself
+    # "one" takes an article, "mass" takes no article ("bread"), "many" takes no article and a plural verb ("skis")
     kind: str = "one"
+    # what counts as the class in the dataset, if it is more or less than the word says; otherwise ""
     means: str = ""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Class names in category order, with what is needed to write and to read them in sentences.
+    """Class names in category order, with what is needed to write and to read them in sentences."""
 
-    Attributes:
-        name: "coco", "objects365", or "custom-<8 hexadecimal digits of the names' sha256>" for the user's own list.
-        classes: the names, unique and not empty.
-        plurals: the names that take no article ("scissors").
-        mentions: class name -> words and phrases, in the singular, that a text may use for it.
-        lower_case: whether questions write the names in lower case ("Cabinet/shelf" as "cabinet/shelf").
-        plain: class name -> how a question of the set "plain" names it, if not by the name itself.
-        groups: name of a group -> its classes, if the dataset has groups of classes.
-    """
-
+    # "coco", "objects365", or "custom-<8 hexadecimal digits of the names' sha256>" for the user's own list
     name: str
-    classes: tuple[str, ...]
-    plurals: frozenset[str] = frozenset()
+    classes: tuple[str, ...]  # the names, unique and not empty
+    plurals: frozenset[str] = frozenset()  # the names that take no article ("scissors")
+    # class name -> words and phrases, in the singular, that a text may use for it
     mentions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # whether questions write the names in lower case ("Cabinet/shelf" as "cabinet/shelf")
     lower_case: bool = False
+    # class name -> how a question of the set "plain" names it, if not by the name itself
     plain: Mapping[str, Plain] = field(default_factory=dict)
+    # name of a group -> its classes, if the dataset has groups of classes
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def word(self, cls: str) -> str:
@@ -71,11 +60,7 @@ class Vocabulary:
         return cls.lower() if self.lower_case else cls
 
     def presence(self, objects: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
-        """Turn the object names of n images into a table [n, classes].
-
-        Raises:
-            ValueError: for a name outside the vocabulary, with its row and the nearest known name.
-        """
+        """Turn the object names of n images into a table [n, classes]."""
         listed = class_names(objects)
         what = f"A table of {len(listed):,} texts and {len(self.classes):,} classes"
         limits.check("cells", len(listed) * len(self.classes), what)
@@ -89,11 +74,7 @@ class Vocabulary:
         return table
 
     def check_annotated(self, classes: Collection[str], where: str) -> None:
-        """Check that images were annotated with exactly these classes: a class that was not looked for is in no image.
-
-        Raises:
-            BuildError: if the annotated classes differ; the message names some that are missing or unknown.
-        """
+        """Refuse images that were not annotated with exactly these classes: a class not looked for is in no image."""
         missing = [name for name in self.classes if name not in {*classes}]
         unknown = [name for name in classes if name not in {*self.classes}]
         if missing or unknown:
@@ -120,13 +101,7 @@ class Vocabulary:
 
 
 def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
-    """Find a built-in vocabulary by name, or make one from a list of class names.
-
-    Raises:
-        ValueError: for an unknown name, or if the list is not a list, is empty, or holds a name that is not text or
-            occurs twice.
-        LimitExceeded: for a list with more names than the limit "classes".
-    """
+    """Find a built-in vocabulary by name, or make one from a list of class names."""
     if isinstance(vocabulary, Vocabulary):
         return vocabulary
     if isinstance(vocabulary, str):
@@ -155,9 +130,6 @@ def part_of(classes: Sequence[str]) -> Vocabulary:
 
     Some of the built-in classes are asked about just as all of them ("Is there a cabinet/shelf", "Are there scissors").
     If no built-in vocabulary has all the classes, those are plurals that are plurals in any built-in vocabulary.
-
-    Raises:
-        ValueError: as `load`.
     """
     made = load(classes)
     for known in map(_builtin, names()):

@@ -63,7 +63,8 @@ class.
     options=(
         Option(
             "convention",
-            "exact scores (exact, default), or scores rounded as by the authors' script (official)",
+            "exact scores (exact, default), or scores rounded as by the authors' script (official), whose nouns need "
+            "--reader nltk too",
             choices=("exact", "official"),
         ),
         Option(
@@ -75,7 +76,8 @@ class.
         ),
         Option(
             "reader",
-            "what finds nouns: lemminflect (default), or nltk, as in the authors' script (extra nltk)",
+            "what finds nouns: lemminflect (default), nltk, as in the authors' script (extra nltk), or spacy (extra "
+            "spacy)",
         ),
         Option(
             "similar",

@@ -67,12 +67,12 @@ def compute(
         predictions: the LVLM's raw responses, one per row.
         references: the dataset's rows without images, in the same order.
         convention: "exact", or "official", scores rounded as the authors' script prints them, with F from rounded
-            scores.
+            scores; the script's nouns need reader="nltk" too.
         parser: how a response to a question is read: "strict" (default), "official" (exactly "Yes" or "No"; the default
             with convention="official"), "lmms-eval", "vlmevalkit" or "first-word"; see
             `halluscope.benchmarks.amber.replies`.
-        reader: what finds a description's nouns: "lemminflect", a dictionary, which counts each word that can be a
-            noun; or "nltk", which tags words as the authors' script does, with nltk's data.
+        reader: what finds a description's nouns: "lemminflect", a dictionary and a few rules; "nltk", which tags words
+            as the authors' script does, with nltk's data; or "spacy", whose en_core_web_sm tags words too.
         nouns: the nouns of each description in their dictionary form, one list per generative row, if another program
             has found them.
         similar: pairs of words that count as synonyms, a file of pairs (JSON), or a dataset of them, such as
@@ -104,11 +104,11 @@ def compute(
 
     Raises:
         ValueError: for any bad input.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
-        FileNotFoundError: without the data that nltk needs.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]', [nltk] or [spacy]).
+        FileNotFoundError: without the data that nltk needs, or spaCy's model.
     """
     flags(per_row=per_row)
-    readers.check(reader)
+    readers.check(reader, readers.NOUNS)
     word("convention", convention, tuple(scoring.CONVENTIONS))
     usual = replies.OFFICIAL if convention == "official" else "strict"
     parser = replies.check(usual if parser is None else parser)
@@ -158,12 +158,12 @@ def _nouns(
     """Return the nouns of each description, and the signature's name for what found them."""
     described = list(compress(texts, is_described))
     if given is None and described:
-        chosen, spelt = readers.load(reader), words.load().spelt
-        found = [chosen.nouns(text) for text in described]
-        lower = reader == readers.LEMMINFLECT
-        if lower:
+        read, version = readers.load(reader, readers.NOUNS)
+        found = [read(text) for text in described]
+        if reader != readers.NLTK:
+            spelt = words.load().spelt
             found = [in_forms(nouns, map(spelt, forms_of(nouns))) for nouns in found]
-        return found, chosen.version
+        return found, version
     if given is None:
         return [], ""
     lists = listed("nouns", given, "a list, one list of nouns per generative row")

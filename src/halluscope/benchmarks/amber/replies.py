@@ -1,7 +1,7 @@
 """Reads an LVLM's responses to AMBER's questions, by named rules.
 
-Two rules are for AMBER alone: the rule of the authors' script, and that of lmms-eval, which reads AMBER and POPE
-differently. The other rules are those of `halluscope.responses.parsers`.
+The rule of the authors' script is for AMBER alone; the other rules are those of `halluscope.responses.parsers`.
+lmms-eval reads AMBER and POPE by different rules.
 """
 
 from collections.abc import Iterable
@@ -26,20 +26,10 @@ def official(reply: str) -> int:
     return {"Yes": YES, "No": NO}.get(reply, OTHER)
 
 
-def lmms_eval(reply: str) -> int:
-    """Read a response as lmms-eval does: yes if it contains "yes", else no if it contains "no".
-
-    >>> lmms_eval("Yes, no doubt"), lmms_eval("I cannot know"), lmms_eval("Unsure")
-    (1, 0, 2)
-    """
-    said = reply.lower()
-    return YES if "yes" in said else NO if "no" in said else OTHER
-
-
 RULES: dict[str, Parser] = {
     "strict": parsers.strict,
     OFFICIAL: official,
-    "lmms-eval": lmms_eval,
+    "lmms-eval": parsers.contained,
     "vlmevalkit": parsers.vlmevalkit,
     "first-word": parsers.PARSERS["first-word"],
 }

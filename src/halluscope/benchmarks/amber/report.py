@@ -9,7 +9,6 @@ from halluscope.reporting.tables import (
     Cell,
     Named,
     Report,
-    Shown,
     Table,
     interval,
     percent,
@@ -17,17 +16,17 @@ from halluscope.reporting.tables import (
     score,
     table,
 )
+from halluscope.signature import keys_of
 
 DESCRIPTIONS = ("chair", "cover", "hal", "cog")
 ANSWERS = ("accuracy", "precision", "recall", "f1")
 
 
-def report(results: Named, shown: Shown, **_: Any) -> Report:
+def report(results: Named, **_: Any) -> Report:
     """Return tables in percent, and the signatures.
 
     Args:
         results: the results of the scored responses.
-        shown: the same as `results`; no published scores have this form.
     """
     named = [(_name(name, result), result) for name, result in results]
     of_all = table(ranked(named, "amber"), ("amber", *DESCRIPTIONS, *ANSWERS))
@@ -60,6 +59,9 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         lines.append("no responses to questions: accuracy, precision, recall, f1 and amber are undefined")
     elif result["f1"] != result["f1"]:
         lines.append("a dimension has no responses: the scores over all questions and amber are undefined")
+    choices = keys_of(result["signature"])
+    if choices["convention"] == "official" and choices["nouns"].startswith(("nouns-", "spacy-")):
+        lines.append("its nouns are not those of the authors' script: add --reader nltk (extra nltk)")
     if result["unreadable"] > 0:
         lines.append(
             f"{percent(result['unreadable'])} % of the responses to questions are unreadable, and count as wrong"

@@ -5,10 +5,22 @@ from typing import Any
 
 from halluscope.benchmarks.amber import words
 from halluscope.benchmarks.amber.rows import GENERATIVE
-from halluscope.reporting import answered
-from halluscope.reporting.answered import WRONG_NO, WRONG_YES
-from halluscope.reporting.marking import badness, placed, told
-from halluscope.reporting.shown import FOUND, HALLUCINATED, MISSED, UNREADABLE, Item, Kind, said
+from halluscope.reporting.report_items import (
+    FOUND,
+    HALLUCINATED,
+    MISSED,
+    UNREADABLE,
+    WRONG_NO,
+    WRONG_YES,
+    Item,
+    Kind,
+    answer_error,
+    answer_facts,
+    badness,
+    judged_texts,
+    placed,
+    word_facts,
+)
 from halluscope.reporting.tables import is_defined, percent
 
 IMAGINED = "imagined"
@@ -27,7 +39,7 @@ def items(
         options: the metric's options.
         voters: unused, because no judge votes.
     """
-    for row, text in zip(rows, said(rows, options), strict=True):
+    for row, text in zip(rows, judged_texts(rows, options), strict=True):
         asked = row["inputs"]["references"]
         found = _described(row) if asked["task"] == GENERATIVE else _answered(row, asked["prompt"])
         yield Item(
@@ -62,7 +74,7 @@ def _described(row: Mapping[str, Any]) -> dict[str, Any]:
     known = {"good": FOUND, "bad": HALLUCINATED}
     return {
         "marks": marks,
-        "facts": [*unplaced, *told(row[IMAGINED], IMAGINED), *told(row[MISSED], MISSED)],
+        "facts": [*unplaced, *word_facts(row[IMAGINED], IMAGINED), *word_facts(row[MISSED], MISSED)],
         "errors": [error for error in (HALLUCINATED, IMAGINED, MISSED) if row[error]],
         "classes": {
             **dict.fromkeys(row[MISSED], MISSED),
@@ -88,10 +100,10 @@ def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
 def _answered(row: Mapping[str, Any], question: str) -> dict[str, Any]:
     """Return what is shown of a response to a question."""
     reply, right = row["said"], row["answer"]
-    error = answered.error(reply, right)
+    error = answer_error(reply, right)
     return {
         "question": question,
-        "facts": answered.facts(reply, right),
+        "facts": answer_facts(reply, right),
         "errors": [error] if error else [],
         "badness": BADNESS[error],
     }

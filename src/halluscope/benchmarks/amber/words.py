@@ -6,7 +6,7 @@ The table is `words.toml` in this folder.
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 
 
@@ -18,11 +18,13 @@ class Words:
         also: a word of an annotation -> the other words that stand for it.
         safe: words that count as mentions but are never hallucinated.
         known: all words in `also`, keys and values; only nouns among them count as mentions.
+        spellings: a noun in its dictionary form -> how AMBER spells it, where that differs.
     """
 
     also: Mapping[str, tuple[str, ...]]
     safe: frozenset[str]
     known: frozenset[str]
+    spellings: Mapping[str, str]
 
     def standing_for(self, annotated: Sequence[str]) -> list[tuple[str, int]]:
         """Return each word that stands for an annotated word, with the index of the annotated word.
@@ -35,11 +37,7 @@ class Words:
 
     def spelt(self, noun: str) -> str:
         """Return a lower-case noun as AMBER spells it: "TV" for "tv"."""
-        return self._capitals.get(noun, noun)
-
-    @cached_property
-    def _capitals(self) -> Mapping[str, str]:
-        return {word.lower(): word for word in self.known if word != word.lower()}
+        return self.spellings.get(noun, noun)
 
     def unknown(self, annotated: Iterable[str]) -> list[str]:
         """Return the words that no annotation may hold."""
@@ -53,4 +51,4 @@ def load() -> Words:
     table = tomllib.loads(text)
     also = dict.fromkeys(table["alone"], ()) | {word: tuple(of) for word, of in table["also"].items()}
     known = frozenset(also).union(*also.values())
-    return Words(also, frozenset(table["safe"]), known)
+    return Words(also, frozenset(table["safe"]), known, table["spellings"])

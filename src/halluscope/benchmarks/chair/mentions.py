@@ -20,16 +20,12 @@ from halluscope.reading.words.word import Word, forms_of
 
 @dataclass(frozen=True)
 class Caption:
-    """A caption as CHAIR reads it.
+    """A caption as CHAIR reads it."""
 
-    Attributes:
-        words: the dictionary forms, with double words as one and with punctuation marks.
-        mentions: (word, class) for each word that stands for a class, in order; a class may be repeated.
-        places: the [start, end] of each mention in the text, or None if unknown.
-    """
-
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # the dictionary forms, with double words as one and with punctuation marks
+    # (word, class) for each word that stands for a class, in order; a class may be repeated
     mentions: tuple[tuple[str, str], ...]
+    # the [start, end] of each mention in the text, or None if unknown
     places: tuple[list[int] | None, ...] = ()
 
     @property
@@ -42,14 +38,6 @@ def read(
     text: str, class_of: Mapping[str, str], words_of: Callable[[str], Sequence[Word]] = lemmas.words
 ) -> Caption:
     """Read one caption.
-
-    Args:
-        text: any text; an empty text mentions nothing.
-        class_of: word or double word -> class, as in a synonym list.
-        words_of: returns a text's tokens in their dictionary forms, in lower case (`readers`).
-
-    Raises:
-        MissingExtra: without the package that the reader needs.
 
     >>> read("Two baby elephants and a hot dog.", {"baby": "person", "elephant": "elephant", "dog": "dog"}).mentions
     (('elephant', 'elephant'),)

@@ -40,7 +40,7 @@ def compute(
     Args:
         predictions: the LVLM's raw responses, one per image; an empty response mentions nothing.
         references: the COCO classes in each image; CHAIR takes them from annotations and captions together
-            (`halluscope.benchmarks.chair.ground_truth`).
+            (`halluscope.benchmarks.chair.rows`).
         synonyms: the official synonym list's file; by default it is fetched once and kept in the user's cache.
         allow_other_synonyms: accept a list with another checksum; the signature says so.
         reader: what reads the words: "lemminflect", a dictionary with rules, or "nltk", which tags words and looks them
@@ -74,9 +74,9 @@ def compute(
     references = class_names(references)
     vocabularies.load("coco").presence(references)
     resampling = Bootstrap(bootstrap, seed, level)
-    chosen = readers.load(reader)
+    chosen = readers.load(reader, readers.WORDS)
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
-    captions = [mentions.read(text, listed.class_of, chosen.words) for text in predictions]
+    captions = [mentions.read(text, listed.class_of, chosen.read) for text in predictions]
     present = [frozenset(names) for names in references]
     counts = Counts.of([_count(*row) for row in zip(captions, present, strict=True)])
     result: dict[str, Any] = {name: float(value[0]) for name, value in scoring.score(counts).items()}

@@ -1,14 +1,22 @@
 """Reads CHAIR's rows, an image and its objects, from a presence dataset, or from annotations and captions together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from halluscope import vocabularies
 from halluscope.benchmarks.chair import synonyms as synonym_lists
-from halluscope.benchmarks.chair.ground_truth import ground_truth
+from halluscope.benchmarks.chair.mentions import read
+from halluscope.benchmarks.chair.synonyms import Synonyms
+from halluscope.errors import BuildError
+from halluscope.files.opening import read_json
+from halluscope.foreign import brief
+from halluscope.numbers import is_id
 from halluscope.reading import presence
+from halluscope.reading.coco import read_annotations
 from halluscope.reading.presence import ImageObjects, read_all
-from halluscope.reading.words import readers
+from halluscope.reading.words import lemmas, readers
+from halluscope.reading.words.word import Word
 
 __all__ = ["ImageObjects", "inputs", "load", "read_all"]
 
@@ -21,25 +29,13 @@ def load(
     allow_other_synonyms: bool = False,
     reader: str = readers.LEMMINFLECT,
 ) -> list[ImageObjects]:
-    """Read the objects of images.
-
-    Args:
-        sources: presence datasets, or COCO's instances_*.json with `captions`.
-        captions: COCO's captions_*.json, about the same images: an object counts as present if either names it.
-        synonyms: the synonym list's file, which says what the words of captions stand for.
-        allow_other_synonyms: accept a list with another checksum.
-        reader: what reads the words of captions (`readers`).
-
-    Raises:
-        ValueError: for a file or dataset of another form.
-        FileNotFoundError: if a file or nltk's data do not exist.
-    """
+    """Read the objects of images from presence datasets, or from COCO's instances_*.json and its captions."""
     if captions is None:
         return presence.load(sources, vocabularies.load("coco"))
     if len(sources) != 1:
         raise ValueError(f"captions is given; expected one file of instances, got {len(sources)} datasets.")
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
-    found = ground_truth(sources[0], captions, listed, readers.load(reader).words)
+    found = ground_truth(sources[0], captions, listed, readers.load(reader, readers.WORDS).read)
     return [ImageObjects(image_id, names) for image_id, names in found.items()]
 
 
@@ -50,3 +46,50 @@ def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
         "image_ids": [image.image_id for image in images],
         "forms": [image.form for image in images],
     }
+
+
+def ground_truth(
+    instances: str | Path,
+    captions: str | Path,
+    synonyms: Synonyms,
+    words_of: Callable[[str], Sequence[Word]] = lemmas.words,
+) -> dict[int, list[str]]:
+    """Return, by image, the classes that are annotated or that a caption names (Rohrbach et al., 2018, section 3.1)."""
+    table = read_annotations(Path(instances))
+    vocabulary = vocabularies.load("coco")
+    vocabulary.check_annotated(table.classes, str(instances))
+    texts = _captions(Path(captions))
+    without = [image.image_id for image in table.images if image.image_id not in texts]
+    if without:
+        raise BuildError(
+            f"{captions} has no caption for {len(without):,} of the {len(table.images):,} images of {instances}, "
+            f"such as image_id {without[0]}. Are these the captions of the same split?"
+        )
+    objects: dict[int, list[str]] = {}
+    for image in table.images:
+        spoken = (read(text, synonyms.class_of, words_of).objects for text in texts[image.image_id])
+        present = set(image.objects).union(*spoken)
+        objects[image.image_id] = [name for name in vocabulary.classes if name in present]
+    return objects
+
+
+def _captions(file: Path) -> dict[int, list[str]]:
+    """Return image id -> its captions."""
+    data = read_json(file)
+    rows = data.get("annotations") if isinstance(data, dict) else None
+    if not isinstance(rows, list):
+        raise BuildError(f"{file} is not COCO: expected an object with a list of annotations.")
+    texts: dict[int, list[str]] = {}
+    for number, row in enumerate(rows):
+        image_id, text = _caption(row, f"{file}: annotations[{number}]")
+        texts.setdefault(image_id, []).append(text)
+    return texts
+
+
+def _caption(row: Any, where: str) -> tuple[int, str]:
+    if not isinstance(row, dict) or not is_id(row.get("image_id")) or not isinstance(row.get("caption"), str):
+        raise BuildError(
+            f"{where} is {brief(row, 120)}; expected an object with image_id and caption. "
+            "Are these COCO's captions_*.json?"
+        )
+    return row["image_id"], row["caption"]

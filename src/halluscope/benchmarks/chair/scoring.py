@@ -14,21 +14,13 @@ from halluscope.stats.ratios import Floats, ratio
 
 
 class Row(NamedTuple):
-    """One caption's counts.
+    """One caption's counts."""
 
-    Attributes:
-        mentions: words that stand for a class, repeats included.
-        hallucinated: mentions whose class is not in the image.
-        found: classes that are mentioned and in the image.
-        present: classes in the image.
-        words: the caption's length as CHAIR counts it, with double words as one and with punctuation marks.
-    """
-
-    mentions: int
-    hallucinated: int
-    found: int
-    present: int
-    words: int
+    mentions: int  # words that stand for a class, repeats included
+    hallucinated: int  # mentions whose class is not in the image
+    found: int  # classes that are mentioned and in the image
+    present: int  # classes in the image
+    words: int  # the caption's length as CHAIR counts it, with double words as one and with punctuation marks
 
 
 @dataclass(frozen=True)
@@ -48,16 +40,10 @@ class Counts:
 
 
 def score(counts: Counts, weights: Floats | None = None) -> dict[str, Floats]:
-    """Return CHAIR's scores.
+    """Return scores [resamples] by weights [resamples, captions]; NaN where undefined.
 
-    Args:
-        counts: the captions' counts.
-        weights: [resamples, captions], how often each caption counts; by default once.
-
-    Returns:
-        name -> array [resamples]. `chair_i`: the share of mentions that are hallucinated; `chair_s`: the share of
-        captions with a hallucinated mention; `recall`: the share of present classes that are found, pooled over
-        captions; `mean_words`. All but `mean_words` are fractions in [0, 1], NaN where undefined.
+    `chair_i`: the share of mentions that are hallucinated; `chair_s`: the share of captions with a hallucinated
+    mention; `recall`: the share of present classes that are found, pooled over captions; `mean_words` is no fraction.
     """
     weights = np.ones((1, len(counts.words))) if weights is None else weights
     captions = weights.sum(axis=1)

@@ -21,29 +21,14 @@ OFFICIAL = "official"
 
 @dataclass(frozen=True)
 class Synonyms:
-    """A synonym list.
+    """A synonym list."""
 
-    Attributes:
-        name: "official", or "other-<8 hexadecimal digits of the file's sha256>".
-        class_of: word or double word -> class.
-    """
-
-    name: str
-    class_of: Mapping[str, str]
+    name: str  # "official", or "other-<8 hexadecimal digits of the file's sha256>"
+    class_of: Mapping[str, str]  # word or double word -> class
 
 
 def load(path: str | Path | None = None, allow_other: bool = False) -> Synonyms:
-    """Read the synonym list.
-
-    Args:
-        path: the file; None fetches the official one, or takes it from the user's cache.
-        allow_other: accept a file that is not the official one.
-
-    Raises:
-        ValueError: for a file with another checksum (unless allowed), or one that is not a synonym list.
-        FileNotFoundError: if the file does not exist.
-        BuildError: if the official list cannot be downloaded.
-    """
+    """Read the synonym list."""
     from halluscope.building.fetch import sha256_of
 
     kind("synonyms", path, str | Path | None, "the path of a synonym list, or None")

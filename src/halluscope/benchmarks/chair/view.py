@@ -3,22 +3,25 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.reporting.marking import KIND_OF, badness, outcomes, placed, told
-from halluscope.reporting.shown import HALLUCINATED, MISSED, Item, said
+from halluscope.reporting.report_items import (
+    HALLUCINATED,
+    KIND_OF,
+    MISSED,
+    Item,
+    badness,
+    judged_texts,
+    outcomes,
+    placed,
+    word_facts,
+)
 from halluscope.reporting.tables import is_defined, percent
 
 
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """Yield a run's rows as items, one per row, in order.
-
-    Args:
-        rows: the rows of a run's items.jsonl.
-        options: the metric's options.
-        voters: unused, because no judge votes.
-    """
-    for row, text in zip(rows, said(rows, options), strict=True):
+    """Yield a run's rows as items, one per row, in order."""
+    for row, text in zip(rows, judged_texts(rows, options), strict=True):
         classes, names = outcomes(row), [name for _, name in row["mentions"]]
         marks, words = placed(
             names, row["places"], [(KIND_OF[classes[name]], classes[name]) for name in names]
@@ -28,7 +31,7 @@ def items(
             text=text,
             image=str(row["image_id"]),
             marks=marks,
-            facts=[*words, *told(row[MISSED], MISSED)],
+            facts=[*words, *word_facts(row[MISSED], MISSED)],
             errors=[error for error in (HALLUCINATED, MISSED) if row[error]],
             classes=classes,
             badness=badness([mark for mark in marks if mark.kind == "bad"], row[MISSED]),

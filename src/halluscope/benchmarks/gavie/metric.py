@@ -1,148 +1,117 @@
-"""GAVIE: do responses follow instructions, and are they true of the image (Liu et al., ICLR 2024)?
+"""What GAVIE's data file cannot say: regions, and how a reply to the authors' prompt is read.
 
-A language model rates each response from 0 to 10 in both ways. It sees no image, only Visual Genome's descriptions of
-the image's regions.
+The authors read replies by eye, so there is no rule of theirs to follow.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope import options
-from halluscope.benchmarks.gavie import MAX_TOKENS, scoring
-from halluscope.benchmarks.gavie.prompts import OURS, WORDINGS, Verdict, Wording
-from halluscope.benchmarks.gavie.rows import CRITERIA, Instruction, read_all
-from halluscope.inputs import flags, paired, warn_of_a_part, word
-from halluscope.judging.graders import judged
-from halluscope.judging.graders.grading import Grading
-from halluscope.judging.graders.judged import NOBODY, Judged
-from halluscope.responses.graded import Graded
-from halluscope.responses.thoughts import REMOVED, take_out
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Bools, numbers
+from halluscope.benchmarks.gavie.regions import PLACE, regions_of
+from halluscope.foreign import encodable
+from halluscope.graded.metric import Graded
+from halluscope.graded.prompts import Prompt, Verdict
+from halluscope.graded.report import View
+from halluscope.judging.graders.judged import Judged
+from halluscope.judging.graders.verdicts import Asked
 
-QUESTIONS = 1000
+AUTHORS = "authors"
+MOST = 10
+
+_SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
+_GOES_ON = re.compile(r"\s*(?:/(?!\s*10\b)|[-\u2013]\s*\d|to\b|or\b|\d)")
+"""What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8."""
 
 
-def compute(
-    predictions: Sequence[str],
-    references: Sequence[Mapping[str, Any]],
-    *,
-    ratings: Sequence[Any] | None = None,
-    prompts: str = OURS,
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_question: bool = False,
-    thoughts: str = REMOVED,
-    **judging: Any,
-) -> dict[str, Any]:
-    """Score an LVLM's responses to GAVIE's instructions.
+def read_words(reply: str, response: str) -> Verdict | None:
+    """Return the verdict of a reply to the authors' prompt, None unless it has both headings once, each with one score.
 
-    Args:
-        predictions: the LVLM's raw responses, one per instruction.
-        references: the dataset's rows without images, in the same order. A judge is shown their `regions`; if ratings
-            are given, rows of evaluation_set.json also work.
-        ratings: {"relevancy": number, "accuracy": number} per row, each from 0 to 10, or None if nobody could rate the
-            response. If given, no judge is asked.
-        prompts: the wording of a language model's prompt: "ours", or "authors" for that of the authors' script, for one
-            response; it prints a region's width also as its height.
-        bootstrap: how many times to resample the images for an interval; 0 for no interval. Instructions about an image
-            depend on each other.
-        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
-        level: the confidence level of the interval, in (0, 1).
-        per_question: also return, for each instruction, its scores and the judge's reason (first repeat; `repeats` has
-            all).
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: which judge rates, and how it is asked: judge (no default; "none" rates nothing), repeats (the scores
-            are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (1,024: a judge gives
-            reasons), device, store, progress; see `halluscope.judging.graders.grading.Grading`.
+    A score that the response gives in the same words may be copied from it, and is not read.
 
-    Returns:
-        `relevancy` and `accuracy`, the mean scores, from 0 to 10, each over the responses that have that score; higher
-        is better. `unreadable`, the share of responses that lack either score; a response is left out of the mean of a
-        score that it lacks. A mean of nothing is NaN. `rated`, how many responses have both scores, summed over the
-        repeats; `questions`; `images`; `mean_words`, the mean length of the responses; `thoughts`, how many responses
-        held thoughts that were removed; `signature`; `verdicts`, a digest of a language model's verdicts; `interval`
-        with a bootstrap; `spread` with repeats, the least and greatest value of each score; and `per_question` if
-        requested.
-
-    Raises:
-        ValueError: for any bad input, if no judge is named, or if a row has no regions to show to the judge; always
-            before a judge is asked.
-        JudgingFailed: if more than `max_failed` of the replies cannot be read.
+    >>> reply = ["Relevancy:", "score of the answer1: 9", "reason: a", "**Accuracy:**", "score of the answer1: 2.5/10"]
+    >>> read_words("\\n".join(reply), "A cat.").numbers, read_words("\\n".join(reply[:3]), "") is None
+    ({'relevancy': 9.0, 'accuracy': 2.5}, True)
     """
-    flags(per_question=per_question)
-    predictions, references = paired(predictions, references)
-    predictions, thought = take_out(predictions, thoughts)
-    questions = read_all(references)
-    resampling = Bootstrap(bootstrap, seed, level)
-    grading = options.build(Grading, judging, "gavie", judge="", max_tokens=MAX_TOKENS, judge_seed=seed)
-    wording = WORDINGS[word("prompts", prompts, tuple(WORDINGS))]
-    warn_of_a_part(len(questions), QUESTIONS)
-    verdicts = judged.judge(
-        grading,
-        CRITERIA,
-        len(questions),
-        ("ratings", ratings),
-        {NOBODY: partial(judged.nobody, CRITERIA, len(questions))},
-        partial(_asked, grading, wording, questions, predictions),
-    )
-    image = numbers([question.image_id for question in questions])
-    has_both = _has_both(verdicts)
-    graded = Graded(
-        of="gavie",
-        questions=questions,
-        about=map(_about, questions),
-        texts=predictions,
-        image=image,
-        tally=scoring.tally,
-        resampling=resampling,
-        thoughts=(thoughts, thought),
-        unread=("unreadable", ~has_both),
-    )
-    return graded.result(verdicts, {"rated": int(has_both.sum())}, ("image_id",) if per_question else None)
+    scores: dict[str, list[str]] = {}
+    under = ""
+    for line in reply.splitlines():
+        heading = line.strip(" \t*_`#>-:").lower()
+        if heading in ("relevancy", "accuracy"):
+            if heading in scores:
+                return None
+            under = heading
+            scores[under] = []
+        elif scored := _SCORED.search(line):
+            scores.setdefault(under, []).append("" if _GOES_ON.match(scored[2]) else scored[1])
+    if scores.keys() != {"relevancy", "accuracy"} or any(len(of) != 1 or not of[0] for of in scores.values()):
+        return None
+    numbers = {name: float(of[0]) for name, of in scores.items()}
+    if max(numbers.values()) > MOST or {*numbers.values()} & {
+        float(one[1]) for one in _SCORED.finditer(response)
+    }:
+        return None
+    return Verdict(numbers, {"reason": encodable(reply)})
 
 
-def _asked(
-    grading: Grading, wording: Wording, questions: Sequence[Instruction], texts: Sequence[str]
-) -> Judged:
-    _check_regions(questions)
-    asked = [
-        wording.asked(question.regions or (), question.question, text)
-        for question, text in zip(questions, texts, strict=True)
-    ]
-    return judged.from_model(grading, wording.key, CRITERIA, grading.verdicts(asked), _numbers, _notes)
+def _feature() -> Any:
+    from datasets import List, Value
+
+    return List({"phrase": Value("string"), **{name: Value("int64") for name in PLACE}})
 
 
-def _check_regions(questions: Sequence[Instruction]) -> None:
-    """Check that each row has regions to show to a language model."""
-    without = [row for row, question in enumerate(questions) if not question.regions]
-    if without:
-        raise ValueError(
-            f"references[{without[0]}] has no regions (rows without any: {len(without):,} of {len(questions):,}); a "
-            "language model needs them to know what the image shows. Build the dataset with --regions, or give ratings."
+class GAVIE(Graded):
+    """GAVIE's metric."""
+
+    kinds: ClassVar = {"regions": (regions_of, _feature)}
+
+    def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of evaluation_set.json, which has no regions."""
+        return {"regions": None, **super().rename(row)}
+
+    def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
+        """Return the prompt that the options name, with the reader of its replies."""
+        return Prompt.of(
+            self.data["prompts"][prompts], self.folder, reader=read_words if prompts == AUTHORS else None
         )
 
+    def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
+        """Return the prompt about a response, with a line per region."""
+        height = "height" if prompt.reply else "width"
+        regions = row.regions or ()
+        lines = "".join(
+            f"{{phrase{index}}} X:{one.x} Y:{one.y} Width:{one.width} Height:{getattr(one, height)}\n"
+            for index, one in enumerate(regions)
+        )
+        phrases = {f"phrase{index}": one.phrase for index, one in enumerate(regions)}
+        filled = replace(
+            prompt,
+            template=prompt.template.replace("{regions}\n", lines),
+            fields={**prompt.fields, **{name: name for name in phrases}},
+        )
+        return filled.asked({"question": row.question, **phrases}, response)
 
-def _numbers(verdict: Verdict) -> tuple[float, float]:
-    return verdict.relevancy, verdict.accuracy
+    def check(self, rows: Sequence[Any]) -> None:
+        """Check that each row has regions to show to a judge."""
+        if without := [index for index, row in enumerate(rows) if not row.regions]:
+            raise ValueError(
+                f"references[{without[0]}] has no regions (rows without any: {len(without):,} of {len(rows):,}); a "
+                "language model needs them to know what the image shows. Build the dataset with --regions, or give "
+                "ratings."
+            )
+
+    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the counts of the dataset's rows."""
+        regions = {row.image_id: row.regions or () for row in rows}
+        return {**super().counts(rows), "regions": sum(map(len, regions.values()))}
+
+    def facts(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+        """Return how many responses have both scores."""
+        return {"rated": int(np.sum(~self.unreadable(verdicts)))}
 
 
-def _notes(verdict: Verdict | None) -> dict[str, str]:
-    return {"reason": verdict.reason if verdict else ""}
-
-
-def _has_both(verdicts: Judged) -> Bools:
-    """Return which responses have both scores: [repeats, responses]."""
-    found: Bools = ~np.isnan(np.array([*verdicts.values.values()])).any(axis=0)
-    return found
-
-
-def _about(question: Instruction) -> Iterator[Any]:
-    """Yield the values that distinguish an instruction from others."""
-    yield from (question.id, question.image_id, question.question)
-    for one in question.regions or ():
-        yield from (one.phrase, one.x, one.y, one.width, one.height)
+GRADED = GAVIE(__package__)
+VIEW = View(GRADED)
+compute = GRADED.compute

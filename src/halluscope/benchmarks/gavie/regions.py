@@ -1,13 +1,52 @@
-"""Reads Visual Genome's descriptions of image regions, from its own file or the one that GAVIE's authors made of it."""
+"""Regions of images: read from rows, Visual Genome's own file, or the one that GAVIE's authors made of it."""
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from halluscope.benchmarks.gavie.rows import PLACE, Region, region
 from halluscope.errors import BuildError
 from halluscope.files.entries import entries, entries_of
 from halluscope.files.opening import Readable, bits
 from halluscope.foreign import brief
+from halluscope.inputs import is_like_a_list
+from halluscope.numbers import is_id
+from halluscope.reading.fields import Fields
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of an image: what it shows, its upper left corner and its size, in pixels."""
+
+    phrase: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+PLACE = ("x", "y", "width", "height")
+
+
+def region(value: Any, where: str) -> Region:
+    """Return a region: a phrase, and its place in whole pixels; a value that is none is a ValueError."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("phrase"), str):
+        raise ValueError(f"{where} is {brief(value)}; expected a region: {', '.join(('phrase', *PLACE))}.")
+    for name in PLACE:
+        if not is_id(value.get(name)):
+            raise ValueError(
+                f"{where}: {name} is {brief(value.get(name))}; expected a whole number of pixels."
+            )
+    return Region(value["phrase"], *(int(value[name]) for name in PLACE))
+
+
+def regions_of(row: Fields, column: str) -> tuple[Region, ...] | None:
+    """Return the regions of a row; None if they are unknown."""
+    if (value := row.given.get(column)) is None:
+        return None
+    if not is_like_a_list(value):
+        raise row.wrong(column, "a list of regions, or null")
+    return tuple(region(one, f"{row.where}: {column}[{number}]") for number, one in enumerate(value))
+
 
 Described = dict[int, list[Region]]
 """Image id -> regions, in the order of the file."""

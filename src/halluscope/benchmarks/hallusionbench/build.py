@@ -19,16 +19,11 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
 from halluscope.foreign import brief
 
-Row = tuple[VisualQuestion, Mapping[str, Any]]
-"""A question, and its row in the upstream file."""
+Row = tuple[VisualQuestion, Mapping[str, Any]]  # A question, and its row in the upstream file
 
 
 def read(file: Readable) -> list[Row]:
-    """Read HallusionBench.json, in the order of the file.
-
-    Raises:
-        BuildError: for a file in another format, a broken row, or a repeated question.
-    """
+    """Read HallusionBench.json, in the order of the file."""
     rows = read_json(file)
     if not isinstance(rows, list) or not rows:
         raise BuildError(f"{file} holds {brief(rows)}; expected a list of questions: HallusionBench.json.")
@@ -64,11 +59,7 @@ def counts(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def check_images(rows: Sequence[Row], folder: Readable, only_present: bool = False) -> None:
-    """Decode the image of every figure; with `only_present`, some images may be missing, but not all.
-
-    Raises:
-        BuildError: for an image that is missing or cannot be decoded.
-    """
+    """Decode the image of every figure; with `only_present`, some images may be missing, but not all."""
     names = sorted({name for question, _ in rows if (name := file_name(question))})
     # File names such as 0_0.png occur in several subcategories: only the whole path is unique.
     absent = [name for name in names if not (folder / name).is_file()]

@@ -38,8 +38,7 @@ from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Bools, Ints, Tally
 
-RULES = "rules"
-"""The default judge: it reads yes, no and uncertain by rules."""
+RULES = "rules"  # The default judge: it reads yes, no and uncertain by rules
 
 UNREAD = -1
 HEADLINE = ("aAcc", "qAcc", "fAcc")

@@ -23,6 +23,7 @@ from hashlib import sha256
 
 from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of
 
+# The prompt of section 4.1, as printed up to the blank line.
 CORRECTNESS = """\
 Imagine you are an intelligent teacher. Thoroughly read the question, reference answer, and the prediction answer to \
 ensure a clear understanding of the information provided. Assess the correctness of the predictions. If the prediction \
@@ -34,7 +35,6 @@ Question: {question}
 Reference answer: {reference}
 Prediction answer: {answer}
 Output:"""
-"""The prompt of section 4.1, as printed up to the blank line."""
 
 SAME = """\
 Imagine you are an intelligent teacher. Thoroughly read the question and two answers that were given to it about two \
@@ -47,6 +47,7 @@ Answer 1: {control}
 Answer 2: {answer}
 Output:"""
 
+# The prompt of the authors' script: tianyi-lab/HallusionBench, utils.py, BSD-3-Clause, © its authors.
 AUTHORS_CORRECTNESS = """\
 Imagine you are an intelligent teacher. Thoroughly read the question, reference answer and the prediction answer to \
 ensure a clear understanding of the information provided. Assess the correctness of the predictions. If the prediction \
@@ -57,8 +58,8 @@ generate "unclear". \n
 Reference answer: {reference}
 Prediction answer:{answer}
 Output:"""
-"""The prompt of the authors' script: tianyi-lab/HallusionBench, utils.py, BSD-3-Clause, © its authors."""
 
+# The prompt of the authors' script, from the same source as `AUTHORS_CORRECTNESS`.
 AUTHORS_SAME = """\
 Imagine you are an intelligent teacher. Thoroughly read the two responses to two different questions. Assess the \
 consistency of the information provided within those two responses. You do not know the specific questions, but you \
@@ -67,22 +68,16 @@ If response1 does not conflict with response2, please generate “same”. Other
  response1:{answer}
 response2: {control}
 Output:"""
-"""The prompt of the authors' script, from the same source as `AUTHORS_CORRECTNESS`."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """A wording of the prompts for a judge.
+    """A wording of the prompts for a judge."""
 
-    Attributes:
-        key: part of a signature; the number goes up when a prompt or a reader changes.
-        correctness: asks whether a response is right; placeholders: question, reference, answer.
-        same: asks whether it agrees with the response to the control question; placeholders: control, answer, and
-            question if the wording shows it.
-    """
-
-    key: str
-    correctness: str
+    key: str  # part of a signature; the number goes up when a prompt or a reader changes
+    correctness: str  # asks whether a response is right; placeholders: question, reference, answer
+    # asks whether it agrees with the response to the control question; placeholders: control, answer, and
+    # question if the wording shows it
     same: str
 
 
@@ -135,10 +130,6 @@ def read(reply: str, known: Mapping[str, str]) -> str | None:
 
     The word must be the "verdict" of a JSON object, or begin the reply, by itself, with nothing after it that may take
     it back.
-
-    Args:
-        reply: the judge's reply.
-        known: the words that the judge may say -> the verdict that each word means.
 
     >>> known = {"same-3f9a1c": "same", "different-3f9a1c": "different"}
     >>> read("**Same-3f9a1c**.", known), read('{"verdict": "same-3f9a1c"}', known), read("same", known)

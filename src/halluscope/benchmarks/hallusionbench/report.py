@@ -9,9 +9,7 @@ from halluscope.reporting import tables
 from halluscope.reporting.tables import (
     Named,
     Report,
-    Shown,
     Table,
-    as_published,
     group_table,
     interval,
     percent,
@@ -22,39 +20,27 @@ from halluscope.reporting.tables import (
 )
 from halluscope.responses.lengths import MEAN_WORDS
 
-ACCURACY = ("qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc")
-"""The columns of Table 2."""
+ACCURACY = ("qAcc", "fAcc", "easy_aAcc", "hard_aAcc", "aAcc")  # The columns of Table 2
 
+# The columns of Table 3; the length of the responses precedes them.
 ANALYSIS = (
     *("pct_diff", "fp_ratio", "correct", "inconsistent", "wrong"),
     *("language_hallucination", "visual_illusion", "mixed"),
 )
-"""The columns of Table 3; the length of the responses precedes them."""
 
-BY_CATEGORY = (*ACCURACY, "figure_score")
-"""The scores that the authors' script also computes per category."""
+BY_CATEGORY = (*ACCURACY, "figure_score")  # The scores that the authors' script also computes per category
 
 
 def report(
     results: Named,
-    shown: Shown,
     *,
     rows: Sequence[Any] = (),
-    source: str = "",
     protocol: str = OFFICIAL,
     **_: Any,
 ) -> Report:
-    """Return tables like the paper's, best aAcc first, with remarks on each result.
-
-    Args:
-        results: the results of the scored responses.
-        shown: these results, with published ones if requested.
-        rows: the questions that were scored, for the expected score of a coin; () if unknown.
-        source: where the published results come from; "" if none are shown.
-        protocol: whose counting rules apply.
-    """
+    """Return tables like the paper's, best aAcc first, with remarks on each result."""
     chance = [("random chance, expected", metric.chance(rows, protocol))] if rows else []
-    best = ranked([*shown, *chance], "aAcc")
+    best = ranked([*results, *chance], "aAcc")
     scores = [
         table(best, ACCURACY, name="table 2"),
         table(best, (MEAN_WORDS, *ANALYSIS), BENCHMARK.is_points, name="table 3"),
@@ -62,7 +48,7 @@ def report(
         group_table(results, "aAcc"),
     ]
     said = {name: remarks(result) for name, result in results}
-    return tables.report(scores, said, as_published("who judged", 1_129), source)
+    return tables.report(scores, said)
 
 
 def categories(results: Named) -> Table:

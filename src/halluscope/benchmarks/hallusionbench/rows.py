@@ -14,8 +14,8 @@ from halluscope.numbers import id_of, is_id
 from halluscope.reading.rows import read_each
 
 NO_VISUAL, ORIGINAL, EDITED = 0, 1, 2
+# The kind of image that a question is about, by its `visual_input`.
 ROLES = ("no_visual", "original", "edited")
-"""The kind of image that a question is about, by its `visual_input`."""
 
 DEPENDENT, SUPPLEMENT = "VD", "VS"
 ID = ("category", "subcategory", "set_id", "figure_id", "question_id")
@@ -26,31 +26,18 @@ _ANSWERS = {"yes": True, "no": False, "1": True, "0": False}
 
 @dataclass(frozen=True)
 class VisualQuestion:
-    """A question of HallusionBench.
+    """A question of HallusionBench."""
 
-    Attributes:
-        category: "VD" (visual dependent) or "VS" (visual supplement).
-        subcategory: such as "chart".
-        set_id: shared by the figures and questions of one root; unique within the subcategory.
-        figure_id: the figure in the set; 0 for the control question.
-        question_id: the question in the set.
-        visual_input: 0 no visual, 1 original image, 2 edited image.
-        yes: whether yes is the right answer.
-        question: the text of the question.
-        details: the right answer in words.
-        form: the parallel form that the question belongs to; "" for the original.
-    """
-
-    category: str
-    subcategory: str
-    set_id: int
-    figure_id: int
-    question_id: int
-    visual_input: int
-    yes: bool
-    question: str = ""
-    details: str = ""
-    form: str = ""
+    category: str  # "VD" (visual dependent) or "VS" (visual supplement)
+    subcategory: str  # such as "chart"
+    set_id: int  # shared by the figures and questions of one root; unique within the subcategory
+    figure_id: int  # the figure in the set; 0 for the control question
+    question_id: int  # the question in the set
+    visual_input: int  # 0 no visual, 1 original image, 2 edited image
+    yes: bool  # whether yes is the right answer
+    question: str = ""  # the text of the question
+    details: str = ""  # the right answer in words
+    form: str = ""  # the parallel form that the question belongs to; "" for the original
 
     @property
     def id(self) -> Id:
@@ -94,21 +81,16 @@ class VisualQuestion:
         }
 
 
+# The dataset's columns that the metric needs.
 COLUMNS = (*ID, "visual_input", "question", "gt_answer", "gt_answer_details", "form")
-"""The dataset's columns that the metric needs."""
 
 
 @dataclass(frozen=True)
 class Counting:
-    """The counting rules of a protocol.
+    """The counting rules of a protocol."""
 
-    Attributes:
-        visual_only: whether to leave out questions without a visual, which leaves 951 of 1,129.
-        mean: whether to give the mean of aAcc, qAcc and fAcc too, as `overall`.
-    """
-
-    visual_only: bool = False
-    mean: bool = False
+    visual_only: bool = False  # whether to leave out questions without a visual, which leaves 951 of 1,129
+    mean: bool = False  # whether to give the mean of aAcc, qAcc and fAcc too, as `overall`
 
     @property
     def questions(self) -> int:
@@ -125,12 +107,7 @@ PROTOCOLS = {
 
 
 def load(sources: Sequence[str]) -> list[VisualQuestion]:
-    """Read the dataset: built folders, Hub ids, or HallusionBench.json.
-
-    Raises:
-        ValueError: for a file or dataset in another format, or a repeated question.
-        FileNotFoundError: if a file does not exist.
-    """
+    """Read the dataset: built folders, Hub ids, or HallusionBench.json."""
     rows = read_each(sources, COLUMNS, ID, "the dataset hallusionbench")
     return read_all(rows, ", ".join(sources))
 
@@ -141,11 +118,7 @@ def wanted(question: VisualQuestion, *, protocol: str = OFFICIAL) -> bool:
 
 
 def known_protocol(protocol: Any) -> Counting:
-    """Return the counting rules of a protocol.
-
-    Raises:
-        ValueError: for an unknown protocol.
-    """
+    """Return the counting rules of a protocol."""
     if not isinstance(protocol, str) or protocol not in PROTOCOLS:
         raise ValueError(f"protocol is {brief(protocol)}; expected {' or '.join(map(repr, PROTOCOLS))}.")
     return PROTOCOLS[protocol]
@@ -162,11 +135,7 @@ def inputs(questions: Sequence[VisualQuestion]) -> dict[str, Any]:
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[VisualQuestion]:
-    """Read rows of the dataset, or of upstream's HallusionBench.json.
-
-    Raises:
-        ValueError: for an invalid row, or a repeated question.
-    """
+    """Read rows of the dataset, or of upstream's HallusionBench.json."""
     questions = [read(row, f"{where}[{number}]") for number, row in enumerate(rows)]
     first: dict[Id, int] = {}
     for number, question in enumerate(questions):
@@ -179,11 +148,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[VisualQuest
 
 
 def read(row: Any, where: str) -> VisualQuestion:
-    """Read a row; numbers may be text, as upstream has them. A question that was read before is returned unchanged.
-
-    Raises:
-        ValueError: for a missing field, a value out of range, or a visual that contradicts the category and figure_id.
-    """
+    """Read a row; numbers may be text, as upstream has them. A question that was read before is returned unchanged."""
     if isinstance(row, VisualQuestion):
         return row
     category, subcategory, set_id, figure_id, question_id = read_id(row, where)
@@ -217,11 +182,7 @@ def read(row: Any, where: str) -> VisualQuestion:
 
 
 def read_id(row: Any, where: str) -> Id:
-    """Return the fields that identify the question of a row.
-
-    Raises:
-        ValueError: for a missing field, an unknown category, or an id that is not a whole number of at least 0.
-    """
+    """Return the fields that identify the question of a row."""
     if not isinstance(row, Mapping):
         raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset hallusionbench.")
     if missing := [field for field in ID if row.get(field) is None]:

@@ -14,43 +14,30 @@ from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, EDITED, NO_VISU
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
 
-INCORRECT, CORRECT, UNCERTAIN = 0, 1, 2
-"""Verdicts on a response (section 4.1)."""
+INCORRECT, CORRECT, UNCERTAIN = 0, 1, 2  # Verdicts on a response (section 4.1)
 
 NO_FAILURE, LANGUAGE, VISION, MIXED = 0, 1, 2, 3
+# The kinds of failure, by their codes (Figure 3).
 FAILURES = ("", "language_hallucination", "visual_illusion", "mixed")
-"""The kinds of failure, by their codes (Figure 3)."""
 
 NO_CONTROL = -1
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which rows belong together. All arrays are [rows].
+    """Which rows belong together. All arrays are [rows]."""
 
-    Attributes:
-        yes: whether yes is the right answer.
-        no_visual: whether the question is asked without an image.
-        edited: whether it is asked about an edited image.
-        supplement: whether its category is VS.
-        pair: the number of its control pair.
-        figure: the number of its figure; rows without a visual share a number that is not counted.
-        set: the number of its set.
-        group: the number of its category and subcategory.
-        control: the row of the control question of its pair (a control question's own row), or `NO_CONTROL`.
-        groups: the names of the categories and subcategories, such as "VD/ocr".
-    """
-
-    yes: Bools
-    no_visual: Bools
-    edited: Bools
-    supplement: Bools
-    pair: Ints
-    figure: Ints
-    set: Ints
-    group: Ints
+    yes: Bools  # whether yes is the right answer
+    no_visual: Bools  # whether the question is asked without an image
+    edited: Bools  # whether it is asked about an edited image
+    supplement: Bools  # whether its category is VS
+    pair: Ints  # the number of its control pair
+    figure: Ints  # the number of its figure; rows without a visual share a number that is not counted
+    set: Ints  # the number of its set
+    group: Ints  # the number of its category and subcategory
+    # the row of the control question of its pair (a control question's own row), or `NO_CONTROL`
     control: Ints
-    groups: list[str]
+    groups: list[str]  # the names of the categories and subcategories, such as "VD/ocr"
 
     @classmethod
     def of(cls, questions: Sequence[VisualQuestion]) -> "Layout":
@@ -135,15 +122,7 @@ def said_yes_officially(layout: Layout, correctness: Ints) -> Bools:
 def tally(
     layout: Layout, correctness: Ints, same: Bools | None, said_yes: Bools, read: Bools | None = None
 ) -> Tally:
-    """Count a model's responses, by set.
-
-    Args:
-        layout: which rows belong together.
-        correctness: 0, 1 or 2 per row.
-        same: whether the response agrees with that to the control question; None leaves the diagnosis undefined.
-        said_yes: whether the response says yes.
-        read: whether the response is readable; the yes/no bias leaves out unreadable ones. None: all are readable.
-    """
+    """Count a model's responses, by set."""
     good = right(layout, correctness)
     read = np.ones(len(good), dtype=bool) if read is None else read
     visual = ~layout.no_visual

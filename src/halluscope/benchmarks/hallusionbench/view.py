@@ -6,19 +6,20 @@ from typing import Any
 
 from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN
-from halluscope.reporting.shown import UNREADABLE, Fact, Item, Kind, disagree, said
+from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind, judged_texts, verdicts_differ
 from halluscope.reporting.tables import is_defined, percent
 
 LANGUAGE, VISION, MIXED = FAILURES[1:]
 VERDICTS = {INCORRECT: "incorrect", CORRECT: "correct", UNCERTAIN: "uncertain"}
 
+# The image that a question is asked about.
 ABOUT = dict(zip(ROLES, ("no image", "the original image", "an edited image"), strict=True))
-"""The image that a question is asked about."""
 
 NO_IMAGE, ANY = "no image", "any"
 
 _BY_KNOWLEDGE = "it follows what it believes it knows"
 
+# The leaves of the decision tree (Figure 3): (kind of failure, where it occurs) -> the explanation shown.
 LEAVES = {
     (LANGUAGE, NO_IMAGE): f"wrong without an image: {_BY_KNOWLEDGE}",
     (LANGUAGE, SUPPLEMENT): f"wrong, and the same as its response without an image: {_BY_KNOWLEDGE}",
@@ -27,7 +28,6 @@ LEAVES = {
     f"{_BY_KNOWLEDGE}",
     (MIXED, SUPPLEMENT): "wrong without an image, and fails in another way with one",
 }
-"""The leaves of the decision tree (Figure 3): (kind of failure, where it occurs) -> the explanation shown."""
 
 WORDS = {failure: failure.replace("_", " ") for failure in (LANGUAGE, VISION, MIXED)}
 
@@ -35,17 +35,11 @@ WORDS = {failure: failure.replace("_", " ") for failure in (LANGUAGE, VISION, MI
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """Yield a run's rows as items, one per row, in order; the rows of a control pair form a group.
-
-    Args:
-        rows: the rows of a run's items.jsonl.
-        options: the metric's options.
-        voters: unused: this benchmark has no votes.
-    """
+    """Yield a run's rows as items, one per row, in order; the rows of a control pair form a group."""
     questions = [read(row["inputs"]["references"], "the row of a run") for row in rows]
     pairs = _right([one.pair for one in questions], rows)
     figures = _right([one.figure or "" for one in questions], rows)
-    for row, question, text in zip(rows, questions, said(rows, options), strict=True):
+    for row, question, text in zip(rows, questions, judged_texts(rows, options), strict=True):
         pair = pairs[question.pair]
         figure = {"figure": figures[question.figure]} if question.figure else {}
         yield Item(
@@ -61,7 +55,7 @@ def items(
                 "subcategory": question.group,
                 "asked about": ABOUT[question.role],
             },
-            disputed=disagree(row),
+            disputed=verdicts_differ(row),
             badness=pair.count(False) / len(pair) + (not row["aAcc"]),
         )
 

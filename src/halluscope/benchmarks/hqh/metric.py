@@ -1,209 +1,203 @@
-"""HQH: wrong main answers and extra claims in free-form responses (Yan et al., Measuring the Measurers).
+"""What HQH's data file cannot say: the judge without a model, claims that must be in the response, and equation 5.
 
 Each response is judged in two steps (section IV.B): is its main answer right, and how many extra claims contradict the
-image? Equation 5 turns the judgements into rates, over all questions, by type and by level.
+image?
 """
 
+import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from halluscope import options
-from halluscope.benchmarks.hqh import contains, prompts, scoring
-from halluscope.benchmarks.hqh.prompts import Verdict
-from halluscope.benchmarks.hqh.rows import CRITERIA, LEVELS, FreeQuestion, read_all
-from halluscope.inputs import flags, paired, warn_of_a_part
-from halluscope.judging.graders import judged
-from halluscope.judging.graders.grading import Grading
+from halluscope.benchmarks.hqh import contains
+from halluscope.benchmarks.hqh.claims import places, quoted
+from halluscope.foreign import heard
+from halluscope.graded.metric import Graded, Parts
+from halluscope.graded.prompts import Prompt, Verdict
+from halluscope.graded.report import View
 from halluscope.judging.graders.judged import Judged
-from halluscope.responses.graded import Graded
-from halluscope.responses.thoughts import REMOVED, take_out
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Bools, numbers
+from halluscope.reporting.report_items import Fact, Kind, Mark, several
+from halluscope.reporting.tables import Named, is_defined, percent
+from halluscope.stats.ratios import Floats
+from halluscope.stats.tallies import Bools
 
 REFERENCE_ONLY = "reference-only"
 """The judge that asks no model, and only checks whether a response contains the right answer."""
 
-TYPES = {name: name for name in LEVELS} | {"attribute": "color"}
-"""Type -> its name in a result. The type "attribute" asks for colours and is called "color": "attribute" is a level."""
-
-COUNTS = {
-    "main_hal": ("judged", "wrong"),
-    "extra_hal": ("searched", "extra_claims"),
-    "overall_hal": ("judged_in_full", "hallucinated"),
-}
-"""Score -> the names of its denominator and its numerator in `counts`."""
-
-QUESTIONS = 4000
-MAX_TOKENS = 512
-"""How long a reply may be: a judge quotes the claims that it counts."""
+COLOUR = {"attribute": "color"}
+"""The type "attribute" asks for colours, and is called "color" in a result: "attribute" is a level."""
 
 
-def compute(
-    predictions: Sequence[str],
-    references: Sequence[Mapping[str, Any]],
-    *,
-    judgements: Sequence[Mapping[str, Any] | None] | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_question: bool = False,
-    thoughts: str = REMOVED,
-    **judging: Any,
-) -> dict[str, Any]:
-    """Score an LVLM's responses to HQH's questions.
-
-    Args:
-        predictions: the LVLM's raw responses, one per question.
-        references: the dataset's rows without images, in the same order; upstream's own rows also work. A judge is
-            shown their `caption` and `details` if they have them, and never sees an image (section IV.B).
-        judgements: {"correct": bool, "extra_claims": int}, one per row, or None for a response that nobody could judge.
-            extra_claims may also be None, if nobody looked for extra claims. If judgements are given, no judge is
-            asked.
-        bootstrap: how many times to resample the images for an interval; 0 for no interval. Questions about an image
-            depend on each other.
-        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
-        level: the confidence level of the interval, in (0, 1).
-        per_question: also return, for each question, the judgement and its part in each score (first repeat; `repeats`
-            has all).
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: which judge gives verdicts, and how it is asked: judge ("reference-only", the default, asks no model:
-            it checks whether a response contains the right answer, and cannot see extra claims), repeats (the scores
-            are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (512: a judge quotes
-            the claims that it counts), device, store, progress; see `halluscope.judging.graders.grading.Grading`.
-
-    Returns:
-        Equation 5: `main_hal`, the share of wrong main answers, in [0, 1]; `extra_hal`, the mean number of extra claims
-        per response that contradict the image, 0 or more; `overall_hal`, the share of responses with either fault, in
-        [0, 1], among the responses for which both are known (if these are not all judged responses, it may be below
-        `main_hal`). Lower is better. The same for each type and level, such as `main_hal/count` and `main_hal/object`;
-        `main_hal/attribute` is the level (colours and actions), and the type "attribute" is `main_hal/color`. With
-        "reference-only", `extra_hal` and `overall_hal` are NaN.
-        A claim counts once, and only if the judge quotes it from the response; a warning counts the other quotes.
-        `halluscope.benchmarks.hqh.prompts` describes the limits of a judge.
-        `unjudged`, the share of responses without a judgement, which count in no score, neither as right nor as wrong;
-        a share of nothing is NaN. `questions`; `images`; `counts`, the counts behind the scores, for "all", each type
-        and each level, summed over the repeats: how many main answers were `judged`, and how many of these are `wrong`;
-        how many responses were `searched` for extra claims, and how many `extra_claims` they hold; and how many were
-        `judged_in_full`, and how many of these `hallucinated` in either way (None if nobody looked); `mean_words`, the
-        mean length of the responses; `thoughts`, how many responses held thoughts that were removed; `signature`;
-        `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap; `spread` with repeats, the
-        least and greatest value of each score; and `per_question` if requested.
-
-    Raises:
-        ValueError: for any bad input, before a model is asked.
-        JudgingFailed: if more than `max_failed` of the replies cannot be read.
-    """
-    flags(per_question=per_question)
-    predictions, references = paired(predictions, references)
-    predictions, thought = take_out(predictions, thoughts)
-    questions = read_all(references)
-    resampling = Bootstrap(bootstrap, seed, level)
-    grading = options.build(
-        Grading, judging, "hqh", judge=REFERENCE_ONLY, max_tokens=MAX_TOKENS, judge_seed=seed
-    )
-    warn_of_a_part(len(questions), QUESTIONS)
-    verdicts = judged.judge(
-        grading,
-        CRITERIA,
-        len(questions),
-        ("judgements", judgements),
-        {REFERENCE_ONLY: partial(_contained, questions, predictions)},
-        partial(_asked, grading, questions, predictions),
-    )
-    image = numbers([question.image_id for question in questions])
-    groups = _groups(questions)
-    graded = Graded(
-        of="hqh",
-        questions=questions,
-        about=_about(questions),
-        texts=predictions,
-        image=image,
-        tally=lambda one, by: scoring.tally(one["correct"], one["extra_claims"], by, groups),
-        resampling=resampling,
-        thoughts=(thoughts, thought),
-        unread=("unjudged", np.isnan(verdicts.values["correct"])),
-        counts=COUNTS,
-        groups=groups,
-    )
-    return graded.result(
-        verdicts,
-        {},
-        ("type",) if per_question else None,
-        image_data=_image_data(questions) if verdicts.by_model else "no",
-    )
+def read(prompt: Prompt, reply: str, response: str) -> Verdict | None:
+    """Return the verdict of a reply, None unless it is the requested JSON object, consistent, and not copied."""
+    parts = prompt.parts(reply, response)
+    if parts is None or len(parts["evidence"]) != parts["extra_claims"]:
+        return None
+    evidence = quoted(parts["evidence"], response)
+    numbers = {"correct": float(parts["verdict"] == "correct"), "extra_claims": float(len(evidence))}
+    return Verdict(numbers, {"evidence": list(evidence), "dropped": parts["extra_claims"] - len(evidence)})
 
 
-# The judges.
+class HQH(Graded):
+    """HQH's metric."""
 
+    rules = (REFERENCE_ONLY,)
 
-def _contained(questions: Sequence[FreeQuestion], texts: Sequence[str]) -> Judged:
-    found = [
-        contains.contains(text, question.answer, question.question)
-        for question, text in zip(questions, texts, strict=True)
-    ]
-    correct = np.array([[np.nan if right is None else float(right) for right in found]])
-    values = dict(zip((one.name for one in CRITERIA), (correct, np.full_like(correct, np.nan)), strict=True))
-    return Judged(CRITERIA, values, [REFERENCE_ONLY, contains.KEY])
+    def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the level of a question's type."""
+        return {"level": self.data["levels"][values["type"]]}
 
+    def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
+        """Return the prompt, with the reader that looks for the claims in the response."""
+        prompt = super().prompt(prompts, **options)
+        return replace(prompt, reader=partial(read, prompt))
 
-def _asked(grading: Grading, questions: Sequence[FreeQuestion], texts: Sequence[str]) -> Judged:
-    fields = [
-        {
-            "question": question.question,
-            "reference": question.answer,
-            "caption": question.caption or "",
-            "details": question.details or "",
-            "answer": text,
+    def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
+        """Return whether each response contains the right answer; nobody looks for extra claims."""
+        right = [
+            contains.contains(text, row.answer, row.question) for row, text in zip(rows, texts, strict=True)
+        ]
+        correct = np.array([[np.nan if one is None else float(one) for one in right]])
+        values = {"correct": correct, "extra_claims": np.full_like(correct, np.nan)}
+        return Judged(self.criteria, values, [REFERENCE_ONLY, contains.KEY])
+
+    def warn(self, verdicts: Sequence[Sequence[Verdict | None]]) -> None:
+        """Warn of claims that the judge counts but that are not in the response, or are counted twice."""
+        notes = [one.notes for row in verdicts for one in row if one]
+        if dropped := sum(one["dropped"] for one in notes):
+            every = dropped + sum(len(one["evidence"]) for one in notes)
+            warnings.warn(
+                f"{dropped:,} of the {every:,} extra claims that the judge quotes are not in the response, or are "
+                "quoted twice; they do not count.",
+                stacklevel=6,
+            )
+
+    def parts(self, values: Mapping[str, Floats]) -> Parts:
+        """Return equation 5: wrong main answers, extra claims, and responses with either fault where both are known."""
+        correct, claims = values["correct"], values["extra_claims"]
+        judged, counted = ~np.isnan(correct), ~np.isnan(claims)
+        wrong, both = judged & (correct == 0), judged & counted
+        return {
+            "main_hal": (wrong, judged),
+            "extra_hal": (np.where(counted, claims, 0), counted),
+            "overall_hal": (both & (wrong | (claims > 0)), both),
         }
-        for question, text in zip(questions, texts, strict=True)
-    ]
-    verdicts = grading.verdicts([prompts.asked(one) for one in fields])
-    _warn_of_dropped([one for row in verdicts for one in row if one])
-    return judged.from_model(
-        grading,
-        prompts.KEY,
-        CRITERIA,
-        verdicts,
-        lambda one: (one.correct, len(one.evidence)),
-        lambda one: {"evidence": list(one.evidence) if one else []},
-    )
+
+    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
+        """Return the questions of each type and of each level."""
+        types, levels = (np.array([getattr(row, name) for row in rows]) for name in ("type", "level"))
+        known = self.data["levels"]
+        return {
+            **{COLOUR.get(name, name): types == name for name in known if name in types},
+            **{name: levels == name for name in dict.fromkeys(known.values()) if name in levels},
+        }
+
+    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the counts of the dataset's rows."""
+        types = Counter(row.type for row in rows)
+        asked = Counter((row.image_id, row.question) for row in rows)
+        return {
+            "questions": len(rows),
+            **{name: types[name] for name in self.data["levels"]},
+            "images": len({row.image_id for row in rows}),
+            "asked_more_than_once": sum(count > 1 for count in asked.values()),
+            "with_caption": sum(row.caption is not None for row in rows),
+            "with_details": sum(row.details is not None for row in rows),
+            "questions_per_level": Counter(row.level for row in rows),
+        }
+
+    def unreadable(self, verdicts: Judged) -> Bools:
+        """Return which main answers are not judged."""
+        return np.isnan(verdicts.values["correct"])
+
+    def signed(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+        """Return for which rows a judge is shown upstream's image data."""
+        told = [row.caption is not None or row.details is not None for row in rows]
+        shown = "all" if all(told) else "part" if any(told) else "none"
+        return {"image_data": shown if verdicts.by_model else "no"}
 
 
-def _warn_of_dropped(verdicts: Sequence[Verdict]) -> None:
-    """Warn of claims that the judge counts but that are not in the response, or are counted twice."""
-    dropped = sum(one.dropped for one in verdicts)
-    if dropped:
-        every = dropped + sum(len(one.evidence) for one in verdicts)
-        warnings.warn(
-            f"{dropped:,} of the {every:,} extra claims that the judge quotes are not in the response, or are quoted "
-            "twice; they do not count.",
-            stacklevel=4,
+MAIN: Mapping[bool | None, tuple[str, Kind]] = {
+    True: ("right", "good"),
+    False: ("wrong", "bad"),
+    None: ("not judged", "open"),
+}
+"""The first step of a verdict -> how it is shown."""
+
+
+class HQHView(View):
+    """How HQH's results and rows are shown."""
+
+    def ranked_by(self, results: Named) -> str:
+        """Return the overall rate, or the rate of wrong main answers if an overall rate is undefined."""
+        return (
+            "main_hal" if any(math.isnan(result["overall_hal"]) for _, result in results) else "overall_hal"
         )
 
+    def gaps(self, result: Mapping[str, Any]) -> Iterator[str]:
+        """Yield which responses count in which score."""
+        counts = result["counts"]["all"]
+        if counts["judged"] and counts["extra_claims"] is None:
+            yield "nobody looked for extra claims: there is no extra rate and no overall rate"
+        elif counts["judged_in_full"] < counts["judged"]:
+            yield (
+                f"overall covers only the {counts['judged_in_full']:,} of {counts['judged']:,} judged responses in "
+                "which extra claims were looked for; it may be below main"
+            )
+        yield from super().gaps(result)
 
-# The result.
+    def meaning(self, scores: Mapping[str, Any]) -> str:
+        """Return what the overall rate says, in a sentence."""
+        main = scores["main_hal"]
+        if is_defined(main) and not is_defined(scores["overall_hal"]):
+            return str(self.data["meaning_without_claims"].format(main_hal=percent(main)))
+        return super().meaning(scores)
+
+    def more(self, row: Mapping[str, Any], text: str) -> dict[str, Any]:
+        """Return a mark per part of each claim that the judge quotes, in the order of the text."""
+        marks = [
+            Mark(start, end, "bad", f"claim {number}, which contradicts the image")
+            for number, quote in enumerate(row.get("evidence", ()), 1)
+            for start, end in places(quote, text)
+        ]
+        return {"marks": sorted(marks, key=lambda mark: (mark.start, mark.end))}
+
+    def verdict(self, row: Mapping[str, Any], text: str) -> Iterator[Fact]:
+        """Yield both steps of a verdict."""
+        claims = row["extra_claims"]
+        yield Fact("main answer", [MAIN[row["correct"]]])
+        looked: tuple[str, Kind] = (
+            ("not looked for", "open") if claims is None else (f"{claims:,}", "bad" if claims else "good")
+        )
+        yield Fact("extra claims that contradict the image", [looked])
+        if unplaced := [quote for quote in row.get("evidence", ()) if not places(quote, text)]:
+            yield Fact("claims quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
+
+    def errors(self, row: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with a response."""
+        wrong = {
+            "wrong answer": row["correct"] is False,
+            "extra claims": row["extra_claims"],
+            "unjudged": row["unjudged"],
+        }
+        return [error for error, is_so in wrong.items() if is_so]
+
+    def badness(self, row: Mapping[str, Any]) -> float:
+        """Return how many faults a response has."""
+        return float((row["correct"] is False) + (row["extra_claims"] or 0))
+
+    def known(self, asked: Mapping[str, Any]) -> Iterator[Fact]:
+        """Yield what the dataset knows of the image."""
+        yield from super().known(asked)
+        if asked["details"]:
+            yield several("regions", asked["details"].splitlines())
 
 
-def _groups(questions: Sequence[FreeQuestion]) -> dict[str, Bools]:
-    """Return which questions belong to each type and level that occurs."""
-    types = np.array([TYPES[question.type] for question in questions])
-    levels = np.array([question.level for question in questions])
-    return {
-        **{name: types == name for name in TYPES.values() if name in types},
-        **{name: levels == name for name in dict.fromkeys(LEVELS.values()) if name in levels},
-    }
-
-
-def _about(questions: Sequence[FreeQuestion]) -> Iterator[Iterable[Any]]:
-    """Yield the values that distinguish these questions from others, such as a parallel form."""
-    return (one.row.values() for one in questions)
-
-
-def _image_data(questions: Sequence[FreeQuestion]) -> str:
-    """Say for which rows a judge is shown upstream's image data: "all", "part" or "none"."""
-    told = [question.caption is not None or question.details is not None for question in questions]
-    return "all" if all(told) else "part" if any(told) else "none"
+GRADED = HQH(__package__)
+VIEW = HQHView(GRADED)
+compute = GRADED.compute

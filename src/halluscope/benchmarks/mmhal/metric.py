@@ -1,175 +1,121 @@
-"""MMHal-Bench: are free-form responses informative and free of hallucination? (Sun et al., 2023).
+"""What MMHal-Bench's data file cannot say: how a reply to the authors' prompt is read.
 
-A language model rates each response from 0 to 6. It sees no image, only a person's answer and the objects that
-OpenImages' labels name.
+It is read strictly, or as their script reads it ("official"). The script looks anywhere, in any case, for "rating: 0"
+to "rating: 6". If it finds exactly one of them, that is the rating; otherwise the rating is 0, which counts as
+hallucination. So it reads "Rating: 60" as 6, misses "**Rating**: 6", and gives 0 to a reply with two ratings or none,
+or an empty one. A reply that was cut off, or never came, is no reply and has no rating.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from halluscope import options
-from halluscope.benchmarks.mmhal import MAX_TOKENS, scoring
-from halluscope.benchmarks.mmhal import prompts as wordings
-from halluscope.benchmarks.mmhal.prompts import AUTHORS, OFFICIAL, OURS, STRICT, Verdict, Wording
-from halluscope.benchmarks.mmhal.rows import RATING, TYPES, RatedQuestion, read_all
-from halluscope.inputs import flags, paired, warn_of_a_part, word
-from halluscope.judging.graders import judged
-from halluscope.judging.graders.grading import Grading
-from halluscope.judging.graders.judged import NOBODY, Criterion, Judged
-from halluscope.responses.graded import Graded
-from halluscope.responses.thoughts import REMOVED, take_out
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Bools, numbers
+from halluscope.foreign import encodable
+from halluscope.graded.metric import Graded
+from halluscope.graded.prompts import Prompt, Verdict
+from halluscope.graded.report import View
+from halluscope.judging.graders.judged import Judged
+from halluscope.reporting.tables import percent
+from halluscope.signature import keys_of
+from halluscope.stats.tallies import Bools
 
-QUESTIONS = 96
+OFFICIAL, AUTHORS = "official", "authors"
 
-COUNTS = {"rating": ("rated", "points"), "hallucination_rate": ("rated", "hallucinated")}
-"""Score -> the names of its denominator and its numerator in `counts`."""
-
-READABLE = Criterion("readable", bool)
-"""Whether a language model's reply could be read."""
+_MARKS = r"[*_`\"]*"
+_RATING = re.compile(rf"\brating\b{_MARKS}\s*:\s*{_MARKS}\s*(\d+(?:[.,]\d+)?)(?:\s*/\s*6\b)?", re.IGNORECASE)
+_BEGINS = re.compile(rf"\W*{_RATING.pattern}", re.IGNORECASE)
+_RANGE = re.compile(r"\s*(?:[-\u2013\u2014/]|to\b|or\b)\s*\d")
 
 
-def compute(
-    predictions: Sequence[str],
-    references: Sequence[Mapping[str, Any]],
-    *,
-    ratings: Sequence[Any] | None = None,
-    prompts: str | None = None,
-    reading: str = STRICT,
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_question: bool = False,
-    thoughts: str = REMOVED,
-    **judging: Any,
-) -> dict[str, Any]:
-    """Score an LVLM's responses to MMHal-Bench's questions.
+def read_words(reply: str, response: str) -> Verdict | None:
+    """Return the verdict of a reply to the authors' prompt, None unless a line begins with its one and only rating.
 
-    Args:
-        predictions: the LVLM's raw responses, one per question.
-        references: the dataset's rows without images, in the same order; rows of response_template.json also work.
-        ratings: a whole number from 0 to 6 per row, bare or as {"rating": number}; None for a response that nobody
-            could rate. If given, no judge is asked.
-        prompts: the wording of a language model's prompt: "ours" (default), or "authors" for that of the authors'
-            script (the default with reading="official").
-        reading: how a reply is read: "strict", where an unreadable reply gives no rating; or "official", as the
-            authors' script reads a reply to its own prompt, where an unreadable reply counts as 0.
-        bootstrap: how many times to resample the images for an interval; 0 for no interval.
-        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
-        level: the confidence level of the interval, in (0, 1).
-        per_question: also return, for each question, its rating and the judge's analysis (first repeat; `repeats` has
-            all).
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: which judge rates, and how it is asked: judge (no default; "none" rates nothing), repeats (the scores
-            are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens (1,024: a judge
-            explains before it rates), device, store, progress; see `halluscope.judging.graders.grading.Grading`.
+    A rating that the response also names may be copied from it, and is not read.
 
-    Returns:
-        `rating`, the mean rating, from 0 to 6, higher is better; `hallucination_rate`, the share of ratings below 3, in
-        [0, 1], lower is better. The same for each type, such as `rating/counting`. `unreadable`, the share of responses
-        without a readable rating: with "strict" they count in no score, with "official" they count as 0. A mean or
-        share of nothing is NaN. `questions`; `images`; `counts`, for "all" and each type, summed over the repeats: how
-        many responses were `rated`, the sum of their `points`, and how many `hallucinated`; `mean_words`, the mean
-        length of the responses; `thoughts`, how many responses held thoughts that were removed; `signature`;
-        `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap; `spread` with repeats, the
-        least and greatest value of each score; and `per_question` if requested.
-
-    Raises:
-        ValueError: for any bad input, or without a judge, before a model is asked.
-        JudgingFailed: if more than `max_failed` of the replies cannot be read.
+    >>> read_words("It claims a dog; there is none.\\n\\n**Rating: 1**, with hallucination", "A dog.").numbers
+    {'rating': 1.0}
+    >>> read_words("Rating: 4 or 5", "") is read_words("It is fine.", "") is None
+    True
     """
-    flags(per_question=per_question)
-    predictions, references = paired(predictions, references)
-    predictions, thought = take_out(predictions, thoughts)
-    questions = read_all(references)
-    resampling = Bootstrap(bootstrap, seed, level)
-    grading = options.build(Grading, judging, "mmhal", judge="", max_tokens=MAX_TOKENS, judge_seed=seed)
-    wording = _wording(prompts, reading)
-    warn_of_a_part(len(questions), QUESTIONS)
-    verdicts = judged.judge(
-        grading,
-        [RATING],
-        len(questions),
-        ("ratings", ratings),
-        {NOBODY: partial(judged.nobody, [RATING], len(questions))},
-        partial(_asked, grading, wording, questions, predictions),
-    )
-    image = numbers([question.image_id for question in questions])
-    types = np.array([question.type for question in questions])
-    groups = {name: types == name for name in TYPES if name in types}
-    graded = Graded(
-        of="mmhal",
-        questions=questions,
-        about=map(_about, questions),
-        texts=predictions,
-        image=image,
-        tally=lambda one, by: scoring.tally(one["rating"], by, groups),
-        resampling=resampling,
-        thoughts=(thoughts, thought),
-        unread=("unreadable", _unreadable(verdicts)),
-        counts=COUNTS,
-        groups=groups,
-    )
-    return graded.result(verdicts, {}, ("type",) if per_question else None)
+    ratings = {match[1] for match in _RATING.finditer(reply)}
+    begins = [match for line in reply.splitlines() if (match := _BEGINS.match(line))]
+    if len(ratings) != 1 or not begins or any(_RANGE.match(one.string, one.end()) for one in begins):
+        return None
+    (rating,) = ratings
+    if rating not in {*"0123456"} or rating in {match[1] for match in _RATING.finditer(response)}:
+        return None
+    return Verdict({"rating": float(rating)}, {"analysis": encodable(reply)})
 
 
-def _wording(words: str | None, reading: str) -> Wording:
-    """Return the wording of a judge's prompt, with the reader of its reply.
+def read_officially(reply: str, response: str = "") -> Verdict:
+    """Return the verdict of a reply as the authors' script reads it; an unreadable reply is rated 0.
 
-    Raises:
-        ValueError: for an unknown name, or for our prompt with the authors' reading.
+    >>> read_officially("Rating: 60").numbers, read_officially("rating: 2? rating: 3?").numbers
+    ({'rating': 6.0, 'readable': True}, {'rating': 0.0, 'readable': False})
     """
-    word("reading", reading, (STRICT, OFFICIAL))
-    if words is None:
-        words = AUTHORS if reading == OFFICIAL else OURS
-    word("prompts", words, (OURS, AUTHORS))
-    if words == OURS and reading == OFFICIAL:
-        raise ValueError(
-            f"reading is {OFFICIAL!r}, which reads only replies to the authors' own prompt, but prompts is {OURS!r}; "
-            f"expected prompts={AUTHORS!r}, or reading={STRICT!r}."
+    text = reply.lower()
+    ratings = [rating for rating in range(7) if f"rating: {rating}" in text]
+    rating = float(ratings[0]) if len(ratings) == 1 else 0.0
+    return Verdict({"rating": rating, "readable": len(ratings) == 1}, {"analysis": encodable(reply)})
+
+
+READERS = {"strict": ("strict-1", read_words), OFFICIAL: ("official-2", read_officially)}
+"""The readings of a reply to the authors' prompt: the name in a signature, with a version, and the reader."""
+
+
+class MMHal(Graded):
+    """MMHal-Bench's metric."""
+
+    def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the photograph's file name."""
+        url = values["image_url"]
+        return {"file_name": url.rpartition("/")[2] if url else None}
+
+    def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the choices; the authors' reading reads only replies to their own prompt."""
+        official = chosen["reading"] == OFFICIAL
+        if official and chosen["prompts"] == "ours":
+            raise ValueError(
+                f"reading is {OFFICIAL!r}, which reads only replies to the authors' own prompt, but prompts is 'ours'; "
+                f"expected prompts={AUTHORS!r}, or reading='strict'."
+            )
+        return super().defaults({**chosen, "prompts": chosen["prompts"] or (AUTHORS if official else None)})
+
+    def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
+        """Return the prompt with the reader that the options name."""
+        name, reader = READERS[options["reading"]]
+        return Prompt.of(
+            self.data["prompts"][prompts], self.folder, name, reader if prompts == AUTHORS else None
         )
-    return wordings.wording(words, reading)
+
+    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the counts of the dataset's rows."""
+        return {**super().counts(rows), "topics": len({row.topic for row in rows})}
+
+    def unreadable(self, verdicts: Judged) -> Bools:
+        """Return which responses have no readable rating, though the authors' script may give them one."""
+        rating = verdicts.values["rating"]
+        return np.asarray(np.isnan(rating) | (verdicts.values.get("readable", np.ones_like(rating)) == 0))
 
 
-def _asked(
-    grading: Grading, wording: Wording, questions: Sequence[RatedQuestion], texts: Sequence[str]
-) -> Judged:
-    asked = [
-        wording.asked(
-            {
-                "question": question.question,
-                "reference": question.answer,
-                "contents": ", ".join(question.contents),
-                "answer": text,
-            }
+class MMHalView(View):
+    """How MMHal-Bench's results are shown."""
+
+    def counts_as(self, result: Mapping[str, Any]) -> str:
+        """Return how responses without a readable rating count."""
+        if "authors-official" not in result["signature"]:
+            return super().counts_as(result)
+        asked = result["questions"] * int(keys_of(result["signature"])["repeats"])
+        if not (missing := 1 - result["counts"]["all"]["rated"] / asked):
+            return ", which count as 0, as in the authors' script"
+        return (
+            f"; {percent(result['unreadable'] - missing)} % have a reply and count as 0, as in the authors' script; "
+            f"{percent(missing)} % have none and count in no score"
         )
-        for question, text in zip(questions, texts, strict=True)
-    ]
-    return judged.from_model(
-        grading, wording.key, [RATING, READABLE], grading.verdicts(asked), _numbers, _notes
-    )
 
 
-def _about(question: RatedQuestion) -> Iterator[Any]:
-    """Yield the values that distinguish a question from others; not the photograph's address."""
-    yield from (question.id, question.image_id, question.question, question.answer)
-    yield from (question.type, question.topic, *question.contents)
-
-
-def _numbers(verdict: Verdict) -> tuple[float, float]:
-    return verdict.rating, verdict.readable
-
-
-def _notes(verdict: Verdict | None) -> dict[str, str]:
-    return {"analysis": verdict.analysis if verdict else ""}
-
-
-def _unreadable(verdicts: Judged) -> Bools:
-    """Return which responses have no readable rating: [repeats, questions]."""
-    rating = verdicts.values["rating"]
-    readable = verdicts.values.get("readable", np.ones_like(rating))
-    return np.asarray(np.isnan(rating) | (readable == 0))
+GRADED = MMHal(__package__)
+VIEW = MMHalView(GRADED)
+compute = GRADED.compute

@@ -13,8 +13,7 @@ from tqdm import tqdm
 from halluscope import vocabularies
 from halluscope.benchmarks.object_enumeration import negatives
 from halluscope.benchmarks.object_enumeration.conversations import Sample, enumerated, new_list, read_samples
-from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, Enumeration, listed
-from halluscope.benchmarks.object_enumeration.fitting import Fitting
+from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, Enumeration, Fitting, listed
 from halluscope.benchmarks.object_enumeration.visual_genome import Scene, read_scenes
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
@@ -38,8 +37,8 @@ FEATURES = Features(
     }
 )
 
+# Yields all samples, each with the index of its picture, or with None if the sample stays unchanged.
 Samples = Callable[[], Iterator[tuple[Sample, int | None]]]
-"""Yields all samples, each with the index of its picture, or with None if the sample stays unchanged."""
 
 
 def make(
@@ -50,20 +49,7 @@ def make(
     conversations: Path | None = None,
     clip: bool = False,
 ) -> Path:
-    """Build object_enumeration.
-
-    Args:
-        order: what to build.
-        visual_genome: the folder of Visual Genome's objects.json and image_data.json, used for the images they cover.
-        instructions: LLaVA's instruction file; each sample about an annotated image then starts with the enumeration.
-        conversations: a new file for the samples, in the form that LLaVA trains on.
-        clip: cut boxes that extend beyond their picture, and leave out those outside it; otherwise both are an error.
-
-    Raises:
-        BuildError: for files that do not match, counts that are not the published ones, or boxes that extend beyond
-            their picture.
-        OutputError: if `conversations` already exists.
-    """
+    """Build object_enumeration."""
     out = order.target()
     if conversations is not None:
         _check_place(conversations, out)
@@ -91,16 +77,7 @@ def make(
 
 
 def check(table: Boxes, spec: Spec, subset: bool = False) -> None:
-    """Check that the dataset can be built from the annotations.
-
-    Args:
-        table: the annotations.
-        spec: the spec, which names the vocabulary that the classes must belong to.
-        subset: allow other classes.
-
-    Raises:
-        BuildError: for a class outside the vocabulary, or an image id that cannot be a seed.
-    """
+    """Check that the dataset can be built from the annotations."""
     known = vocabularies.load(spec.vocabulary or "coco").classes
     if not subset and (unknown := [name for name in table.classes if name not in known]):
         raise BuildError(
@@ -126,16 +103,7 @@ def facts(table: Boxes) -> dict[str, Any]:
 
 
 def enumerations(table: Boxes, scenes: Mapping[int, Scene], fit: Fitting) -> list[Enumeration]:
-    """Return the enumeration of each picture.
-
-    Args:
-        table: the annotations.
-        scenes: image id -> Visual Genome's scene; for such an image only Visual Genome's objects are listed.
-        fit: handles boxes that extend beyond their picture.
-
-    Raises:
-        BuildError: as `fit` does.
-    """
+    """Return the enumeration of each picture."""
     present = list(table.present())
     co_occur = negatives.together(present, len(table.classes))
     kind_of = {name: kind for kind, name in enumerate(table.classes)}
@@ -155,11 +123,7 @@ def enumerations(table: Boxes, scenes: Mapping[int, Scene], fit: Fitting) -> lis
 def counts(
     samples: Samples, table: Boxes, known: Sequence[Enumeration], scenes: Mapping[int, Scene]
 ) -> dict[str, int]:
-    """Count the rows for stats.json, by reading every sample.
-
-    Raises:
-        BuildError: if no sample is about an annotated image.
-    """
+    """Count the rows for stats.json, by reading every sample."""
     of: Counter[str] = Counter()
     for _, place in samples():
         of["samples"] += 1

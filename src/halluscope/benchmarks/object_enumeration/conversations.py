@@ -14,25 +14,16 @@ from halluscope.files.opening import Readable
 from halluscope.files.writing import new_file
 from halluscope.foreign import brief
 
+# A sample in LLaVA's files: {"id", "image", "conversations": [{"from": "human" or "gpt", "value"}]}.
 Sample = dict[str, Any]
-"""A sample in LLaVA's files: {"id", "image", "conversations": [{"from": "human" or "gpt", "value"}]}."""
 
-IMAGE = "<image>"
-"""The placeholder of the image in a turn."""
+IMAGE = "<image>"  # The placeholder of the image in a turn
 
 _OF_2014 = re.compile(r"COCO_(?:train|val)2014_")
 
 
 def read_samples(file: Readable, pictures: Mapping[str, int]) -> Iterator[tuple[Sample, int | None]]:
-    """Yield samples, each with the index of its picture, or with None if the sample has no annotated image.
-
-    Args:
-        file: a JSON list of samples.
-        pictures: file name -> the index of the picture.
-
-    Raises:
-        BuildError: for anything but a list of samples.
-    """
+    """Yield samples, each with the index of its picture, or with None if the sample has no annotated image."""
     for number, sample in enumerate(entries(file), 1):
         where = f"{file}: sample {number}"
         if not isinstance(sample, dict) or not isinstance(sample.get("image", ""), str):

@@ -5,18 +5,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from halluscope.reading.boxes import Box
+from halluscope.errors import BuildError
+from halluscope.reading.boxes import Box, fitted
 
 INSTRUCTION = "<image> Give a list of objects and locations in the image."
 
 PER_CLASS = 3
 
+# The names of the nine places, row by row; the paper prints only "bottom left".
 PLACES = (
     ("top left", "top", "top right"),
     ("left", "center", "right"),
     ("bottom left", "bottom", "bottom right"),
 )
-"""The names of the nine places, row by row; the paper prints only "bottom left"."""
 
 ABSENT = "absent"
 
@@ -30,15 +31,10 @@ class Instance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """What a model is taught to say about an image.
+    """What a model is taught to say about an image."""
 
-    Attributes:
-        objects: the objects, in the order of the list.
-        absent: the names of absent classes, in the order of the draw.
-    """
-
-    objects: tuple[Instance, ...]
-    absent: tuple[str, ...]
+    objects: tuple[Instance, ...]  # the objects, in the order of the list
+    absent: tuple[str, ...]  # the names of absent classes, in the order of the draw
 
     @property
     def response(self) -> str:
@@ -52,13 +48,7 @@ class Enumeration:
 
 
 def listed(objects: Iterable[tuple[str, Box]], width: int, height: int) -> tuple[Instance, ...]:
-    """Return the objects of a picture to list: those with the largest boxes first, at most `PER_CLASS` per class.
-
-    Args:
-        objects: class names and boxes; boxes of equal area keep their order.
-        width: the width of the picture, in pixels.
-        height: the height of the picture, in pixels.
-    """
+    """Return the objects of a picture to list: those with the largest boxes first, at most `PER_CLASS` per class."""
     of_class: Counter[str] = Counter()
     found = []
     for name, box in sorted(objects, key=_smallness):
@@ -85,3 +75,31 @@ def _third(centre: float, size: int) -> int:
 def _smallness(item: tuple[str, Box]) -> float:
     _, (_, _, wide, high) = item
     return -(wide * high)
+
+
+@dataclass
+class Fitting:
+    """Checks boxes that extend beyond their picture, and cuts them if asked to."""
+
+    # whether to cut a box that extends beyond its picture; otherwise such a box is an error
+    clip: bool = False
+    cut: int = 0  # the number of boxes cut
+    left_out: int = 0  # the number of boxes left out because they lie outside
+
+    def __call__(self, box: Box, width: int, height: int, where: str) -> Box | None:
+        """Return the part of a box that lies in its picture, or None if the box lies outside."""
+        part = fitted(box, width, height)
+        if part is box:
+            return box
+        if not self.clip:
+            shown = ", ".join(f"{number:g}" for number in box)
+            raise BuildError(
+                f"{where} has the box [{shown}] (x, y, width, height), which extends beyond its picture of {width} x "
+                f"{height} pixels. Are these annotations of the same images? If so, correct the file, or pass --clip "
+                "to cut boxes to their picture, leave out those outside it, and count both."
+            )
+        if part is None:
+            self.left_out += 1
+        else:
+            self.cut += 1
+        return part

@@ -13,20 +13,14 @@ from numpy.typing import NDArray
 NEGATIVES = 6
 SHARPENED = 10
 
-MOST = 2**32 - 1
-"""The largest image id that `numpy.random.RandomState` takes as its seed; the smallest is 0."""
+MOST = 2**32 - 1  # The largest image id that `numpy.random.RandomState` takes as its seed; the smallest is 0
 
+# The indices of some classes, in a list of all classes by category id.
 Kinds = Sequence[int] | NDArray[np.integer[Any]]
-"""The indices of some classes, in a list of all classes by category id."""
 
 
 def together(images: Iterable[Kinds], classes: int) -> NDArray[np.float64]:
-    """Count the images in which two classes occur together [classes, classes]; the diagonal is 0.
-
-    Args:
-        images: the classes in each image, each once.
-        classes: the number of classes.
-    """
+    """Count the images in which two classes occur together [classes, classes]; the diagonal is 0."""
     co_occur = np.zeros((classes, classes))
     for present in map(_array, images):
         co_occur[np.ix_(present, present)] += 1
@@ -35,14 +29,7 @@ def together(images: Iterable[Kinds], classes: int) -> NDArray[np.float64]:
 
 
 def chances(co_occur: NDArray[np.float64], present: Kinds, never: Kinds | None = None) -> NDArray[np.float64]:
-    """Return each class's chance of being drawn first [classes]; the sum is 1, or 0 if no class can be drawn.
-
-    Args:
-        co_occur: the result of `together`.
-        present: the classes with which those drawn should often occur, each once. If it is empty, all have the same
-            chance.
-        never: the classes that must not be drawn; by default those present.
-    """
+    """Return each class's chance of being drawn first [classes]; the sum is 1, or 0 if no class can be drawn."""
     barred = _array(present if never is None else never)
     if len(present) == 0:
         even = np.ones(len(co_occur))

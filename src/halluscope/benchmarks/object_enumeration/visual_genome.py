@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from halluscope.benchmarks.object_enumeration.enumeration import Instance, listed
-from halluscope.benchmarks.object_enumeration.fitting import Fitting
+from halluscope.benchmarks.object_enumeration.enumeration import Fitting, Instance, listed
 from halluscope.errors import BuildError
 from halluscope.files.entries import entries
 from halluscope.files.opening import Readable
@@ -25,36 +24,16 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Visual Genome's annotation of an image.
+    """Visual Genome's annotation of an image."""
 
-    Attributes:
-        objects: the objects to list.
-        names: the known classes that Visual Genome names.
-    """
-
-    objects: tuple[Instance, ...]
-    names: frozenset[str]
+    objects: tuple[Instance, ...]  # the objects to list
+    names: frozenset[str]  # the known classes that Visual Genome names
 
 
 def read_scenes(
     image_data: Readable, objects: Readable, image_ids: set[int], classes: set[str], fit: Fitting
 ) -> dict[int, Scene]:
-    """Read the objects of the wanted images.
-
-    Args:
-        image_data: image_data.json, which gives the COCO id of each image.
-        objects: objects.json.
-        image_ids: COCO's ids of the wanted images.
-        classes: the names that absent classes are drawn from.
-        fit: handles boxes that extend beyond their picture.
-
-    Returns:
-        COCO's image id -> its scene. An image without objects is left out; if several images of Visual Genome are one
-        image of COCO, the first with objects counts.
-
-    Raises:
-        BuildError: for a file of another form, or if the files have none of the images.
-    """
+    """Read the objects of the wanted images."""
     shared = {number: one for number, one in _images(image_data) if one.image_id in image_ids}
     found: dict[int, Scene] = {}
     for number, where, given in _of_images(objects):

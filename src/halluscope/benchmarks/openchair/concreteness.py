@@ -1,7 +1,8 @@
 """Reads which words are concrete from the ratings of Brysbaert et al. (2014), a file that the user brings.
 
-OpenCHAIR counts only nouns that are rated above 4.5 of 5; an unrated noun does not count. Source: `is_concrete` in
-utils.py of the authors' repository, whose source of the ratings states no licence, so the ratings are not shipped.
+OpenCHAIR counts only nouns that are rated above 4.5 of 5; an unrated noun does not count. Nouns are in lower case, so
+the ratings' words with capitals ("TV") count for none, as in the authors' script. Source: `is_concrete` in utils.py of
+the authors' repository, whose source of the ratings states no licence, so the ratings are not shipped.
 """
 
 from pathlib import Path
@@ -41,7 +42,7 @@ def read(file: str | Path) -> frozenset[str]:
 
 
 def _rating(row: Any, where: str) -> tuple[str, float]:
-    """Return a word in lower case, and its mean rating."""
+    """Return a word and its mean rating."""
     if not isinstance(row, dict) or not {WORD, MEAN} <= row.keys():
         raise BuildError(
             f"concreteness: {where} is {brief(row, 120)}; expected the columns {WORD} and {MEAN} of the ratings of "
@@ -55,4 +56,4 @@ def _rating(row: Any, where: str) -> tuple[str, float]:
         raise BuildError(
             f"concreteness: {where}: {MEAN} is {brief(row[MEAN])}; expected a rating from {LEAST:g} to {MOST:g}."
         )
-    return str(row[WORD]).lower(), mean
+    return str(row[WORD]), mean

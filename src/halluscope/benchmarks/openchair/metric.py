@@ -23,7 +23,7 @@ from halluscope.judging.voters import voting
 from halluscope.judging.voters.poll import Voting
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.reading.words import readers
-from halluscope.reading.words.word import Word, forms_of
+from halluscope.reading.words.word import Word, as_written, forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
@@ -131,7 +131,7 @@ def compute(
     """
     flags(per_image=per_image)
     word("convention", convention, scoring.CONVENTIONS)
-    readers.check_of_common_nouns(reader)
+    readers.check(reader, readers.NOUNS)
     predictions, references = _paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
     form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
@@ -247,8 +247,8 @@ def _poll(judging: Mapping[str, Any]) -> Voting:
 def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str]:
     """Return the nouns of each caption, and the signature's name for what found them."""
     if given is None:
-        find, version = readers.common_nouns(reader)
-        return [find(caption) for caption in captions], version
+        read, version = readers.load(reader, readers.NOUNS)
+        return [as_written(read(caption.lower()), caption) for caption in captions], version
     lists = listed("nouns", given, "a list, one list of nouns per caption", len(captions))
     found = [texts(f"nouns[{row}]", nouns) for row, nouns in enumerate(lists)]
     for row, nouns in enumerate(found):

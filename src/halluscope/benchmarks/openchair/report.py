@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from halluscope.reporting import tables
-from halluscope.reporting.tables import Named, Report, Shown, interval, percent, ranked, table
+from halluscope.reporting.tables import Named, Report, interval, percent, ranked, table
 
 MANY = 0.1
 """Above this share of unreadable votes, a note says what to do."""
@@ -12,12 +12,11 @@ MANY = 0.1
 COLUMNS = ("openchair", "undecided", "unreadable")
 
 
-def report(results: Named, shown: Shown, **_: Any) -> Report:
+def report(results: Named, **_: Any) -> Report:
     """Return a table in percent, and the signatures.
 
     Args:
         results: the results of the scored responses.
-        shown: the same as `results`; no published scores have this form.
     """
     scores = table(ranked(results, "openchair", higher=False), COLUMNS)
     return tables.report([scores], {name: _remarks(result) for name, result in results})

@@ -4,8 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope.benchmarks.openchair.scoring import FIRST
-from halluscope.reporting.marking import badness, ballots, differ, placed
-from halluscope.reporting.shown import FOUND, HALLUCINATED, Fact, Item, Kind, said
+from halluscope.reporting.report_items import (
+    FOUND,
+    HALLUCINATED,
+    Fact,
+    Item,
+    Kind,
+    badness,
+    ballots,
+    judged_texts,
+    placed,
+    votes_differ,
+)
 from halluscope.reporting.tables import is_defined, percent
 from halluscope.signature import keys_of
 
@@ -29,7 +39,7 @@ def items(
         options: the metric's options.
         voters: who voted on which nouns; None where votes were given.
     """
-    for row, text in zip(rows, said(rows, options), strict=True):
+    for row, text in zip(rows, judged_texts(rows, options), strict=True):
         outcomes = [OUTCOMES[vote] for vote in row["votes"]]
         marks, unplaced = placed(row["nouns"], row["places"], outcomes)
         votes = {noun: signs for noun, signs in ballots(row, voters).items() if noun in row["nouns"]}
@@ -43,7 +53,7 @@ def items(
             errors=[error for error in (HALLUCINATED, UNDECIDED) if error in came],
             classes={noun: of for noun, of in zip(row["nouns"], came, strict=True) if of != UNDECIDED},
             votes=votes,
-            disputed=any(map(differ, votes.values())),
+            disputed=any(map(votes_differ, votes.values())),
             badness=badness(row["hallucinated"], [of for of in came if of == UNDECIDED]),
         )
 

@@ -77,13 +77,13 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         Option(
             "parser",
             "how a response is read (default: pope, the official rule); all shows a row per parser",
-            choices=("pope", "strict", "lmms-eval", "vlmevalkit", "first-word"),
+            choices=("pope", "strict", "lmms-eval", "vlmevalkit", "repope", "first-word"),
             every=True,
         ),
         Option(
             "convention",
             "how unreadable responses are counted (default: as in the project whose parser is used)",
-            choices=("usual", "lmms-eval"),
+            choices=("usual", "lmms-eval", "repope"),
         ),
         Option(
             "sampling",

@@ -39,8 +39,8 @@ from halluscope.reading.coco import CocoImage, CocoTable, read_annotations
 
 CONFIGS = ("coco", "aokvqa", "gqa")
 
+# `choice(class just asked about, absent classes left)` returns one of the absent classes.
 Choice = Callable[[int, NDArray[np.int64]], int]
-"""`choice(class just asked about, absent classes left)` returns one of the absent classes."""
 
 FEATURES = Features(
     {
@@ -56,17 +56,7 @@ FEATURES = Features(
 
 
 def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) -> list[ObjectQuestion]:
-    """Make new questions: 2 x `objects` per image, with answers yes and no in turn, for each of the three samplings.
-
-    Args:
-        coco: which classes are in which image; class counts are over all its images.
-        images: the number of images to draw.
-        objects: the number of present classes to ask about per image.
-        seed: the seed of the draws.
-
-    Raises:
-        BuildError: for numbers below 1, or if fewer images qualify than are asked for.
-    """
+    """Make new questions: 2 x `objects` per image, with answers yes and no in turn, for each of the three samplings."""
     for name, number in (("images", images), ("objects", objects)):
         if number < 1:
             raise BuildError(f"{name} is {number}; expected at least 1.")
@@ -101,12 +91,7 @@ def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) ->
 
 
 def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
-    """Count the rows of one config for stats.json.
-
-    Returns:
-        `rows`; `pairs`, the different (image, question) pairs; `images`; `objects`; and `irregular`, sampling ->
-        property of POPE's files -> how many rows break it, and the id of the first.
-    """
+    """Count the rows of one config for stats.json."""
     pairs, _ = unique_questions(map(asdict, rows))
     broken = {name: irregular([row for row in rows if row.sampling == name]) for name in SAMPLINGS}
     return {
@@ -175,19 +160,7 @@ def make(
     objects: int = 3,
     seed: int = 0,
 ) -> Path:
-    """Build pope.
-
-    Args:
-        order: what to build; its source is the folder of the official files, with or without a folder per config.
-        configs: which official questions to build; fewer than all need `subset`.
-        from_annotations: make new questions from this COCO-format file instead, in a folder that is named after it.
-        images_count: for new questions, the number of images to draw.
-        objects: for new questions, the number of present objects, and of absent objects, to ask about per image.
-        seed: for new questions, the seed of the draws.
-
-    Raises:
-        BuildError: if both kinds of questions are asked for, or more images than qualify.
-    """
+    """Build pope."""
     if order.source is not None and from_annotations is not None:
         raise BuildError(
             f"--source {order.source} and --from-annotations {from_annotations} are given; expected one of them: the "

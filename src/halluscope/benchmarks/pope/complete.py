@@ -26,8 +26,8 @@ from halluscope.vocabularies import Vocabulary
 
 ROWS_AT_ONCE = 100_000
 
+# A presence dataset -> the dataset that is built from it.
 MADE_OF = {"throne_coco": "pope_c", "throne_objects365": "pope_c_objects365"}
-"""A presence dataset -> the dataset that is built from it."""
 
 QUESTIONS = Features(
     {
@@ -41,11 +41,7 @@ QUESTIONS = Features(
 
 
 def presence(built: Presence) -> NDArray[np.bool_]:
-    """Return which class is in which image [images, classes].
-
-    Raises:
-        BuildError: for an object that is not one of the dataset's classes.
-    """
+    """Return which class is in which image [images, classes]."""
     objects = built.read("objects")["objects"].combine_chunks()
     names = pc.list_flatten(objects)
     columns = pc.index_in(names, value_set=pa.array(built.classes))
@@ -72,14 +68,7 @@ def counts(present: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def tables(built: Presence, present: NDArray[np.bool_], vocabulary: str, split: str) -> list[Table]:
-    """Return the rows to write: the configs `questions` and `images`.
-
-    Args:
-        built: the presence dataset.
-        present: the result of `presence` for it.
-        vocabulary: the name of the vocabulary of its classes, which says how to ask about them.
-        split: the split's name.
-    """
+    """Return the rows to write: the configs `questions` and `images`."""
     texts = _texts(built.classes, vocabularies.load(vocabulary))
     image_ids = built.read("image_id")["image_id"].to_numpy()
     columns = {"image_id": Value("int64"), "image": Image(), "file_name": Value("string")}
@@ -94,14 +83,7 @@ def tables(built: Presence, present: NDArray[np.bool_], vocabulary: str, split: 
 def grid(
     image_ids: NDArray[np.int64], classes: Sequence[str], texts: Sequence[str], present: NDArray[np.bool_]
 ) -> Iterator[pa.Table]:
-    """Yield all questions, image by image and in the order of the classes, many rows at a time.
-
-    Args:
-        image_ids: the ids of the n images.
-        classes: the names of the m classes.
-        texts: the question about each class.
-        present: which class is in which image [n, m].
-    """
+    """Yield all questions, image by image and in the order of the classes, many rows at a time."""
     objects, asked, answers = pa.array(classes), pa.array(texts), pa.array(["no", "yes"])
     images = max(1, ROWS_AT_ONCE // len(classes))
     for first in range(0, len(image_ids), images):
@@ -126,16 +108,8 @@ def _texts(classes: Sequence[str], vocabulary: Vocabulary) -> list[str]:
 
 
 def make(order: Order, *, of: str) -> Path:
-    """Build the dataset.
-
-    Args:
-        order: what to build; its source is the folder of the built presence dataset.
-        of: the name of the presence dataset that the source must hold.
-
-    Raises:
-        BuildError: if the source is another dataset, broken or a subset.
-    """
-    built = presences.read(order.source or output.home(of), "--source")
+    """Build the dataset."""
+    built = presences.read(order.source or output.home(of), "--source", of)
     if built.name != of:
         raise BuildError(f"--source {built.folder} holds {built.name!r}; expected {of}.")
     out, spec = order.target(), order.spec

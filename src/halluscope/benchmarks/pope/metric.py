@@ -25,18 +25,22 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import numbers
 
-USUAL, LMMS_EVAL = "usual", "lmms-eval"
+USUAL = "usual"
 
-CONVENTIONS = {USUAL: Conventions(), LMMS_EVAL: Conventions(unread_missed=False, yes_of_labels=True)}
-"""How unreadable responses are counted. The parser "lmms-eval" has its own way; all others use the usual way."""
+# How unreadable responses are counted. A parser of one of these names has its own way; all others, the usual one.
+CONVENTIONS = {
+    USUAL: Conventions(),
+    "lmms-eval": Conventions(unread_missed=False, yes_of_labels=True),
+    "repope": Conventions(unread_missed=False, unread_wrong=False),
+}
 
 LABELS = ("yes", "no")
 
+# The scores that are means over the questions, so that each question has a value of its own.
 OF_EACH = ("accuracy", "yes_ratio", "unparsed")
-"""The scores that are means over the questions, so that each question has a value of its own."""
 
+# The scores for which the result says how much the corrected right answers change them.
 COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
-"""The scores for which the result says how much the corrected right answers change them."""
 
 
 def compute(
@@ -62,15 +66,16 @@ def compute(
 
     An unreadable response is wrong in accuracy and does not count as yes. So it does not enter precision, and a present
     object without a readable response is missed. With the convention "lmms-eval" an unreadable response does not
-    enter recall either, and the yes ratio is that of the ground truth, as in the harness lmms-eval.
+    enter recall either, and the yes ratio is that of the ground truth, as in the harness lmms-eval. With "repope" an
+    unreadable response is left out of every score but `unparsed`, as in RePOPE's script.
 
     Args:
         predictions: the LVLM's raw responses, one per question.
         references: the right answers, "yes" or "no", one per question.
-        parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit" or "first-word"; see
+        parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit", "repope" or "first-word"; see
             `halluscope.responses.parsers`.
-        convention: how unreadable responses are counted, "usual" or "lmms-eval"; by default as in the project whose
-            parser is used.
+        convention: how unreadable responses are counted, "usual", "lmms-eval" or "repope"; by default as in the
+            project whose parser is used.
         objects: the class that each question asks about; adds averages over classes.
         sampling: "random", "popular" or "adversarial" for each question; adds the scores of each sampling.
         image_ids: the image of each question; the interval then resamples images, because the responses about one
@@ -116,7 +121,7 @@ def compute(
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
     replies.check(parser)
-    own = LMMS_EVAL if parser == LMMS_EVAL else USUAL
+    own = own_convention(parser)
     convention = own if convention is None else word("convention", convention, tuple(CONVENTIONS))
     conventions = CONVENTIONS[convention]
     sampled, samplings = _groups(sampling, rows, SAMPLINGS)
@@ -180,12 +185,13 @@ def compute(
     return result
 
 
-def _answers(corrected: Any, rows: int) -> list[str | None]:
-    """Check the corrected answers, and return them.
+def own_convention(parser: str) -> str:
+    """Return the convention of the project whose parser it is."""
+    return parser if parser in CONVENTIONS else USUAL
 
-    Raises:
-        ValueError: for a wrong number of answers, an invalid answer, or if every answer is None.
-    """
+
+def _answers(corrected: Any, rows: int) -> list[str | None]:
+    """Check the corrected answers, and return them."""
     found = listed("corrected", corrected, "a list, 'yes', 'no' or None per row", rows)
     for row, answer in enumerate(found):
         if answer is not None:
@@ -246,13 +252,16 @@ def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, 
 def _of_each_question(
     present: NDArray[np.bool_], answers: NDArray[np.int8], conventions: Conventions
 ) -> list[dict[str, Any]]:
-    """Return how each response was read, and its own value of each score that is a mean."""
+    """Return how each response was read, and its own value of each score that is a mean; None where it is left out."""
     counts = scoring.count(scoring.places(present, answers, np.arange(len(answers))), (len(answers), 2, 3))
     scores = scoring.scores(counts, conventions)
     columns = {
         "answer": [LABELS[1 - label] for label in present.tolist()],
         "said": map(said_of, answers.tolist()),
-        **{name: scores[name].astype(bool).tolist() for name in OF_EACH},
+        **{
+            name: [None if value != value else bool(value) for value in scores[name].tolist()]
+            for name in OF_EACH
+        },
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

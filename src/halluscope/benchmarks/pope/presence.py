@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from halluscope.building.built import compare, read_stats
+from halluscope.building.build_info import compare, read_stats
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.parquet import GROUP_ROWS
 from halluscope.errors import BuildError
@@ -16,15 +16,10 @@ from halluscope.errors import BuildError
 
 @dataclass(frozen=True)
 class Presence:
-    """A built `throne_*` dataset.
+    """A built `throne_*` dataset."""
 
-    Attributes:
-        folder: the dataset's folder.
-        stats: the content of its stats.json, which agrees with its files.
-    """
-
-    folder: Path
-    stats: Mapping[str, Any]
+    folder: Path  # the dataset's folder
+    stats: Mapping[str, Any]  # the content of its stats.json, which agrees with its files
 
     @property
     def name(self) -> str:
@@ -63,28 +58,20 @@ class Presence:
         return [self.folder / shard["file"] for shard in self.stats["tables"][0]["shards"]]
 
 
-def read(folder: Path, option: str) -> Presence:
-    """Find a built presence dataset in a folder, and compare its files with its stats.json.
-
-    Args:
-        folder: the dataset's folder.
-        option: the command line option that names the folder, for messages.
-
-    Raises:
-        BuildError: if the folder has no presence dataset, or its files are not those that the builder wrote.
-    """
+def read(folder: Path, option: str, of: str) -> Presence:
+    """Find a built presence dataset in a folder, and compare its files with its stats.json."""
     file = folder / "stats.json"
     if not file.is_file():
         raise BuildError(
             f"{option} {folder} is not a dataset that halluscope built: it has no stats.json. Build it first: "
-            "halluscope build throne_coco."
+            f"halluscope build {of}."
         )
     stats = read_stats(file)
     has_columns = {"image_id", "file_name", "objects"} <= set(stats["tables"][0]["columns"])
     if not has_columns or not isinstance(stats["counts"].get("images_per_class"), dict):
         raise BuildError(
-            f"{option} {folder} holds {stats['name']!r}; expected a presence dataset, throne_coco or "
-            "throne_objects365, whose stats.json counts images_per_class."
+            f"{option} {folder} holds {stats['name']!r}; expected a presence dataset, {of}, whose stats.json "
+            "counts images_per_class."
         )
     compare(folder, stats["tables"][:1])
     return Presence(folder, stats)

@@ -25,14 +25,7 @@ def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
 
 
 def make(order: Order) -> Path:
-    """Build repope.
-
-    Args:
-        order: what to build; its source is the folder of RePOPE's files.
-
-    Raises:
-        BuildError: for files that are not those of RePOPE's authors.
-    """
+    """Build repope."""
     out = order.target()
     sources = {name: order.fetch(name) for name in SAMPLINGS}
     rows = [row for name in SAMPLINGS for row in read_official(sources[name].path, name, REPOPE)]

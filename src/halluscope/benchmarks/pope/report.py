@@ -9,7 +9,6 @@ from halluscope.reporting.tables import (
     Notes,
     Number,
     Report,
-    Shown,
     Table,
     class_table,
     share,
@@ -17,19 +16,13 @@ from halluscope.reporting.tables import (
 
 POOLED = "pooled"
 
+# The scores shown, followed by the mean of the samplings' F1, which LLaVA reports.
 COLUMNS = ("accuracy", "precision", "recall", "f1", "yes_ratio", "unparsed")
-"""The scores shown, followed by the mean of the samplings' F1, which LLaVA reports."""
 
 
-def report(results: Named, shown: Shown, *, every: bool = False, **_: Any) -> Report:
-    """Return tables of the results, in percent, and the signatures.
-
-    Args:
-        results: the results of the scored responses, each with the `parser` that read them.
-        shown: the same as `results`; no published scores have this form.
-        every: whether there is one row per parser; the samplings then have no rows.
-    """
-    parts: list[Table | Notes] = [_table(shown, every)]
+def report(results: Named, *, every: bool = False, **_: Any) -> Report:
+    """Return tables of the results, in percent, and the signatures."""
+    parts: list[Table | Notes] = [_table(results, every)]
     if any("corrected" in result for _, result in results):
         parts.append(_correction(results))
     for name, result in results:
@@ -40,7 +33,7 @@ def report(results: Named, shown: Shown, *, every: bool = False, **_: Any) -> Re
     return parts
 
 
-def _table(results: Shown, pooled_only: bool) -> Table:
+def _table(results: Named, pooled_only: bool) -> Table:
     rows: list[list[Cell]] = []
     for name, result in results:
         intervals, parser = result.get("interval", {}), result["parser"]

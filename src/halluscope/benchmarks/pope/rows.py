@@ -19,8 +19,7 @@ from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.numbers import is_id
 from halluscope.reading.rows import Source, read_columns
 
-SAMPLINGS = ("random", "popular", "adversarial")
-"""How POPE chooses the absent objects that it asks about."""
+SAMPLINGS = ("random", "popular", "adversarial")  # How POPE chooses the absent objects that it asks about
 
 _ENDS_IN_ID = re.compile(r"(?<!\d)([0-9]{1,18})(?:\.\w{1,10})?$")
 
@@ -29,51 +28,33 @@ Row = TypeVar("Row", bound=Mapping[str, Any])
 
 @dataclass(frozen=True)
 class ObjectQuestion:
-    """One row.
+    """One row."""
 
-    Attributes:
-        question_id: unique within a sampling.
-        image_id: the number at the end of the image's file name.
-        file_name: the image's file name.
-        question: the question put to the LVLM.
-        object: the object that the question asks about.
-        answer: the right answer, "yes" or "no".
-        sampling: how the absent objects were chosen: "random", "popular" or "adversarial".
-        form: the row's parallel form; "" for the original.
-        labels: whose right answer this is: "repope" for RePOPE's corrected answer; "" for POPE's.
-    """
-
-    question_id: int
-    image_id: int
-    file_name: str
-    question: str
-    object: str
-    answer: str
-    sampling: str
-    form: str = ""
-    labels: str = ""
+    question_id: int  # unique within a sampling
+    image_id: int  # the number at the end of the image's file name
+    file_name: str  # the image's file name
+    question: str  # the question put to the LVLM
+    object: str  # the object that the question asks about
+    answer: str  # the right answer, "yes" or "no"
+    sampling: str  # how the absent objects were chosen: "random", "popular" or "adversarial"
+    form: str = ""  # the row's parallel form; "" for the original
+    labels: str = ""  # whose right answer this is: "repope" for RePOPE's corrected answer; "" for POPE's
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A question of POPE that RePOPE leaves out because it is ambiguous; responses to it are left out too.
+    """A question of POPE that RePOPE leaves out because it is ambiguous; responses to it are left out too."""
 
-    Attributes:
-        question_id: unique within a sampling.
-        sampling: "random", "popular" or "adversarial".
-    """
-
-    question_id: int
-    sampling: str
+    question_id: int  # unique within a sampling
+    sampling: str  # "random", "popular" or "adversarial"
 
 
 REPOPE = "repope"
-PER_SAMPLING = 3000
-"""How many questions each of POPE's samplings has, with the ids 1 to 3,000."""
+PER_SAMPLING = 3000  # How many questions each of POPE's samplings has, with the ids 1 to 3,000
 
 COLUMNS = tuple(field.name for field in fields(ObjectQuestion))
+# The values of absent columns: no file name or sampling (`pope_c`), the original form, POPE's own answers.
 OTHERWISE = {"file_name": "", "sampling": "", "form": "", "labels": ""}
-"""The values of absent columns: no file name or sampling (`pope_c`), the original form, POPE's own answers."""
 NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 
 
@@ -81,10 +62,6 @@ def read_official(file: Path | zipfile.Path, sampling: str, labels: str = "") ->
     """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
 
     In a parallel form of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`.
-
-    Raises:
-        BuildError: for a row that is cut off or incomplete, a label other than yes and no, a question that is not one
-            of POPE's, a file name without a number, or a repeated question_id.
     """
     questions = [_question(row, where, sampling, labels) for where, row in list(json_rows(file))]
     ids = Counter(question.question_id for question in questions)
@@ -95,15 +72,11 @@ def read_official(file: Path | zipfile.Path, sampling: str, labels: str = "") ->
 
 
 def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
-    """Return the ids of questions that break a property of POPE's files, by property, leaving out properties that hold.
+    """Return, by property of POPE's files, the ids of the questions of one sampling that break it.
 
-    Args:
-        questions: the questions of one sampling, in order.
-
-    Returns:
-        "rows": the image has a different number of rows than the first image, or its rows are not together; "balance":
-        the image has different numbers of yes and no; "alternation": the image's answers are not yes, no, yes, ...;
-        "contradiction": the object is both present and absent; "repetition": the same question was asked before.
+    "rows": the image has a different number of rows than the first image, or its rows are not together; "balance":
+    different numbers of yes and no; "alternation": not yes, no, yes, ...; "contradiction": the object is both present
+    and absent; "repetition": the same question was asked before.
     """
     images = [list(rows) for _, rows in groupby(questions, key=lambda question: question.file_name)]
     blocks = Counter(rows[0].file_name for rows in images)
@@ -162,10 +135,6 @@ def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
     """Read questions from files of POPE's or RePOPE's authors (their names say which), or from built datasets.
 
     RePOPE's include those that it left out (`LeftOut`), in POPE's order, so responses to all of POPE's questions fit.
-
-    Raises:
-        ValueError: for a file or dataset of another form.
-        FileNotFoundError: if a file does not exist.
     """
     questions = [question for source in sources for question in _load(source)]
     if not (others := left_out(questions)):
@@ -194,15 +163,7 @@ def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -
 
 
 def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the metric's inputs from the dataset's rows.
-
-    Args:
-        questions: the rows.
-        corrected: RePOPE's dataset or files; responses are then also scored by RePOPE's answers.
-
-    Raises:
-        ValueError: as `corrections` does.
-    """
+    """Return the metric's inputs from the dataset's rows."""
     sampled = all(question.sampling for question in questions)
     other = {"corrected": corrections(questions, load(corrected))} if corrected else {}
     return {
@@ -219,11 +180,7 @@ def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()
 def corrections(
     questions: Sequence[ObjectQuestion], others: Sequence[ObjectQuestion | LeftOut]
 ) -> list[str | None]:
-    """Return RePOPE's answer to each of POPE's questions, or None where RePOPE has no answer.
-
-    Raises:
-        ValueError: for answers that are not RePOPE's, lack a question, or give another question the same id.
-    """
+    """Return RePOPE's answer to each of POPE's questions, or None where RePOPE has no answer."""
     found = {(other.sampling, other.question_id): other for other in others}
     answers: list[str | None] = []
     for question in questions:
@@ -243,20 +200,12 @@ def _asked(question: ObjectQuestion) -> tuple[str, str]:
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ObjectQuestion]:
-    """Read rows of `pope` or `pope_c`.
-
-    Raises:
-        ValueError: for a row without one of the datasets' columns.
-    """
+    """Read rows of `pope` or `pope_c`."""
     return [read(row, f"{where}[{number}]") for number, row in enumerate(rows)]
 
 
 def read(row: Any, where: str) -> ObjectQuestion:
-    """Read a row; an `ObjectQuestion` is returned unchanged.
-
-    Raises:
-        ValueError: for a row without one of the columns.
-    """
+    """Read a row; an `ObjectQuestion` is returned unchanged."""
     if isinstance(row, ObjectQuestion):
         return row
     if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):

@@ -15,26 +15,23 @@ from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
 
-Counts = Floats
-"""Counts [..., 2 labels, 3 answers], whole numbers."""
+Counts = Floats  # Counts [..., 2 labels, 3 answers], whole numbers
 
 ABSENT, PRESENT = 0, 1
 BETAS = (1.0, 0.5)
 
-COPIES = 4
-"""About how many tables are in memory per resample while it is scored."""
+COPIES = 4  # About how many tables are in memory per resample while it is scored
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """How unreadable responses are counted; they are always wrong in accuracy, and never count as yes.
+    """How unreadable responses are counted; they never count as yes."""
 
-    Attributes:
-        unread_missed: whether a present object without a readable response is missed; otherwise recall leaves it out.
-        yes_of_labels: whether the yes ratio is that of the ground truth instead of the LVLM's responses.
-    """
-
+    # whether they are wrong in accuracy, and responses in the yes ratio; otherwise both leave them out
+    unread_wrong: bool = True
+    # whether a present object without a readable response is missed; otherwise recall leaves it out
     unread_missed: bool = True
+    # whether the yes ratio is that of the ground truth instead of the LVLM's responses
     yes_of_labels: bool = False
 
 
@@ -53,27 +50,25 @@ def count(place: NDArray[np.int64], shape: tuple[int, ...]) -> Counts:
 
 def scores(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
     """Return accuracy, precision, recall, F and shares, each an array [...] of fractions, NaN where undefined."""
-    rows = counts.sum(axis=(-2, -1))
+    rows, unread = counts.sum(axis=(-2, -1)), counts[..., OTHER].sum(axis=-1)
+    scored = rows if conventions.unread_wrong else rows - unread
     right = counts[..., ABSENT, NO] + counts[..., PRESENT, YES]
     predicted = counts[..., YES].sum(axis=-1)
     precision, recall = _precision_recall(counts, conventions)
     yes = counts[..., PRESENT, :].sum(axis=-1) if conventions.yes_of_labels else predicted
     return {
-        "accuracy": ratio(right, rows),
+        "accuracy": ratio(right, scored),
         "precision": precision,
         "recall": recall,
         **{f"f{beta:g}": f_of_means(precision, recall, beta) for beta in BETAS},
-        "yes_ratio": ratio(yes, rows),
-        "unparsed": ratio(counts[..., OTHER].sum(axis=-1), rows),
+        "yes_ratio": ratio(yes, scored),
+        "unparsed": ratio(unread, rows),
     }
 
 
 def class_means(counts: Counts, conventions: Conventions) -> dict[str, Floats]:
-    """Return precision and recall averaged over the classes where they are defined, and F of the two averages.
-
-    Args:
-        counts: [..., classes, 2, 3].
-        conventions: how unreadable responses are counted.
+    """Return precision and recall averaged over the classes where they are defined, and F of the averages, from
+    counts [..., classes, 2, 3].
     """
     precision, recall = (defined_mean(values) for values in _precision_recall(counts, conventions))
     return {
@@ -100,14 +95,7 @@ def resample_rows(counts: Counts, resampling: Bootstrap) -> Iterator[Counts]:
 def resample_images(
     place: NDArray[np.int64], image: NDArray[np.int64], shape: tuple[int, ...], resampling: Bootstrap
 ) -> Iterator[Counts]:
-    """Yield counts of bootstrap samples of the images, in parts [resamples, ...].
-
-    Args:
-        place: each row's index in a flattened table of this shape.
-        image: the number of each row's image.
-        shape: the shape of the table.
-        resampling: how the samples are drawn.
-    """
+    """Yield counts of bootstrap samples of the images, in parts [resamples, ...]."""
     images, cells = int(image.max()) + 1, math.prod(shape)
     known, column = np.unique(place, return_inverse=True)
     step = max(1, AT_ONCE // images)

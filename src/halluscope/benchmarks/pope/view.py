@@ -3,13 +3,27 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.benchmarks.pope.metric import LMMS_EVAL
-from halluscope.reporting import answered
-from halluscope.reporting.answered import WRONG_NO, WRONG_YES
-from halluscope.reporting.shown import ABSENT, FOUND, HALLUCINATED, MISSED, UNREADABLE, Fact, Item, said
+from halluscope.benchmarks.pope.metric import CONVENTIONS, own_convention
+from halluscope.benchmarks.pope.scoring import Conventions
+from halluscope.reporting.report_items import (
+    ABSENT,
+    FOUND,
+    HALLUCINATED,
+    MISSED,
+    UNREADABLE,
+    WRONG_NO,
+    WRONG_YES,
+    Fact,
+    Item,
+    answer_error,
+    answer_facts,
+    answer_kind,
+    judged_texts,
+)
 from halluscope.reporting.tables import is_defined, percent
 from halluscope.signature import keys_of
 
+# The right answer and how the response was read -> the outcome of the object.
 OUTCOMES = {
     ("yes", "yes"): FOUND,
     ("yes", "no"): MISSED,
@@ -18,7 +32,6 @@ OUTCOMES = {
     ("no", "no"): ABSENT,
     ("no", None): ABSENT,
 }
-"""The right answer and how the response was read -> the outcome of the object."""
 
 BADNESS = {"": 0.0, UNREADABLE: 1.0, WRONG_NO: 2.0, WRONG_YES: 3.0}
 
@@ -26,16 +39,10 @@ BADNESS = {"": 0.0, UNREADABLE: 1.0, WRONG_NO: 2.0, WRONG_YES: 3.0}
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
-    """Yield a run's rows as items, one per row, in order.
-
-    Args:
-        rows: the rows of a run's items.jsonl.
-        options: the metric's options.
-        voters: unused, because no judge votes.
-    """
-    misses_unread = not _is_of_lmms_eval(options)
-    for row, text in zip(rows, said(rows, options), strict=True):
-        asked, error = row["inputs"], answered.error(row["said"], row["answer"])
+    """Yield a run's rows as items, one per row, in order."""
+    misses_unread = _conventions(options).unread_missed
+    for row, text in zip(rows, judged_texts(rows, options), strict=True):
+        asked, error = row["inputs"], answer_error(row["said"], row["answer"])
         outcome = OUTCOMES[row["answer"], row["said"]]
         is_counted = row["said"] or (outcome == MISSED and misses_unread)
         yield Item(
@@ -54,23 +61,27 @@ def items(
 def meaning(scores: Mapping[str, Any]) -> str:
     """Say in a sentence what the accuracy means."""
     if not is_defined(scores["accuracy"]):
-        return "The accuracy is undefined: there are no questions."
-    right = f"{percent(scores['accuracy'])} of 100 questions are answered correctly"
-    if _is_of_lmms_eval(keys_of(scores["signature"])):  # its yes ratio is that of the right answers
+        return "The accuracy is undefined: there is no response to count."
+    accuracy, conventions = percent(scores["accuracy"]), _conventions(keys_of(scores["signature"]))
+    if not conventions.unread_wrong:
+        yes = percent(scores["yes_ratio"])
+        return f"{accuracy} of 100 readable responses are right; they are yes to {yes} of 100."
+    right = f"{accuracy} of 100 questions are answered correctly"
+    if conventions.yes_of_labels:
         return f"{right}."
     return f"{right}; the response is yes to {percent(scores['yes_ratio'])} of 100."
 
 
-def _is_of_lmms_eval(choices: Mapping[str, Any]) -> bool:
-    """Whether options, or the keys of a signature, say that unreadable responses are counted as lmms-eval does."""
-    return (choices.get("convention") or choices.get("parser")) == LMMS_EVAL
+def _conventions(choices: Mapping[str, Any]) -> Conventions:
+    """Return how options, or the keys of a signature, count unreadable responses."""
+    return CONVENTIONS[choices.get("convention") or own_convention(choices.get("parser", ""))]
 
 
 def _facts(row: Mapping[str, Any]) -> list[Fact]:
     reply, corrected = row["said"], row["inputs"].get("corrected", "")
-    facts = answered.facts(reply, row["answer"])
+    facts = answer_facts(reply, row["answer"])
     if corrected is None:
         facts.append(Fact("corrected answer", [("none: the question is ambiguous", "open")]))
     elif corrected:
-        facts.append(Fact("corrected answer", [(corrected, answered.kind(reply, corrected))]))
+        facts.append(Fact("corrected answer", [(corrected, answer_kind(reply, corrected))]))
     return facts

@@ -24,10 +24,10 @@ from halluscope.judging.cost.planning import Plan, plan_poll
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.lexical import LexicalJudge
-from halluscope.judging.voters.poll import Poll, Voting
+from halluscope.judging.voters.poll import Voting
 from halluscope.judging.voters.resolve import lexical
 from halluscope.judging.voters.voting import IGNORED
-from halluscope.judging.votes import OTHER, UNASKED
+from halluscope.judging.votes import OTHER, UNASKED, Poll
 from halluscope.numbers import whole
 from halluscope.reliability.certifying.certificate import Certificate, texts_of
 from halluscope.reliability.certifying.certificate import read as read_certificate
@@ -41,8 +41,8 @@ from halluscope.vocabularies import Vocabulary
 
 GIVEN = "given"
 
+# The method by which `halluscope.stats.corrected` makes scores and intervals; its number goes up when it changes.
 METHOD = "ppi-1"
-"""The method by which `halluscope.stats.corrected` makes scores and intervals; its number goes up when it changes."""
 
 
 def compute(
@@ -201,11 +201,7 @@ def judge(
     thoughts: str = REMOVED,
     **judging: Any,
 ) -> Judgement:
-    """Ask the judges without scoring; the arguments are those of `compute`.
-
-    Raises:
-        ValueError: for any bad input, as `compute` does.
-    """
+    """Ask the judges without scoring; the arguments are those of `compute`."""
     predictions, references = paired(predictions, references)
     said, _ = take_out(predictions, thoughts)
     classes = vocabularies.load(vocabulary)
@@ -223,18 +219,7 @@ def plan(
     prices: tuple[float, float] | None = None,
     **judging: Any,
 ) -> Plan:
-    """Plan what `compute` will ask, and how long it will take.
-
-    Args:
-        sets: the predictions and references of `compute`, one pair per LVLM, in the order of scoring.
-        vocabulary: as in `compute`.
-        calibrate: about how many seconds to ask each language model, to measure how long the rest takes; 0 skips this.
-        prices: the prices of a million tokens that a judge behind an endpoint reads, and of a million that it writes.
-        judging: as in `compute`.
-
-    Raises:
-        ValueError: for any bad input, as `compute` does.
-    """
+    """Plan what `compute` will ask, and how long it will take."""
     checked = [(texts, class_names(references)) for texts, references in (paired(*one) for one in sets)]
     poll = checks.build(Voting, judging, "throne")
     return plan_poll(
@@ -243,11 +228,7 @@ def plan(
 
 
 def _reader(poll: Voting, vocabulary: Vocabulary, votes: ArrayLike | None) -> LexicalJudge:
-    """Return the judge that can explain its votes.
-
-    Raises:
-        ValueError: if this judge does not vote.
-    """
+    """Return the judge that can explain its votes."""
     if votes is not None:
         raise ValueError(
             "explain says which rule of the lexical judge took a mention back, but votes are given, so no judge reads "
@@ -259,12 +240,7 @@ def _reader(poll: Voting, vocabulary: Vocabulary, votes: ArrayLike | None) -> Le
 def _check_certificate(
     given: str | Path | Mapping[str, Any] | Certificate, votes: object, all_average: str
 ) -> Certificate:
-    """Read a certificate, after checking that scores can be corrected.
-
-    Raises:
-        ValueError: for anything but a certificate, for given votes (their judges are unknown), or for averages over
-            images.
-    """
+    """Read a certificate, after checking that scores can be corrected."""
     if votes is not None:
         raise ValueError(
             "certificate and votes are given; a certificate is about judges: leave votes out and pass judges."
@@ -280,23 +256,15 @@ def _check_certificate(
 def _check_about(
     certificate: Certificate, texts: Sequence[str], vocabulary: Vocabulary, questions: QuestionSet
 ) -> None:
-    """Check that a certificate is about these texts, judged in this way.
-
-    Raises:
-        ValueError: if the certificate is about other texts, or about another vocabulary or other questions.
-    """
+    """Check that a certificate is about these texts, judged in this way."""
     certificate.check({"vocabulary": vocabulary.name, "questions": questions.name, "texts": texts_of(texts)})
     certificate.check_size(texts)
 
 
 def _given(votes: ArrayLike, poll: Voting, present: NDArray[np.bool_]) -> Poll:
-    """Return votes that were cast elsewhere, in the form of a poll.
-
-    Raises:
-        ValueError: for an array of another shape or kind, or an agreement that this number of votes cannot reach.
-    """
+    """Return votes that were cast elsewhere, in the form of a poll."""
     cast = voting.check(votes, *present.shape).astype(np.int8)
-    return Poll(cast, voting.required(poll.agreement, cast.shape[-1]), [GIVEN], GIVEN)
+    return Poll(cast, voting.required(poll.agreement, cast.shape[-1]), [GIVEN], GIVEN, ())
 
 
 def _sampled(
@@ -316,11 +284,7 @@ def _corrected(
     conventions: Conventions,
     level: float,
 ) -> dict[str, Any]:
-    """Return the corrected scores and the labels that they rest on.
-
-    Raises:
-        ValueError: if the labels cannot support any score.
-    """
+    """Return the corrected scores and the labels that they rest on."""
     labels = voting.known(labels, present)
     sample = certificate.sample(predictions, labels, vocabulary)
     found = correct(labels, present, sample, conventions.betas, conventions.class_f, level)

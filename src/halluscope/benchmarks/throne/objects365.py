@@ -35,14 +35,6 @@ def make(
     """Build throne_objects365.
 
     The published sha256 of the annotations is unknown, so any file in their format is accepted.
-
-    Args:
-        order: what to build; its source may be a folder that also holds the lists of names and ids.
-        names: Detic's table of corrected names (default: from the source, or download).
-        ids: a file of the image ids to take, one per line (default: from the source).
-        sample: draw new images instead of taking `ids`.
-        shots: with `sample`: the number of images per class, at least 1.
-        seed: with `sample`: the seed of the draw.
     """
     out, spec = order.target(), order.spec
     ids = ids or (None if sample else _beside(order, "ids"))
@@ -120,9 +112,6 @@ def read_names(file: Readable) -> dict[int, Name]:
     """Read the table of names: category id, published name, corrected name, without a header.
 
     Spaces around a name are dropped.
-
-    Raises:
-        BuildError: for a row of another form, or a repeated id or corrected name.
     """
     names: dict[int, Name] = {}
     place: dict[str, int] = {}
@@ -146,11 +135,7 @@ def read_names(file: Readable) -> dict[int, Name]:
 
 
 def read_ids(file: Readable) -> list[int]:
-    """Read a list of image ids, one per line.
-
-    Raises:
-        BuildError: for a line that is not a whole number, a repeated id, or a file without ids.
-    """
+    """Read a list of image ids, one per line."""
     place: dict[int, int] = {}
     for number, line in enumerate(read_text(file).split("\n"), 1):
         if not line.strip():
@@ -167,11 +152,7 @@ def read_ids(file: Readable) -> list[int]:
 
 
 def correct(table: CocoTable, names: Mapping[int, Name]) -> CocoTable:
-    """Return the annotations with the corrected class names; those already corrected stay unchanged.
-
-    Raises:
-        BuildError: if the table of names has other categories than the annotations.
-    """
+    """Return the annotations with the corrected class names; those already corrected stay unchanged."""
     if len(names) != len(table.classes):
         raise BuildError(
             f"The table of names has {len(names):,} rows; expected one for each of the {len(table.classes):,} "

@@ -27,21 +27,7 @@ def write(
     out: Path,
     sample: Mapping[str, int] | None = None,
 ) -> Path:
-    """Get the images, check everything, and write the dataset.
-
-    Args:
-        order: what to build.
-        coco: the annotations, checked by `check_classes`.
-        sources: the sources of the annotations, by their names in the spec.
-        out: the folder that `order.target` returned.
-        sample: how new images were drawn, for stats.json; a dataset of new images is not the published one.
-
-    Returns:
-        `out`.
-
-    Raises:
-        BuildError: when an image is missing or broken, or the counts are not the published ones.
-    """
+    """Get the images, check everything, and write the dataset."""
     folder = None
     if order.with_images:
         got = fetch(order.spec.sources["images"], "--images", order.images, order.cache, order.subset)
@@ -59,11 +45,7 @@ def write(
 
 
 def check_classes(coco: CocoTable, spec: Spec) -> None:
-    """Check that the annotated classes are in the dataset's vocabulary, which the metric uses.
-
-    Raises:
-        BuildError: for a class outside the vocabulary.
-    """
+    """Check that the annotated classes are in the dataset's vocabulary, which the metric uses."""
     if spec.vocabulary is None:
         return
     vocabulary = vocabularies.load(spec.vocabulary)

@@ -39,6 +39,7 @@ RELEASED = QuestionSet(
     own={"skis": _OF_PLURALS, "scissors": _OF_PLURALS},
     by_letter=True,
 )
+# The number in the name goes up when a word or a definition changes.
 PLAIN = QuestionSet(
     name="plain-1",
     templates=PAPER.templates,
@@ -49,8 +50,8 @@ PLAIN = QuestionSet(
         "Does the text explicitly mention {x} are in the image?",
     ),
 )
-"""The number in the name goes up when a word or a definition changes."""
 
+# This project's claims for checkers, in MiniCheck's frame (see `halluscope.judging.models.seq2seq`).
 CLAIMS = QuestionSet(
     name="claims-1",
     templates=(
@@ -66,15 +67,10 @@ CLAIMS = QuestionSet(
     ),
     claims=True,
 )
-"""This project's claims for checkers, in MiniCheck's frame (see `halluscope.judging.models.seq2seq`)."""
 
 SETS = {"paper": PAPER, "released": RELEASED, "plain": PLAIN, "claims": CLAIMS}
 
 
 def load(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
-    """Find a question set by name, or make one from the user's templates in the paper's frame.
-
-    Raises:
-        ValueError: for an unknown name, no template, or a template without `{x}`.
-    """
+    """Find a question set by name, or make one from the user's templates in the paper's frame."""
     return question_set(questions, SETS, PAPER.frame)

@@ -10,7 +10,6 @@ from halluscope.reporting.tables import (
     Named,
     Notes,
     Report,
-    Shown,
     Table,
     below,
     class_table,
@@ -24,32 +23,23 @@ from halluscope.reporting.tables import (
 )
 
 LENGTH = "median_characters"
+# The columns of THRONE's Table 1, after `LENGTH`.
 COLUMNS = (
     *("precision_all", "recall_all", "f1_all", "f0.5_all"),
     *("precision_cls", "recall_cls", "f1_cls", "f0.5_cls"),
 )
-"""The columns of THRONE's Table 1, after `LENGTH`."""
 
-RANKED_BY = "f0.5_cls"
-"""THRONE's principal metric (section 3.1)."""
+RANKED_BY = "f0.5_cls"  # THRONE's principal metric (section 3.1)
 
+# The rows shown for a result that was also scored on sampled cells (THRONE, supplement, Table 2).
 SAMPLED = ("sampled", "difference")
-"""The rows shown for a result that was also scored on sampled cells (THRONE, supplement, Table 2)."""
 
 
-def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Report:
-    """Return tables of the results, with notes on each result.
-
-    Args:
-        results: the results of the scored responses.
-        shown: `results`, and published results if they were asked for.
-        source: the source of the published results; "" if none are shown.
-    """
-    said = [Notes([f"Square brackets name the judges. {source}."])] if source else []
+def report(results: Named, **_: Any) -> Report:
+    """Return tables of the results, with notes on each result."""
     sampled = [_sampled(results)] if any("sampled" in result for _, result in results) else []
     parts: list[Table | Notes] = [
-        table(shown),
-        *said,
+        table(results),
         *sampled,
         *below({name: remarks(result) for name, result in results}),
     ]
@@ -58,7 +48,7 @@ def report(results: Named, shown: Shown, *, source: str = "", **_: Any) -> Repor
     return parts + [class_table(result, name) for name, result in results if "classes" in result]
 
 
-def table(results: Shown) -> Table:
+def table(results: Named) -> Table:
     """Return one row per LVLM, the best class-wise F0.5 first, in percent, with any intervals."""
     best, columns = ranked(results, RANKED_BY), _columns(results)
     rows = [
@@ -81,7 +71,7 @@ def _sampled(results: Named) -> Table:
     return Table("sampled", ["responses", "cells", *columns], rows, left=2)
 
 
-def _columns(results: Shown) -> list[str]:
+def _columns(results: Named) -> list[str]:
     return [*COLUMNS[:4], *_asked(results, "all"), *COLUMNS[4:], *_asked(results, "cls")]
 
 
@@ -134,7 +124,7 @@ def _cells(cells: int, cells_of: int | None) -> str:
     return f"sampled cells in the scored images: {cells:,}{of}"
 
 
-def _asked(results: Shown, suffix: str) -> list[str]:
+def _asked(results: Named, suffix: str) -> list[str]:
     """Return the columns of F with a beta other than 1 and 0.5, if it was asked for."""
     columns = dict.fromkeys(column for _, result in results for column in result)
     return [

@@ -18,16 +18,7 @@ __all__ = ["ImageObjects", "asked_cells", "inputs", "load", "read_all"]
 
 
 def load(sources: Sequence[str], *, vocabulary: str | Sequence[str] = "coco") -> list[ImageObjects]:
-    """Read which objects are in which image, as `halluscope.reading.presence.load` does.
-
-    Args:
-        sources: presence datasets, COCO annotation files, or files of image id -> class names.
-        vocabulary: the vocabulary whose classes judges are asked about.
-
-    Raises:
-        ValueError: for a file or dataset of another form, or with other classes.
-        FileNotFoundError: if a file does not exist.
-    """
+    """Read which objects are in which image, as `halluscope.reading.presence.load` does."""
     return presence.load(sources, vocabularies.load(vocabulary))
 
 
@@ -38,17 +29,7 @@ def inputs(
     vocabulary: str = "coco",
     certificate: str | Path | Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the metric's inputs from the dataset's rows.
-
-    Args:
-        images: the rows.
-        cells: datasets or files of POPE's questions; responses are then also scored on the cells these ask about.
-        vocabulary: the vocabulary whose classes judges are asked about.
-        certificate: the judges' certificate about these responses, as in `compute`.
-
-    Raises:
-        ValueError: as `asked_cells` does.
-    """
+    """Return the metric's inputs from the dataset's rows."""
     ids = [image.image_id for image in images]
     found: dict[str, Any] = {
         "references": [image.objects for image in images],
@@ -66,11 +47,7 @@ def inputs(
 def asked_cells(
     questions: Iterable[ObjectQuestion], image_ids: Sequence[int], vocabulary: Vocabulary
 ) -> NDArray[np.bool_]:
-    """Return which cells [images, classes] the questions ask about, with images in the order of `image_ids`.
-
-    Raises:
-        ValueError: for an object outside the vocabulary, or if no question is about any of the images.
-    """
+    """Return which cells [images, classes] the questions ask about, with images in the order of `image_ids`."""
     row = {image_id: i for i, image_id in enumerate(image_ids)}
     asked: list[list[str]] = [[] for _ in image_ids]
     for question in questions:

@@ -17,18 +17,6 @@ def natural_k_shot(
 
     The image swapped out is never the one kept for a class. The same content and seed give the same draw, whatever the
     order of the images.
-
-    Args:
-        classes_of: image id -> the classes in it; an image without classes is never drawn.
-        shots: K, at least 1.
-        classes: N, the number of classes.
-        seed: the seed of the draw.
-
-    Returns:
-        `shots` x `classes` image ids, sorted.
-
-    Raises:
-        BuildError: for fewer than one shot, more images than there are, or more classes in the images than `classes`.
     """
     pool = sorted(image for image, present in classes_of.items() if present)
     size = _size(shots, classes, len(pool), len(classes_of))

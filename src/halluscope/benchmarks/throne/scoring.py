@@ -21,26 +21,19 @@ CLASS_F: tuple[str, ...] = get_args(ClassF)
 ALL_AVERAGE: tuple[str, ...] = get_args(AllAverage)
 
 
+# With this beta F equals recall to every digit printed; with its inverse F equals precision.
 LARGEST_BETA = 1000
-"""With this beta F equals recall to every digit printed; with its inverse F equals precision."""
 
-NUMBERS = 16
-"""About how many numbers `score` keeps in memory per class and resample."""
+NUMBERS = 16  # About how many numbers `score` keeps in memory per class and resample
 
 
 @dataclass(frozen=True)
 class Hits:
-    """The cells that count, as tables [images, classes] of bool.
+    """The cells that count, as tables [images, classes] of bool."""
 
-    Attributes:
-        true: predicted and present (true positives).
-        predicted: labelled yes.
-        present: in the ground truth, and not ignored.
-    """
-
-    true: NDArray[np.bool_]
-    predicted: NDArray[np.bool_]
-    present: NDArray[np.bool_]
+    true: NDArray[np.bool_]  # predicted and present (true positives)
+    predicted: NDArray[np.bool_]  # labelled yes
+    present: NDArray[np.bool_]  # in the ground truth, and not ignored
 
     @classmethod
     def of(cls, labels: NDArray[np.int8], present: NDArray[np.bool_]) -> "Hits":
@@ -51,18 +44,14 @@ class Hits:
 
 @dataclass(frozen=True)
 class Conventions:
-    """The choices on which papers and released code differ.
+    """The choices on which papers and released code differ."""
 
-    Attributes:
-        beta: the weight of recall against precision in F.
-        class_f: "of_means" is F of the two class averages (THRONE, Table 1); "mean" averages each class's F over
-            the classes where it is defined (the released code; the supplement's Table 2).
-        all_average: "pooled" counts over all cells; "image" averages P, R and F over images (the released code):
-            if an image's predicted or true set is empty, its P and R are 0, and an image without a hit has no F.
-    """
-
-    beta: float = 0.5
+    beta: float = 0.5  # the weight of recall against precision in F
+    # "of_means" is F of the two class averages (THRONE, Table 1); "mean" averages each class's F over the
+    # classes where it is defined (the released code; the supplement's Table 2)
     class_f: ClassF = "of_means"
+    # "pooled" counts over all cells; "image" averages P, R and F over images (the released code): if an
+    # image's predicted or true set is empty, its P and R are 0, and an image without a hit has no F
     all_average: AllAverage = "pooled"
 
     def __post_init__(self) -> None:
@@ -78,15 +67,8 @@ class Conventions:
 
 
 def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -> dict[str, Floats]:
-    """Return precision, recall and F over all cells (`_all`) and averaged over classes (`_cls`).
-
-    Args:
-        hits: the cells that count.
-        conventions: F's beta and the ways of averaging.
-        weights: [resamples, images], how often each image counts; by default once.
-
-    Returns:
-        name -> array [resamples] of fractions in [0, 1], NaN where undefined.
+    """Return scores [resamples], fractions in [0, 1] and NaN where undefined; weights [resamples, images] say how
+    often each image counts.
     """
     weights = np.ones((1, len(hits.true))) if weights is None else weights
     true, predicted, present = (

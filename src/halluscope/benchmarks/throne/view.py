@@ -10,8 +10,21 @@ from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.voters.poll import Voting
-from halluscope.reporting.marking import KIND_OF, badness, ballots, differ, outcomes, told
-from halluscope.reporting.shown import HALLUCINATED, MISSED, Fact, Item, Kind, Mark, said
+from halluscope.reporting.report_items import (
+    HALLUCINATED,
+    KIND_OF,
+    MISSED,
+    Fact,
+    Item,
+    Kind,
+    Mark,
+    badness,
+    ballots,
+    judged_texts,
+    outcomes,
+    votes_differ,
+    word_facts,
+)
 from halluscope.reporting.tables import is_defined, percent
 
 DISPUTED = "disputed"
@@ -20,16 +33,10 @@ DISPUTED = "disputed"
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Mapping[str, Any] | None
 ) -> Iterator[Item]:
-    """Yield a run's rows as items, one per row, in order.
-
-    Args:
-        rows: the rows of a run's items.jsonl.
-        options: the metric's options.
-        voters: who voted on which classes; None where votes were given.
-    """
+    """Yield a run's rows as items, one per row, in order."""
     reader = LexicalJudge(vocabularies.load(options.get("vocabulary", "coco")))
     cut = prompts.load(options.get("questions", Voting.questions)).cut
-    for row, whole in zip(rows, said(rows, options), strict=True):
+    for row, whole in zip(rows, judged_texts(rows, options), strict=True):
         text = cut(whole)
         yield _item(row, text, reader.mentions(text), ballots(row, voters))
 
@@ -48,14 +55,14 @@ def meaning(scores: Mapping[str, Any]) -> str:
 
 def _item(row: Mapping[str, Any], text: str, mentions: Sequence[Mention], votes: Mapping[str, str]) -> Item:
     classes, mentioned = outcomes(row), {mention.object for mention in mentions}
-    disputed = [name for name, signs in votes.items() if differ(signs)]
+    disputed = [name for name, signs in votes.items() if votes_differ(signs)]
     errors = {HALLUCINATED: row[HALLUCINATED], MISSED: row[MISSED], DISPUTED: disputed}
     return Item(
         id=str(row["image_id"]),
         text=text,
         image=str(row["image_id"]),
         marks=_marks(mentions, classes, votes),
-        facts=[*told(row[MISSED], MISSED), *_implied(classes, mentioned)],
+        facts=[*word_facts(row[MISSED], MISSED), *_implied(classes, mentioned)],
         errors=[error for error, names in errors.items() if names],
         classes=classes,
         votes={name: signs for name, signs in votes.items() if name in {*classes, *mentioned, *disputed}},
@@ -87,7 +94,7 @@ def _outcome(
         return KIND_OF[outcome], f"{name}: {outcome}{rule}"
     if not mention.implied:
         return "back", f"{name}: not counted ({mention.rule})"
-    if outcome != MISSED and differ(votes.get(name, "")):
+    if outcome != MISSED and votes_differ(votes.get(name, "")):
         return "open", f"{name}: mentioned, but the judges do not agree"
     return "back", f"{name}: mentioned, but the judges say no"
 

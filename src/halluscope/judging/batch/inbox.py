@@ -1,4 +1,4 @@
-"""Reads the output of batch files into the store: in any order, in parts, even twice, only for exported requests."""
+"""Reads the output of batch files into the cache: in any order, in parts, even twice, only for exported requests."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,14 +15,15 @@ from halluscope.files.entries import lines
 from halluscope.files.opening import check_once
 from halluscope.files.writing import only_writer
 from halluscope.judging.batch.requests import CAME, ID, Reply, Vote, Wanted, came, read_list, rounds
+from halluscope.judging.cache import Cache, Request
 from halluscope.judging.chat_completions import reply_of
 from halluscope.judging.client import Failure
-from halluscope.judging.store import AnswerStore
+from halluscope.judging.questions import Question
 from halluscope.judging.voters.endpoint import vote_of
 from halluscope.judging.votes import UNASKED
 
 AT_ONCE = 10_000
-"""How many votes and replies are read before they are kept, in one step per judge and question."""
+"""How many votes and replies are read before they are kept, in one step per judge."""
 
 EXPECTED = (
     "a line of a batch's output or error file, with a custom_id, and a response with its status_code and body, or an "
@@ -59,7 +60,7 @@ class Taken:
         return self.new + self.kept + self.others + self.failures.total()
 
 
-def take(files: Sequence[Path], folder: Path, store: AnswerStore) -> Taken:
+def take(files: Sequence[Path], folder: Path, cache: Cache) -> Taken:
     """Keep the votes and replies in batches' output.
 
     All files are checked before anything is kept. A run that is killed halfway may be repeated.
@@ -67,13 +68,13 @@ def take(files: Sequence[Path], folder: Path, store: AnswerStore) -> Taken:
     Args:
         files: the output files of batches, JSON lines (.gz too).
         folder: the folder with the rounds of the export.
-        store: where votes and replies are kept.
+        cache: where votes and replies are kept.
 
     Raises:
         BuildError: for a line that is not from a batch's output, or was not asked for; nothing is then kept.
         LimitExceeded: for a file or a line that is too large.
         FileNotFoundError: if a file does not exist, or the folder holds no round.
-        StoreError: if the store cannot be read or written.
+        CacheError: if the cache cannot be read or written.
     """
     check_once(files)
     asked = _asked(folder)
@@ -82,7 +83,7 @@ def take(files: Sequence[Path], folder: Path, store: AnswerStore) -> Taken:
     taken = Taken(len(asked))
     rows = _rows(files, asked)
     while batch := list(islice(rows, AT_ONCE)):
-        _keep([_read(id, asked[id], row) for id, row in batch], folder, store, taken)
+        _keep([_read(id, asked[id], row) for id, row in batch], folder, cache, taken)
     return taken
 
 
@@ -115,7 +116,8 @@ def _rows(files: Iterable[Path], asked: dict[str, Wanted]) -> Iterator[tuple[str
 
 def _read(id: str, wanted: Wanted, row: dict[str, Any]) -> Answer:
     completion = _completion(row)
-    return id, wanted, reply_of(completion) if isinstance(wanted, Reply) else vote_of(completion)
+    said = reply_of(completion, empty=wanted.empty) if isinstance(wanted, Reply) else vote_of(completion)
+    return id, wanted, said
 
 
 def _completion(row: dict[str, Any]) -> Any:
@@ -138,7 +140,7 @@ def _failure(reason: str, words: Any) -> Failure:
     return Failure(reason, words=said if isinstance(said, str) else foreign.brief(said, 400) if said else "")
 
 
-def _keep(answers: Sequence[Answer], folder: Path, store: AnswerStore, taken: Taken) -> None:
+def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: Taken) -> None:
     """Keep votes and replies, and count how many are new, equal, different, or missing."""
     replies: dict[str, tuple[Reply, str]] = {}
     votes: dict[str, tuple[Vote, Any]] = {}
@@ -151,21 +153,24 @@ def _keep(answers: Sequence[Answer], folder: Path, store: AnswerStore, taken: Ta
             _count(taken, _word(first[id][1]), _word(said))
         else:
             first[id] = wanted, said
-    _keep_replies(replies, folder, store, taken)
-    _keep_votes(votes.values(), store, taken)
+    _keep_replies(replies, folder, cache, taken)
+    _keep_votes(votes.values(), cache, taken)
 
 
-def _keep_replies(
-    replies: dict[str, tuple[Reply, str]], folder: Path, store: AnswerStore, taken: Taken
-) -> None:
+def _keep_replies(replies: dict[str, tuple[Reply, str]], folder: Path, cache: Cache, taken: Taken) -> None:
     """Keep replies; one that was asked again replaces the kept reply, but only once."""
     anew = {id for id, (wanted, _) in replies.items() if wanted.fresh}
     anew -= came(folder) if anew else set()
     for replace in (False, True):
-        those = {id: one for id, one in replies.items() if (id in anew) == replace}
-        before = store.keep_replies([(wanted.found_by, said) for wanted, said in those.values()], replace)
-        for was, (_, said) in zip(before, those.values(), strict=True):
-            _count(taken, None if replace else was, said)
+        of_judge: dict[str, dict[Request, str]] = defaultdict(dict)
+        for id, (wanted, reply) in replies.items():
+            if (id in anew) == replace:
+                of_judge[wanted.judge][wanted.request] = reply
+        for judge, new in of_judge.items():
+            before = {} if replace else cache.replies(judge, new)
+            cache.keep_replies(judge, new, replace)
+            for request, reply in new.items():
+                _count(taken, before.get(request), reply)
     if anew:
         with only_writer(folder / CAME) as file:
             file.write(
@@ -173,14 +178,20 @@ def _keep_replies(
             )  # so a line that was cut off stays separate
 
 
-def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], store: AnswerStore, taken: Taken) -> None:
-    about = defaultdict(list)
+def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], cache: Cache, taken: Taken) -> None:
+    of_judge: dict[str, list[tuple[Vote, tuple[int, float]]]] = defaultdict(list)
     for vote, said in votes:
-        about[vote.judge, vote.frame, vote.question].append((bytes.fromhex(vote.text), *said))
-    for question, given in about.items():
-        hashes, codes, margins = zip(*given, strict=True)
-        before = store.keep_votes(*question, hashes, np.array(codes, dtype=np.int8), np.array(margins))
-        for was, code in zip(before.tolist(), codes, strict=True):
+        of_judge[vote.judge].append((vote, said))
+    for judge, new in of_judge.items():
+        questions = {(vote.frame, vote.question): Question(vote.question, "", vote.frame) for vote, _ in new}
+        texts = {vote.text: bytes.fromhex(vote.text) for vote, _ in new}
+        row, column = ({key: number for number, key in enumerate(keys)} for keys in (texts, questions))
+        pairs = np.array([(row[vote.text], column[vote.frame, vote.question]) for vote, _ in new])
+        codes, margins = zip(*(said for _, said in new), strict=True)
+        about = judge, list(questions.values()), list(texts.values())
+        before, _ = cache.votes(*about)
+        cache.keep_votes(*about, pairs, np.array(codes, dtype=np.int8), np.array(margins))
+        for was, code in zip(before[tuple(pairs.T)].tolist(), codes, strict=True):
             _count(taken, None if was == UNASKED else was, code)
 
 

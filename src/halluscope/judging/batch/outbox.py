@@ -24,9 +24,9 @@ from halluscope.judging.batch.requests import (
     read_list,
     rounds,
 )
+from halluscope.judging.cache import sha256
 from halluscope.judging.chat_completions import PATH
 from halluscope.judging.questions import Question
-from halluscope.judging.store_records import sha256
 from halluscope.numbers import whole
 
 URL = f"/v1/{PATH}"
@@ -58,7 +58,7 @@ class _NothingNew(Exception):
 
 @dataclass
 class Outbox:
-    """The round of requests that is being written; an implementation of `halluscope.judging.store.Outbox`.
+    """The round of requests that is being written; an implementation of `halluscope.judging.cache.Outbox`.
 
     Attributes:
         folder: the folder of all rounds.
@@ -129,13 +129,15 @@ class Outbox:
             counted[file.judge] += file.requests
         return counted
 
-    def put_reply(self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any]) -> None:
+    def put_reply(
+        self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any], empty: bool = False
+    ) -> None:
         """Write down the request for a grader's reply.
 
         Raises:
             OutputError: if the request is larger than a file may be.
         """
-        self._put(Reply(judge, sha256(prompt).hex(), repeat, seed, self.fresh), body)
+        self._put(Reply(judge, sha256(prompt).hex(), repeat, seed, self.fresh, empty), body)
 
     def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None:
         """Write down the request for a voter's vote.

@@ -17,7 +17,7 @@ from halluscope.errors import BuildError
 from halluscope.files.entries import lines
 from halluscope.files.writing import json_line
 from halluscope.foreign import brief
-from halluscope.judging.store_records import FoundBy, utf8
+from halluscope.judging.cache import Key, Request
 
 ID = "custom_id"
 
@@ -40,6 +40,7 @@ class Reply:
         repeat: the number of the repeat.
         seed: the seed of the reply.
         fresh: whether the reply is to replace one that is kept.
+        empty: whether an empty text is a reply.
     """
 
     judge: str
@@ -47,6 +48,7 @@ class Reply:
     repeat: int
     seed: int
     fresh: bool
+    empty: bool
 
     @property
     def about(self) -> tuple[str | int, ...]:
@@ -54,9 +56,9 @@ class Reply:
         return "reply", self.judge, self.prompt, self.repeat, self.seed
 
     @property
-    def found_by(self) -> FoundBy:
-        """What identifies the reply in the store."""
-        return utf8(self.judge), bytes.fromhex(self.prompt), self.repeat, self.seed
+    def request(self) -> Request:
+        """What identifies the judge's reply in the cache."""
+        return bytes.fromhex(self.prompt), self.repeat, self.seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +131,12 @@ def came(folder: Path) -> set[str]:
     return set(file.read_text(encoding="utf-8").split()) if file.exists() else set()
 
 
-def came_anew(folder: Path) -> set[FoundBy]:
-    """Return what identifies the replies that were asked for again and have come."""
+def came_anew(folder: Path) -> set[Key]:
+    """Return the keys of the replies that were asked for again and have come."""
     ids = came(folder)
     of_lists = (one for part in rounds(folder) if ids for one in read_list(part))
-    return {wanted.found_by for id, wanted in of_lists if id in ids and isinstance(wanted, Reply)}
+    replies = (wanted for id, wanted in of_lists if id in ids and isinstance(wanted, Reply))
+    return {(reply.judge, *reply.request) for reply in replies}
 
 
 def _wanted(row: Any) -> Wanted | None:
@@ -146,9 +149,10 @@ def _wanted(row: Any) -> Wanted | None:
             "repeat": int(repeat),
             "seed": int(seed),
             "fresh": bool(fresh),
+            "empty": bool(empty),
             **rest,
         } if not rest and _SHA256.fullmatch(prompt) and max(repeat, abs(seed)) < 2**63:
-            return Reply(sys.intern(judge), prompt, repeat, seed, fresh)
+            return Reply(sys.intern(judge), prompt, repeat, seed, fresh, empty)
         case {
             "custom_id": str(),
             "judge": str(judge),

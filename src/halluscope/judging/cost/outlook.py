@@ -1,7 +1,4 @@
-"""Finds out about a language model before it is loaded, or even downloaded: its key, its shape, its prompts' tokens.
-
-Only the configuration and the tokenizer of a model on the Hub are fetched, never its weights.
-"""
+"""Finds out a language model's key, shape and prompts' tokens without fetching its weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,45 +22,30 @@ from halluscope.judging.voters.scoring import ScoringVoter
 from halluscope.judging.voters.served import AS_USUAL, Served, is_served
 from halluscope.network import hub_or_cache
 
+# How many characters a token has in English, by a rule of thumb
 CHARACTERS_A_TOKEN = 4.0
-"""How many characters a token has in English, by a rule of thumb."""
 
 
 class Work(NamedTuple):
-    """What each of n prompts costs; a beginning that prompts share is counted once, in equal parts.
+    """What each of n prompts costs; a beginning that prompts share is counted once, in equal parts."""
 
-    Attributes:
-        tokens: tokens read [n].
-        flop: FLOP [n]; NaN if the model's shape is not known.
-    """
-
-    tokens: NDArray[np.float64]
-    flop: NDArray[np.float64]
+    tokens: NDArray[np.float64]  # tokens read [n]
+    flop: NDArray[np.float64]  # FLOP [n]; NaN if the model's shape is not known
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """A judge that is a language model, not loaded.
+    """A judge that is a language model, not loaded."""
 
-    Attributes:
-        model: the model as the user wrote it.
-        name: the model's name in a signature; never a path.
-        key: the judge's key in the store; None if it cannot be known.
-        shape: the model's shape; None if it is not known.
-        reader: the judge with only its tokenizer; None if the tokenizer is not available.
-        missing: what is not available, in words; empty if the judge can be asked.
-        reply: the longest reply of a model behind an endpoint, in tokens; 0 for a model that generates nothing.
-        by_text: whether a request holds all questions about a text.
-    """
-
-    model: str
-    name: str
-    key: str | None
-    shape: Shape | None
-    reader: "Reader | None"
-    missing: str = ""
+    model: str  # the model as the user wrote it
+    name: str  # the model's name in a signature; never a path
+    key: str | None  # the judge's key in the cache; None if it cannot be known
+    shape: Shape | None  # the model's shape; None if it is not known
+    reader: "Reader | None"  # the judge with only its tokenizer; None if the tokenizer is not available
+    missing: str = ""  # what is not available, in words; empty if the judge can be asked
+    # the longest reply of a model behind an endpoint, in tokens; 0 for a model that generates nothing
     reply: int = 0
-    by_text: bool = False
+    by_text: bool = False  # whether a request holds all questions about a text
 
     def work(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Work:
         """Return what prompts cost, by the judge's own tokenizer or by a rule of thumb."""
@@ -74,16 +56,7 @@ class Outlook:
 
 
 def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> list[Outlook]:
-    """Return the outlook on models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here.
-
-    Args:
-        models: the models' names, including checkers.
-        engine: what runs the models on this machine.
-        served: how models behind servers are asked.
-
-    Raises:
-        JudgeUnavailable: if the engine cannot run a model, or a model's files are not those of a judge.
-    """
+    """Return the outlook on models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here."""
     return [
         _behind(model, served) if is_served(model) else _outlook(model, *_find(model_of(model)), engine)
         for model in models

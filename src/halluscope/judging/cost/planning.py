@@ -1,4 +1,4 @@
-"""Plans a poll before it is held: questions, tokens, FLOP, time, and how much the store saves.
+"""Plans a poll before it is held: questions, tokens, FLOP, time, and how much the cache saves.
 
 The questions are those that `asking` asks stand-ins, which give a judge's kept votes where there are any, and the
 lexical judge's votes for the rest. With ask="all" every question is asked, and their number is exact; with ask="needed"
@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halluscope.foreign import brief
+from halluscope.judging.cache import Cache, cache_of
+from halluscope.judging.cache_file import IN_MEMORY
 from halluscope.judging.cost.outlook import Outlook, characters, look
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.server import ENDPOINT
-from halluscope.judging.store import AnswerStore, ReadOnlyStore
-from halluscope.judging.transcript import Transcript
 from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
@@ -33,60 +33,52 @@ from halluscope.judging.votes import UNASKED
 from halluscope.numbers import finite
 from halluscope.vocabularies import Vocabulary
 
+# If there are more prompts than this, tokens are counted in a sample of the texts, chosen evenly by length
 SAMPLED_PROMPTS = 20_000
-"""If there are more prompts than this, tokens are counted in a sample of the texts, chosen evenly by length."""
 
+# The most prompts for a calibration, which ends when its time is up
 MEASURED_PROMPTS = 4_096
-"""The most prompts for a calibration, which ends when its time is up."""
 
+# The fewest batches that a calibration times, if there are as many, after a first one that is not timed
 MEASURED_BATCHES = 3
-"""The fewest batches that a calibration times, if there are as many, after a first one that is not timed."""
 
 
+# The longest time for a calibration, in seconds: a day
 LONGEST_CALIBRATION = 86_400
-"""The longest time for a calibration, in seconds: a day."""
 
+# The note on how tokens were counted without a tokenizer
 BY_CHARACTERS = "tokens by a rule of thumb, 4 characters each"
-"""The note on how tokens were counted without a tokenizer."""
 
+# The prices of a million tokens read, and of a million tokens generated, in any currency
 Prices = tuple[float, float]
-"""The prices of a million tokens read, and of a million tokens generated, in any currency."""
 
+# The highest price of a million tokens, in any currency
 HIGHEST_PRICE = 1e6
-"""The highest price of a million tokens, in any currency."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What one judge will be asked.
+    """What one judge will be asked."""
 
-    Attributes:
-        judge: the judge's name; for an embedded judge, its key.
-        questions: how many questions the judge is asked; each text is asked about once.
-        kept: how many of these the store answers; None if the judge's key is not known, or its votes are not kept.
-        tokens: how many tokens the judge reads for the rest; None for a judge without a model.
-        flop: how much the judge computes for the rest, in FLOP; None if its shape is not known.
-        seconds: how long the rest takes on all workers together; None unless measured.
-        flop_per_second: the speed of one worker; None unless measured.
-        measured: how many questions were asked in measuring; their votes are kept, and they are not part of the rest.
-        requests: how many requests the rest takes, for a judge that gets one request per text; None for any other.
-        said: the most tokens that the replies to the rest may have; None for a judge on this machine.
-        money: the most that the rest may cost, in the currency of the prices; None without prices.
-        note: what is not available, or how tokens were counted.
-    """
-
-    judge: str
-    questions: int
+    judge: str  # the judge's name; for an embedded judge, its key
+    questions: int  # how many questions the judge is asked; each text is asked about once
+    # how many of these the cache answers; None if the judge's key is not known, or its votes are not kept
     kept: int | None = None
+    # how many tokens the judge reads for the rest; None for a judge without a model
     tokens: float | None = None
+    # how much the judge computes for the rest, in FLOP; None if its shape is not known
     flop: float | None = None
-    seconds: float | None = None
-    flop_per_second: float | None = None
+    seconds: float | None = None  # how long the rest takes on all workers together; None unless measured
+    flop_per_second: float | None = None  # the speed of one worker; None unless measured
+    # how many questions were asked in measuring; their votes are kept, and they are not part of the rest
     measured: int = 0
+    # how many requests the rest takes, for a judge that gets one request per text; None for any other
     requests: int | None = None
+    # the most tokens that the replies to the rest may have; None for a judge on this machine
     said: int | None = None
+    # the most that the rest may cost, in the currency of the prices; None without prices
     money: float | None = None
-    note: str = ""
+    note: str = ""  # what is not available, or how tokens were counted
 
     @property
     def left(self) -> int:
@@ -96,27 +88,16 @@ class Load:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will cost.
+    """What a run will cost."""
 
-    Attributes:
-        loads: the load of each judge, in the order in which they are asked.
-        ask: "all" or "needed".
-        at_least: how many questions are certainly asked: every question, or the first about every cell.
-        at_most: how many questions there are.
-        store: the file of kept votes and replies.
-        workers: among how many processes each judge's work is divided.
-        asked: what a judge is asked: "questions", or a grader's "prompts".
-        repeats: how often a judge is asked each of them.
-    """
-
-    loads: tuple[Load, ...]
-    ask: str
-    at_least: int
-    at_most: int
-    store: str
-    workers: int = 1
-    asked: str = "questions"
-    repeats: int = 1
+    loads: tuple[Load, ...]  # the load of each judge, in the order in which they are asked
+    ask: str  # "all" or "needed"
+    at_least: int  # how many questions are certainly asked: every question, or the first about every cell
+    at_most: int  # how many questions there are
+    store: str  # the file of kept votes and replies
+    workers: int = 1  # among how many processes each judge's work is divided
+    asked: str = "questions"  # what a judge is asked: "questions", or a grader's "prompts"
+    repeats: int = 1  # how often a judge is asked each of them
 
     @property
     def exact(self) -> bool:
@@ -139,30 +120,21 @@ class Put(NamedTuple):
 
 @dataclass
 class StandIn:
-    """Votes in a judge's place, and remembers what it was asked.
+    """Votes in a judge's place, and remembers what it was asked."""
 
-    Attributes:
-        key: the judge's key, or its name if the key is not known.
-        speaker: gives the votes that are not kept.
-        kept_in: where kept votes are found; None for a judge whose votes are not kept.
-        stored: whether votes about one file of responses are used for the next.
-        puts: the questions whose votes were not kept.
-        kept: how many votes were kept.
-    """
-
-    key: str
-    speaker: Judge
-    kept_in: AnswerStore | None
-    stored: bool
-    puts: list[Put] = field(default_factory=list)
-    kept: int = 0
+    key: str  # the judge's key, or its name if the key is not known
+    speaker: Judge  # gives the votes that are not kept
+    kept_in: Cache | None  # where kept votes are found; None for a judge whose votes are not kept
+    stored: bool  # whether votes about one file of responses are used for the next
+    puts: list[Put] = field(default_factory=list)  # the questions whose votes were not kept
+    kept: int = 0  # how many votes were kept
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on all pairs in one batch."""
-        given = np.full((len(texts), len(questions)), UNASKED, dtype=np.int8)
+        codes = np.full(len(pairs), UNASKED, dtype=np.int8)
         if self.kept_in:
-            self.kept_in.of(self.key, texts).recall(questions, given)
-        codes = given[pairs[:, 0], pairs[:, 1]]
+            votes, _ = self.kept_in.votes(self.key, questions, texts)
+            codes = votes[pairs[:, 0], pairs[:, 1]]
         new = np.flatnonzero(codes == UNASKED)
         self.kept += len(pairs) - len(new)
         if len(new):
@@ -201,22 +173,6 @@ def plan_poll(
 
     Unless `calibrate` is given, nothing is downloaded except the files that describe a model, no endpoint is asked, and
     nothing is written.
-
-    Args:
-        sets: for each LVLM, its texts and the classes in each text's image; they are scored one after the other.
-        classes: the vocabulary.
-        poll: the options of the poll. A judge whose weights are not available is planned as far as it is known; the
-            time is divided by the workers; a store that does not exist is not created.
-        question_set: what is asked.
-        calibrate: about how many seconds to ask each judge available on this machine, with questions of the run; the
-            votes are kept in the store, so they are not asked again. 0 asks nothing.
-        prices: the prices of a million tokens that a model behind an endpoint reads, and of a million that it
-            generates; tokens in a server's cache count in full.
-        only_present: as for `Voting.hold`.
-
-    Raises:
-        ValueError: for an impossible agreement, a judge named twice, a time that is not a number of seconds, or prices
-            without an endpoint.
     """
     finite("calibrate", calibrate, 0, LONGEST_CALIBRATION, "a number of seconds, 0 for no measurement,")
     present = [classes.presence(references) for _, references in sets]
@@ -225,7 +181,7 @@ def plan_poll(
     k = poll.required(len(about))
     check_asked(meant, question_set)
     check_prices(prices, meant)
-    run_by, kept_in = poll.run_by, ReadOnlyStore(_path(poll.store))
+    run_by, kept_in = poll.run_by, Cache(cache_of(poll.store).path, "read")
     alone = replace(run_by, workers=0)
     models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
     looked = dict(zip(models, look(models, alone, poll.served), strict=True))
@@ -237,7 +193,7 @@ def plan_poll(
     keys = [stand_in.key for stand_in in stand_ins]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
         raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
-    passed_on = AnswerStore(":memory:") if len(sets) > 1 else None
+    passed_on = Cache(IN_MEMORY) if len(sets) > 1 else None
     for texts, there in zip(shown, present, strict=True):
         asking.ask(stand_ins, about, texts, there, k, asking.PRESENT if only_present else poll.ask, passed_on)
     kept_in.close()
@@ -257,14 +213,7 @@ def plan_poll(
     return Plan(tuple(loads), ask, at_least, at_most, str(kept_in.path), max(1, poll.workers))
 
 
-def _path(store: AnswerStore | Transcript | str | Path | None) -> str | Path | None:
-    opened = store.store if isinstance(store, Transcript) else store
-    return opened.path if isinstance(opened, AnswerStore) else opened
-
-
-def _stand_in(
-    judge: str | Judge, outlook: Outlook | None, lexical: LexicalJudge, kept_in: AnswerStore
-) -> StandIn:
+def _stand_in(judge: str | Judge, outlook: Outlook | None, lexical: LexicalJudge, kept_in: Cache) -> StandIn:
     if outlook:
         return StandIn(outlook.key or outlook.name, lexical, kept_in if outlook.key else None, stored=True)
     if isinstance(judge, str):
@@ -275,16 +224,7 @@ def _stand_in(
 
 
 def check_prices(prices: Prices | None, meant: Sequence[str | Judge], option: str = "judges") -> None:
-    """Check the prices of tokens.
-
-    Args:
-        prices: the prices of a million tokens read, and of a million generated.
-        meant: the judges that are asked.
-        option: the option that names these judges.
-
-    Raises:
-        ValueError: for malformed prices, or if no judge is behind an endpoint.
-    """
+    """Check the prices of tokens."""
     if prices is None:
         return
     if not isinstance(prices, list | tuple) or len(prices) != 2:
@@ -359,25 +299,23 @@ def _sample(puts: Sequence[Put]) -> tuple[Sequence[Put], bool]:
 
 
 def _measured(
-    load: Load, puts: Sequence[Put], outlook: Outlook, judge: Judge, store: Any, seconds: float
+    load: Load, puts: Sequence[Put], outlook: Outlook, judge: Judge, path: Path, seconds: float
 ) -> Load:
     """Return the load after asking the judge for about `seconds`; its votes are kept."""
     put = _of_middling_length(max(puts, key=lambda put: len(put.pairs)))
-    work, kept = outlook.work(*put), AnswerStore(store)
-    known = kept.of(judge.key, put.texts)
-    known.recall(put.questions, np.full((len(put.texts), len(put.questions)), UNASKED, dtype=np.int8))
+    work, cache = outlook.work(*put), Cache(path)
     batches: list[tuple[np.ndarray[Any, Any], float]] = []
     if isinstance(judge, LanguageModelJudge):
         judge.load()
     began = time.perf_counter()
     for rows, codes, margins in answers(judge, *put):
         batches.append((rows, time.perf_counter() - began))
-        known.keep(put.pairs[rows], codes, margins)
+        cache.keep_votes(judge.key, put.questions, put.texts, put.pairs[rows], codes, margins)
         if len(batches) > MEASURED_BATCHES and sum(spent for _, spent in batches[1:]) >= seconds:
             break
         began = time.perf_counter()
     judge.close()
-    kept.close()
+    cache.close()
     asked = np.concatenate([rows for rows, _ in batches])
     timed = batches[1:] or batches  # the first also warms up
     rows, took = np.concatenate([rows for rows, _ in timed]), sum(spent for _, spent in timed)

@@ -1,7 +1,6 @@
-"""How much a language model computes: FLOP by a formula from its shape; a multiplication and an addition count as two.
+"""Counts a language model's FLOP by its shape; a multiplication and an addition count as two.
 
-The formula counts the operations in the model's definition, whatever shortcuts an engine takes. Norms, activations and
-look-ups are left out (under 1 %).
+Norms, activations and look-ups are left out (under 1 %), and so are the shortcuts that an engine takes.
 """
 
 from collections.abc import Mapping
@@ -11,33 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# How many tokens of a reply are generated: the word, and the end of the reply
 STEPS = 2
-"""How many tokens of a reply are generated: the word, and the end of the reply."""
 
 Flop = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class EncoderDecoder:
-    """The shape of T5 and similar models.
+    """The shape of T5 and similar models."""
 
-    Attributes:
-        width: the width of a token's state.
-        inner: heads x the width of a head.
-        hidden: the width of the feed-forward layers.
-        layers: the number of the encoder's layers.
-        decoder_layers: the number of the decoder's layers.
-        vocabulary: how many different tokens there are.
-        gated: whether a feed-forward layer has two matrices that read its input.
-    """
-
-    width: int
-    inner: int
-    hidden: int
-    layers: int
-    decoder_layers: int
-    vocabulary: int
-    gated: bool = True
+    width: int  # the width of a token's state
+    inner: int  # heads x the width of a head
+    hidden: int  # the width of the feed-forward layers
+    layers: int  # the number of the encoder's layers
+    decoder_layers: int  # the number of the decoder's layers
+    vocabulary: int  # how many different tokens there are
+    gated: bool = True  # whether a feed-forward layer has two matrices that read its input
 
     def flop(self, tokens: ArrayLike, steps: int = STEPS) -> Flop:
         """Return the FLOP for reading a prompt of this many tokens and generating `steps` tokens of a reply.
@@ -59,27 +48,18 @@ class EncoderDecoder:
 
 @dataclass(frozen=True)
 class DecoderOnly:
-    """The shape of a decoder-only model.
+    """The shape of a decoder-only model."""
 
-    Attributes:
-        width: the width of a token's state.
-        inner: heads x the width of a head.
-        kept: the width of the keys, and of the values, that attention keeps per token: their heads x a head's width.
-        hidden: the width of the feed-forward layers that a token passes through.
-        layers: the number of layers.
-        vocabulary: how many different tokens there are.
-        gated: whether a feed-forward layer has two matrices that read its input.
-        shares: whether prompts can share the model's cache of their common beginning (neither windows nor running
-            states).
-    """
-
-    width: int
-    inner: int
+    width: int  # the width of a token's state
+    inner: int  # heads x the width of a head
+    # the width of the keys, and of the values, that attention keeps per token: their heads x a head's width
     kept: int
-    hidden: int
-    layers: int
-    vocabulary: int
-    gated: bool = True
+    hidden: int  # the width of the feed-forward layers that a token passes through
+    layers: int  # the number of layers
+    vocabulary: int  # how many different tokens there are
+    gated: bool = True  # whether a feed-forward layer has two matrices that read its input
+    # whether prompts can share the model's cache of their common beginning (neither windows nor running
+    # states)
     shares: bool = True
 
     def read(self, tokens: ArrayLike, before: ArrayLike = 0) -> Flop:
@@ -99,12 +79,12 @@ class DecoderOnly:
 
 Shape = EncoderDecoder | DecoderOnly
 
+# The shapes of the paper's judges, as their configurations state them
 SHAPES: dict[str, Shape] = {
     "google/flan-t5-base": EncoderDecoder(768, 12 * 64, 2048, 12, 12, 32_128),
     "google/flan-t5-large": EncoderDecoder(1024, 16 * 64, 2816, 24, 24, 32_128),
     "google/flan-t5-xl": EncoderDecoder(2048, 32 * 64, 5120, 24, 24, 32_128),
 }
-"""The shapes of the paper's judges, as their configurations state them."""
 
 
 def shape(config: Mapping[str, Any]) -> Shape | None:
@@ -118,8 +98,6 @@ def shape(config: Mapping[str, Any]) -> Shape | None:
 
 @dataclass(frozen=True)
 class _Stated:
-    """The numbers of a configuration, whatever it calls them."""
-
     config: Mapping[str, Any]
 
     def number(self, *names: str) -> int:

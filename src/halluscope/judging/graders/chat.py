@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 MAX_TOKENS = 256
@@ -26,7 +27,7 @@ class ChatJudge(Protocol):
 
     @property
     def key(self) -> str:
-        """The judge's name in signatures and in the store: everything about it that can change a reply.
+        """The judge's name in signatures and in the cache: everything about it that can change a reply.
 
         It gives model, temperature, the longest reply, and whether replies are held to a schema, but never an access
         key or a path on this machine. The seed of a reply is stored next to it. A call of `replies` may change the key
@@ -47,3 +48,19 @@ class ChatJudge(Protocol):
     def close(self) -> None:
         """Free what the judge holds, such as a model's memory. The judge may be asked again afterwards."""
         ...
+
+
+@dataclass
+class KnownJudge:
+    """A chat judge of which only the key is known, for a cache that is only read."""
+
+    key: str
+    greedy: bool
+    failures: Counter[str] = field(default_factory=Counter)
+
+    def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
+        """Yield nothing: it is not asked."""
+        return iter(())
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""

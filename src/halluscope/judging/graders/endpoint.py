@@ -50,7 +50,7 @@ class EndpointJudge(OverChat):
     ) -> None:
         client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
         self._chat = ChatCompletions(client, leave_out, temperature=temperature, max_tokens=max_tokens)
-        self._structured = structured
+        self._structured, self.max_tokens = structured, max_tokens
 
     seeded = True
 
@@ -95,8 +95,8 @@ class EndpointJudge(OverChat):
         return self._chat.body(prompt, **self._own(schema, seed))
 
     def read(self, completion: Any) -> str | Failure:
-        """Return the reply in a chat completion; a reply that was cut off is a `Failure`."""
-        return reply_of(completion)
+        """Return the reply in a chat completion, even an empty one; a reply that was cut off is a `Failure`."""
+        return reply_of(completion, empty=True)
 
     def _replies(self, asked: Sequence[tuple[str, Schema | None, int]]) -> Iterator[tuple[int, str | None]]:
         for place, reply in self._chat.each((self.body(*one) for one in asked), self.read):

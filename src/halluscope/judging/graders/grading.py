@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from halluscope.inputs import flags, kind
+from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.chat_completions import AT_ONCE_OPTION, LEAVE_OUT, check_leave_out
 from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
-from halluscope.judging.graders.ledger import Ledger
 from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
-from halluscope.judging.store import AnswerStore, AskAnew
-from halluscope.judging.transcript import Transcript
 from halluscope.numbers import finite, whole
 from halluscope.options import Option
 
@@ -28,7 +26,7 @@ MOST_REPEATS = 1000
 MOST_TOKENS = 1_000_000
 
 LARGEST_SEED = 2**63 - 1
-"""The largest seed that a store keeps, and that a server accepts."""
+"""The largest seed that a cache keeps, and that a server accepts."""
 
 HOTTEST = 2.0
 """The highest temperature that endpoints accept."""
@@ -114,8 +112,8 @@ class Grading:
         max_failed: the share of the judge's replies, 0 to 1, that may be unreadable before it is an error.
         max_tokens: how many tokens a reply may have; a chat judge that is given as an object has its own limit.
         device: where a local model runs; None takes a GPU if there is one.
-        store: where replies are kept: a path, or None for the user's cache. A finished transcript is read instead of
-            asking any judge; a ledger notes what would be asked.
+        store: where replies are kept: a path, a cache, or None for the user's cache. If it is only read, no judge is
+            asked.
         progress: show what the judge is doing.
 
     Raises:
@@ -132,7 +130,7 @@ class Grading:
     max_failed: float = MAX_FAILED
     max_tokens: int = MAX_TOKENS
     device: str | None = None
-    store: AnswerStore | AskAnew | Transcript | Ledger | str | Path | None = None
+    store: Cache | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
@@ -146,8 +144,7 @@ class Grading:
         whole("max_tokens", self.max_tokens, 1, MOST_TOKENS, "a number of tokens")
         flags(progress=self.progress, fresh=self.fresh)
         kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
-        stores = AnswerStore | AskAnew | Transcript | Ledger | str | Path | None
-        kind("store", self.store, stores, "a path, or None for the user's cache")
+        kind("store", self.store, Cache | str | Path | None, "a path, or None for the user's cache")
 
     def check_once(self, why: str) -> None:
         """Check that no option asks a language model to judge again or differently, where it would have no effect.
@@ -168,7 +165,7 @@ class Grading:
         return isinstance(self.judge, str) and self.judge in names
 
     def prepare(self, rules: Collection[str]) -> None:
-        """Find the language model and the store, so that errors in them appear before anything is asked.
+        """Find the language model, so that errors in it appear before anything is asked.
 
         Args:
             rules: the names of the benchmark's rules, for the message about a misspelt name.
@@ -181,8 +178,6 @@ class Grading:
 
         whole("judge_seed", self.judge_seed, most=LARGEST_SEED - self.repeats, what="a judge's seed")
         check_name(self.judge, rules)
-        if not isinstance(self.store, Ledger):
-            _ = self.kept
         if not is_greedy(self.chat):
             return
         if self.temperature:
@@ -222,13 +217,9 @@ class Grading:
         )
 
     @cached_property
-    def kept(self) -> AnswerStore | AskAnew | Transcript:
-        """The store in which the language model's replies are kept."""
-        if isinstance(self.store, AskAnew | Transcript):
-            return self.store
-        assert not isinstance(self.store, Ledger), "nothing is kept in it"
-        store = self.store if isinstance(self.store, AnswerStore) else AnswerStore(self.store)
-        return AskAnew(store) if self.fresh else store
+    def cache(self) -> Cache:
+        """The cache of the language model's replies."""
+        return cache_of(self.store, self.fresh)
 
     def verdicts(self, asked: Sequence[Asked[V]]) -> list[list[V | None]]:
         """Ask the language model, and free it.
@@ -237,29 +228,26 @@ class Grading:
             asked: the prompts, and how the replies are read.
 
         Returns:
-            Verdicts [repeats][prompts]: None if no reply came or it could not be read, and all None if the prompts go
-            to a ledger.
+            Verdicts [repeats][prompts]: None if no reply came or it could not be read.
 
         Raises:
             JudgingFailed: if more than `max_failed` of the prompts have no verdict.
             JudgeUnavailable: if the language model cannot be asked.
-            StoreError: if the store cannot be read or written.
+            CacheError: if the cache cannot be read or written.
         """
-        if isinstance(self.store, Ledger):
-            prompts = [one.prompt for one in asked]
-            self.store.note(prompts, self.chat, self.repeats, self.judge_seed, self.max_tokens)
-            return [[None] * len(asked)] * self.repeats
         try:
             return collect(
                 asked,
                 self.chat,
                 repeats=self.repeats,
                 seed=self.judge_seed,
-                store=self.kept,
+                cache=self.cache,
                 max_failed=self.max_failed,
                 progress=self.progress,
             )
         finally:
-            if isinstance(self.kept, Transcript):
-                self.kept.grader = (self.chat.key, is_greedy(self.chat))
+            if isinstance(self.cache, Record):
+                self.cache.judge = self.chat
+            if self.cache is not self.store:
+                self.cache.close()
             self.chat.close()

@@ -16,13 +16,15 @@ from halluscope.files.opening import json_rows, read_json
 from halluscope.foreign import brief
 from halluscope.inputs import listed
 from halluscope.judging.graders.grading import GIVEN, Grading
-from halluscope.judging.transcript import ITEMS, RUN
 from halluscope.numbers import is_number
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
 
 NOBODY = "none"
 """The judge that gives no verdict, for responses that are collected first and judged later."""
+
+RUN, ITEMS = "run.json", "items.jsonl"
+"""The files of a run's folder that say whose responses were judged, and what judges said about each."""
 
 V = TypeVar("V")
 

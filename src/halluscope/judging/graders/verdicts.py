@@ -19,10 +19,10 @@ from halluscope import foreign
 from halluscope.errors import JudgingFailed
 from halluscope.files.opening import once_each
 from halluscope.files.writing import json_text
+from halluscope.judging.cache import Cache, Outbox
+from halluscope.judging.chat_completions import EMPTY
 from halluscope.judging.failed import MAX_FAILED, SHOWN, check_max_failed, reasons
 from halluscope.judging.graders.chat import ChatJudge, Schema
-from halluscope.judging.store import AnswerStore, AskAnew, Outbox
-from halluscope.judging.transcript import Transcript
 from halluscope.terminal import tell
 
 V = TypeVar("V", covariant=True)
@@ -52,7 +52,7 @@ HALF = 0.5
 STILL_TO_BE_ASKED = "still to be asked"
 """The reason for a missing reply if requests go to an outbox."""
 
-Place = tuple[str, int, int]
+Request = tuple[str, int, int]
 """A prompt, the number of its repeat, and the seed of the reply."""
 
 
@@ -62,7 +62,7 @@ def collect(
     *,
     repeats: int = 1,
     seed: int = 0,
-    store: AnswerStore | AskAnew | Transcript | None = None,
+    cache: Cache | None = None,
     max_failed: float = MAX_FAILED,
     progress: bool = False,
 ) -> list[list[V | None]]:
@@ -73,9 +73,9 @@ def collect(
         judge: who replies. The caller closes the judge.
         repeats: how often each prompt is asked, 1 or more.
         seed: the seed of the first repeat's replies; each further repeat has the next seed. A greedy judge has no seed.
-        store: where kept replies are found, and each new reply is kept as it comes, readable or not. A missing reply is
-            not recorded, so the next run asks again. None keeps nothing. If the store has an outbox, a judge behind an
-            endpoint is not asked, and the requests go to the outbox.
+        cache: where kept replies are found, and each new reply is kept as it comes, readable or not. A missing reply is
+            not recorded, so the next run asks again. None keeps nothing. If the cache is only read, the judge is not
+            asked. If it has an outbox, a judge behind an endpoint is not asked, and the requests go to the outbox.
         max_failed: the share of prompts, 0 to 1, that may be without a readable verdict.
         progress: show a progress bar.
 
@@ -87,29 +87,19 @@ def collect(
         JudgingFailed: if more than `max_failed` of the prompts have no readable verdict; or if none of the first
             `FIRST` prompts has one and `max_failed` is less than `HALF`, in which case the others are not asked.
         JudgeUnavailable: if the judge cannot be asked.
-        StoreError: if the store cannot be read or written.
+        CacheError: if the cache cannot be read or written.
     """
     check_max_failed(max_failed)
     each = {one.prompt: one for one in asked}
-    seeds = _seeds(judge, repeats, seed)
-    places = places_of(each, judge, repeats, seed)
+    seeds = [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
+    requests = [(prompt, repeat, of) for repeat, of in enumerate(seeds) for prompt in each]
     earlier = judge.failures.copy()
-    replies = _replies(places, each, judge, store, max_failed, progress)
-    verdicts = {place: each[place[0]].read(reply) for place, reply in replies.items()}
-    unread = [replies[place] for place in places if place in replies and verdicts[place] is None]
-    _report(len(places), unread, judge.failures - earlier, len(places) - len(replies), judge.key, max_failed)
+    replies = _replies(requests, each, judge, cache, max_failed, progress)
+    verdicts = {request: each[request[0]].read(reply) for request, reply in replies.items()}
+    unread = [replies[one] for one in requests if one in replies and verdicts[one] is None]
+    silent = len(requests) - len(replies)
+    _report(len(requests), unread, judge.failures - earlier, silent, judge.key, max_failed)
     return [[verdicts.get((one.prompt, repeat, of)) for one in asked] for repeat, of in enumerate(seeds)]
-
-
-def places_of(prompts: Iterable[str], judge: ChatJudge, repeats: int, seed: int) -> list[Place]:
-    """Return what `collect` asks: each distinct prompt in each repeat."""
-    each = dict.fromkeys(prompts)
-    return [(prompt, repeat, of) for repeat, of in enumerate(_seeds(judge, repeats, seed)) for prompt in each]
-
-
-def _seeds(judge: ChatJudge, repeats: int, seed: int) -> list[int]:
-    """Return the seed of each repeat's replies; 0 for a greedy judge."""
-    return [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
 
 
 def is_greedy(judge: ChatJudge) -> bool:
@@ -118,69 +108,79 @@ def is_greedy(judge: ChatJudge) -> bool:
 
 
 def _replies(
-    places: Sequence[Place],
+    requests: Sequence[Request],
     each: Mapping[str, Asked[Any]],
     judge: ChatJudge,
-    store: AnswerStore | AskAnew | Transcript | None,
+    cache: Cache | None,
     max_failed: float,
     progress: bool,
-) -> dict[Place, str]:
+) -> dict[Request, str]:
     key, earlier = None, judge.failures.copy()
     while key != judge.key:  # a server that refuses a setting changes the key before the first reply comes
         key = judge.key
-        replies = store.replies(key, places) if store else {}
-        missing = [place for place in places if place not in replies]
-        outbox = store.outbox if store else None
+        replies = cache.replies(key, requests) if cache else {}
+        missing = [] if cache and cache.is_read else [one for one in requests if one not in replies]
+        outbox = cache.outbox if cache else None
         first = missing[: max(0, FIRST - len(replies))]
         rest = missing[len(first) :]
         arriving = [(part, _ask(judge, part, each, outbox)) for part in (first, rest) if part]
     failed = 0
+    greedy = is_greedy(judge)
     title = foreign.one_line(key)
     hidden = not progress or outbox is not None  # a request in an outbox has no reply, but has not failed
     with tqdm(total=len(missing), desc=title, unit="prompt", disable=hidden, delay=1) as bar:
         for part, said in arriving:
             if part is rest and max_failed < HALF and not outbox:
                 _check_first(replies, each, judge.failures - earlier, failed, key, len(rest))
-            for place, reply in said:
+            for number, reply in said:
                 bar.update()
+                if reply is not None and not (reply.strip() or greedy or _reads_empty(each[part[number][0]])):
+                    judge.failures[EMPTY] += 1
+                    reply = None
                 if reply is None:
                     failed += 1
                     bar.set_postfix(failed=failed)
                     continue
-                replies[part[place]] = reply
-                if store:
-                    store.keep_reply(key, part[place], reply)
+                replies[part[number]] = reply
+                if cache:
+                    cache.keep_replies(key, {part[number]: reply})
     if progress and (spent := getattr(judge, "spent", "")):
         tell(f"{title}: {foreign.one_line(spent)}")
     return replies
 
 
+def _reads_empty(one: Asked[Any]) -> bool:
+    """Whether an empty reply has a verdict; if not, it counts as no reply, and is asked for again."""
+    return one.read("") is not None
+
+
 def _ask(
-    judge: ChatJudge, places: Sequence[Place], each: Mapping[str, Asked[Any]], outbox: Outbox | None
+    judge: ChatJudge, requests: Sequence[Request], each: Mapping[str, Asked[Any]], outbox: Outbox | None
 ) -> Iterator[tuple[int, str | None]]:
     """Return the judge's replies, held to the schemas and drawn by the seeds if it can; with an outbox, only None."""
     if outbox:
-        return _put_down(outbox, judge, places, each)
+        return _put_down(outbox, judge, requests, each)
     more: dict[str, Any] = {}
     if getattr(judge, "structured", False):
-        more["schemas"] = [each[prompt].schema for prompt, _, _ in places]
+        more["schemas"] = [each[prompt].schema for prompt, _, _ in requests]
     if getattr(judge, "seeded", False):
-        more["seeds"] = [seed for _, _, seed in places]
-    return judge.replies([prompt for prompt, _, _ in places], **more)
+        more["seeds"] = [seed for _, _, seed in requests]
+    return judge.replies([prompt for prompt, _, _ in requests], **more)
 
 
 def _put_down(
-    outbox: Outbox, judge: Any, places: Sequence[Place], each: Mapping[str, Asked[Any]]
+    outbox: Outbox, judge: Any, requests: Sequence[Request], each: Mapping[str, Asked[Any]]
 ) -> Iterator[tuple[int, str | None]]:
     """Put the requests in the outbox; yield None for each reply."""
-    for number, (prompt, repeat, seed) in enumerate(places):
-        outbox.put_reply(judge.key, prompt, repeat, seed, judge.body(prompt, each[prompt].schema, seed))
+    for number, (prompt, repeat, seed) in enumerate(requests):
+        body = judge.body(prompt, each[prompt].schema, seed)
+        outbox.put_reply(judge.key, prompt, repeat, seed, body, _reads_empty(each[prompt]))
         judge.failures[STILL_TO_BE_ASKED] += 1
         yield number, None
 
 
 def _check_first(
-    replies: Mapping[Place, str],
+    replies: Mapping[Request, str],
     each: Mapping[str, Asked[Any]],
     failures: Counter[str],
     silent: int,
@@ -198,7 +198,7 @@ def _check_first(
     raise JudgingFailed(
         f"{facts} Expected {form}. The other {left:,} were not asked. Use a judge that follows instructions; allow "
         "longer replies (--max-tokens, in Python max_tokens) if they were cut off; or ask the rest anyway with "
-        f"--max-failed {HALF:g} or more (in Python max_failed). Replies that came are kept if there is a store."
+        f"--max-failed {HALF:g} or more (in Python max_failed). Replies that came are kept if there is a cache."
     )
 
 

@@ -1,7 +1,7 @@
 """A judge in several processes, on several GPUs or machines, through Ray (the extra `ray`).
 
 Each worker holds the judge. Texts are handed out a few at a time, the shortest first. Votes come back batch by batch to
-this process, the only one that writes the store. A worker that dies is replaced, and only the questions that it had not
+this process, the only one that writes the cache. A worker that dies is replaced, and only the questions that it had not
 voted on are asked again.
 """
 

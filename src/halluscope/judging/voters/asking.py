@@ -12,9 +12,9 @@ from tqdm import tqdm
 
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.foreign import one_line
+from halluscope.judging.cache import Cache, Outbox
 from halluscope.judging.failed import MAX_FAILED, reasons
 from halluscope.judging.questions import Question
-from halluscope.judging.store import AnswerStore, KeptAnswers, Outbox
 from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.answered import answers
@@ -37,7 +37,7 @@ def ask(
     present: NDArray[np.bool_],
     k: int,
     which: str = "needed",
-    store: AnswerStore | None = None,
+    cache: Cache | None = None,
     progress: bool = False,
     max_failed: float = MAX_FAILED,
 ) -> NDArray[np.int8]:
@@ -53,7 +53,7 @@ def ask(
             other, and stops asking about a cell (an image and a class) once its votes can no longer change precision or
             recall, which gives the same scores (see `voting.undecided`); `PRESENT` asks every question about only the
             cells in `present`.
-        store: where kept votes are found and new votes are kept; with None, nothing is kept. If the store has an
+        cache: where kept votes are found and new votes are kept; with None, nothing is kept. If the cache has an
             outbox, judges behind an endpoint are not asked, and the requests go to the outbox. With "needed", a cell
             then waits for its vote before more is asked about it.
         progress: show a progress bar for each judge, and say what its votes cost.
@@ -75,7 +75,7 @@ def ask(
     rounds = [range(j, j + 1) for j in range(templates)] if which == "needed" else [range(templates)]
     for i, judge in enumerate(judges):
         with closing(judge):
-            asked = _Asked(judge, unique, store, max_failed, progress)
+            asked = _Asked(judge, unique, cache, max_failed, progress)
             for turn in rounds:
                 wanted = _wanted(votes, present, k, which)
                 of_text = np.zeros_like(waiting)
@@ -98,14 +98,13 @@ class _Asked:
         self,
         judge: Judge,
         texts: Sequence[str],
-        store: AnswerStore | None,
+        cache: Cache | None,
         max_failed: float,
         progress: bool,
     ) -> None:
         self._judge, self._texts, self._max_failed, self._progress = judge, texts, max_failed, progress
-        self._store = store if judge.stored else None
-        self._outbox = store.outbox if store and hasattr(judge, "settle") else None
-        self._kept = self._of_judge()
+        self._cache = cache if judge.stored else None
+        self._outbox = cache.outbox if cache and hasattr(judge, "settle") else None
         self._before = self._failures()
         self._wanted = self._failed = 0
 
@@ -159,8 +158,9 @@ class _Asked:
             ) as bar:
                 for rows, codes, margins in answers(self._judge, self._texts, questions, pairs):
                     came = codes != FAILED
-                    if self._kept:
-                        self._kept.keep(pairs[rows[came]], codes[came], margins[came])
+                    if self._cache:
+                        votes = pairs[rows[came]], codes[came], margins[came]
+                        self._cache.keep_votes(self._judge.key, questions, self._texts, *votes)
                     self._failed += int((~came).sum())
                     yield rows, np.where(came, codes, OTHER)
                     bar.update(len(rows))
@@ -187,7 +187,7 @@ class _Asked:
         if self._failed > self._max_failed * self._wanted:
             raise JudgingFailed(
                 f"{self._facts()} At most {self._max_failed:.1%} may fail. The votes received so far are kept if "
-                "there is a store. Fix the cause, and run again to ask the rest; or allow more failures (--max-failed, "
+                "there is a cache. Fix the cause, and run again to ask the rest; or allow more failures (--max-failed, "
                 "in Python max_failed)."
             )
 
@@ -197,23 +197,18 @@ class _Asked:
 
     def _recalled(self, questions: Sequence[Question]) -> NDArray[np.int8]:
         """Return the votes that are known without asking: codes [texts, questions]."""
-        given = np.full((len(self._texts), len(questions)), UNASKED, dtype=np.int8)
-        given[[not text.strip() for text in self._texts]] = NO
-        if self._kept:
-            self._kept.recall(questions, given)
-        return given
+        if self._cache:
+            votes, _ = self._cache.votes(self._judge.key, questions, self._texts)
+        else:
+            votes = np.full((len(self._texts), len(questions)), UNASKED, dtype=np.int8)
+        votes[[not text.strip() for text in self._texts]] = NO
+        return votes
 
     def _has_another_key(self) -> bool:
         """Let a judge with a server learn which settings it accepts; return whether the judge's key has changed."""
         before = self._judge.key
         getattr(self._judge, "settle", lambda: None)()
-        if self._judge.key == before:
-            return False
-        self._kept = self._of_judge()
-        return True
-
-    def _of_judge(self) -> KeptAnswers | None:
-        return self._store.of(self._judge.key, self._texts) if self._store else None
+        return self._judge.key != before
 
     def _failures(self) -> Counter[str]:
         return Counter(getattr(self._judge, "failures", {}))

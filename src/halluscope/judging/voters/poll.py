@@ -1,7 +1,7 @@
 """Holds a poll: which judges vote on which questions, how many must agree, and what runs them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from halluscope.foreign import brief
 from halluscope.inputs import flags, kind, word
+from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.chat_completions import AT_ONCE_OPTION, LEAVE_OUT
 from halluscope.judging.client import AT_ONCE
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, RECHECKED, Engine
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.store import AnswerStore
-from halluscope.judging.transcript import Transcript, Voted
 from halluscope.judging.voter import Judge
 from halluscope.judging.voters import asking, voting
 from halluscope.judging.voters.resolve import check_asked, named, resolve
 from halluscope.judging.voters.served import Served, compares_labels
+from halluscope.judging.votes import Poll
 from halluscope.numbers import finite
 from halluscope.options import Option
 from halluscope.vocabularies import Vocabulary
@@ -91,8 +91,8 @@ class Voting:
             by default the endpoint is asked which it refuses.
         at_once: the most requests that may be under way to an endpoint; fewer while the server is overloaded.
         max_failed: the share of a judge's questions, 0 to 1, that may get no reply before it is an error.
-        store: where language models' votes are kept: a path, or by default the user's cache. A finished transcript is
-            read instead of asking any judge.
+        store: where language models' votes are kept: a path, a cache, or by default the user's cache. A run's record
+            that is only read takes the place of all judges.
         progress: show what the judges are doing.
 
     Raises:
@@ -111,7 +111,7 @@ class Voting:
     leave_out: str | Sequence[str] = ()
     at_once: int = AT_ONCE
     max_failed: float = MAX_FAILED
-    store: AnswerStore | Transcript | str | Path | None = None
+    store: Cache | str | Path | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
@@ -124,8 +124,7 @@ class Voting:
         flags(progress=self.progress)
         check_max_failed(self.max_failed)
         _ = self.served
-        stores = AnswerStore | Transcript | str | Path | None
-        kind("store", self.store, stores, "a path, or None for the user's cache")
+        kind("store", self.store, Cache | str | Path | None, "a path, or None for the user's cache")
 
     @property
     def run_by(self) -> Engine:
@@ -180,62 +179,39 @@ class Voting:
         Raises:
             ValueError: for options that do not fit together, before a model is loaded.
         """
-        told = self.store if isinstance(self.store, Transcript) else None
-        if told and told.is_read:
-            return Poll.told(told, len(texts), vocabulary)
+        cache = cache_of(self.store)
+        if isinstance(cache, Record) and cache.source is None:
+            return _recorded(cache.poll, len(texts), vocabulary)
         about = question_set.about(vocabulary)
         k = self.required(len(about))
         check_asked(self.meant, question_set)
-        found = resolve(self.meant, vocabulary, self.run_by, self.served)
-        store = None if isinstance(self.store, Transcript) else self.store
-        if any(judge.stored for judge in found) and not isinstance(store, AnswerStore):
-            store = told.store if told else AnswerStore(store)
-        kept_in = store if isinstance(store, AnswerStore) else None
+        judges = resolve(self.meant, vocabulary, self.run_by, self.served)
         shown = [question_set.cut(text) for text in texts]
         which = asking.PRESENT if only_present else self.ask
-        votes = asking.ask(found, about, shown, present, k, which, kept_in, self.progress, self.max_failed)
-        poll = Poll(votes, k, [judge.key for judge in found], question_set.name)
-        if told:
-            told.voted = poll.voted(vocabulary)
+        try:
+            votes = asking.ask(judges, about, shown, present, k, which, cache, self.progress, self.max_failed)
+        finally:
+            if cache is not self.store:
+                cache.close()
+        poll = Poll(votes, k, [judge.key for judge in judges], question_set.name, vocabulary.classes)
+        if isinstance(cache, Record):
+            cache.poll = poll
         return poll
 
 
-@dataclass(frozen=True)
-class Poll:
-    """The outcome of a poll.
+def _recorded(poll: Poll | None, texts: int, vocabulary: Vocabulary) -> Poll:
+    """Return a run's poll about these classes.
 
-    Attributes:
-        votes: codes [images, classes, judges x templates].
-        k: how many votes must agree.
-        judges: the judges' keys.
-        questions: the name of the question set.
+    Raises:
+        ValueError: if the run has no votes, or votes on other texts or classes.
     """
-
-    votes: NDArray[np.int8]
-    k: int
-    judges: list[str]
-    questions: str
-
-    def voted(self, vocabulary: Vocabulary) -> Voted:
-        """Return the votes as a transcript holds them."""
-        facts = {"agreement": self.k, "judges": self.judges, "questions": self.questions}
-        return Voted(self.votes, {**facts, "classes": list(vocabulary.classes)})
-
-    @classmethod
-    def told(cls, transcript: Transcript, texts: int, vocabulary: Vocabulary) -> "Poll":
-        """Return the poll that a transcript holds.
-
-        Raises:
-            ValueError: if the transcript has no votes, or votes on other texts or classes.
-        """
-        voted = transcript.voted
-        column = {name: place for place, name in enumerate(voted.facts["classes"])} if voted else {}
-        unknown = [name for name in vocabulary.classes if name not in column]
-        if voted is None or len(voted.votes) != texts or unknown:
-            held = f"votes on {len(voted.votes):,} texts and {len(column):,} classes" if voted else "no votes"
-            raise ValueError(
-                f"The transcript holds {held}; expected votes on {texts:,} texts and {len(vocabulary.classes):,} "
-                f"classes{f', {brief(unknown[0])} among them' if unknown else ''}."
-            )
-        votes = voted.votes[:, [column[name] for name in vocabulary.classes]]
-        return cls(votes, *(voted.facts[name] for name in ("agreement", "judges", "questions")))
+    column = {name: number for number, name in enumerate(poll.classes)} if poll else {}
+    unknown = [name for name in vocabulary.classes if name not in column]
+    if poll is None or len(poll.votes) != texts or unknown:
+        votes = f"votes on {len(poll.votes):,} texts and {len(column):,} classes" if poll else "no votes"
+        raise ValueError(
+            f"The run holds {votes}; expected votes on {texts:,} texts and {len(vocabulary.classes):,} classes"
+            f"{f', {brief(unknown[0])} among them' if unknown else ''}."
+        )
+    votes_on = poll.votes[:, [column[name] for name in vocabulary.classes]]
+    return replace(poll, votes=votes_on, classes=vocabulary.classes)

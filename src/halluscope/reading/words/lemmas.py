@@ -51,15 +51,6 @@ def words(text: str) -> list[Word]:
     return in_forms(tokens, lemmatise(forms_of(tokens)))
 
 
-def nouns(text: str) -> list[Word]:
-    """Return all tokens, as `words` does, because without a tagger nouns cannot be told from other words.
-
-    Raises:
-        MissingExtra: if lemminflect is not installed.
-    """
-    return words(text)
-
-
 def lemmatise(tokens: Sequence[str]) -> list[str]:
     """Return the dictionary form of each token, in lower case.
 

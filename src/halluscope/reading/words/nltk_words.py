@@ -65,18 +65,6 @@ def nouns(text: str) -> list[Word]:
     ]
 
 
-def common_nouns(text: str) -> list[Word]:
-    """Return nouns as `nouns` does, but from the text in lower case, so that capital letters make no difference.
-
-    Names count among the nouns.
-
-    Raises:
-        MissingExtra: if nltk is not installed.
-        FileNotFoundError: if its data are missing.
-    """
-    return as_written(nouns(text.lower()), text)
-
-
 def lemmatise(tagged: Sequence[tuple[str, str]]) -> list[str]:
     """Return the dictionary forms of tokens with Penn Treebank tags, such as ("geese", "NNS").
 

@@ -1,8 +1,8 @@
 """Finds the common nouns of an English text, by the dictionary that comes with the package and a few rules.
 
 No model tags the words. A word counts as a noun if the dictionary has it as one, or does not have it at all ("hoodie"),
-unless the words around it say otherwise: "silver" before a noun is an adjective, and "sitting" after a noun is a verb.
-A word that neither its form nor its neighbours decide counts too: "they watch" has a watch.
+unless the words around it say otherwise: "silver" before a noun is an adjective, "watch" after "they" is a verb, and so
+is "can" before a verb. A word that neither its form nor its neighbours decide counts.
 """
 
 import re
@@ -16,26 +16,36 @@ from halluscope.reading.words import lemmas
 from halluscope.reading.words.tokens import tokenise
 from halluscope.reading.words.word import Word, forms_of, in_forms
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Raised by every change to these rules, or to their table, that can change which words are nouns."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 class _Readings(NamedTuple):
-    """What a word may be: its form as a noun or "", and whether it may be an adjective, a verb, or a verb in "-ing"."""
+    """What a word may be: its form as a noun or "", and whether it may be an adjective, a verb, and in which form."""
 
     noun: str = ""
     is_adjective: bool = False
     is_verb: bool = False
-    is_doing: bool = False
+    ending: str = ""  # of a verb: "ing", "s", "ed" for any past form, "" for its dictionary form
 
 
 class _Tables(NamedTuple):
-    """The content of `nouns.toml`: words that are never nouns, or not after a noun, and nouns the dictionary lacks."""
+    """The content of `nouns.toml`, which says what each table holds."""
 
     no_nouns: frozenset[str]
+    adjectives: frozenset[str]
+    seldom_nouns: frozenset[str]
+    nouns_before_nouns: frozenset[str]
+    nouns_in_ing: frozenset[str]
     verbs_after_nouns: frozenset[str]
+    before_nouns: frozenset[str]
+    before_verbs: frozenset[str]
+    after_can: frozenset[str]
+    before_to: frozenset[str]
+    adverbs: frozenset[str]
+    plurals: frozenset[str]
     nouns: Mapping[str, str]
 
 
@@ -47,12 +57,16 @@ def common_nouns(text: str) -> list[Word]:
 
     >>> forms_of(common_nouns("A woman sitting in front of two old men, and a silver car by a building."))
     ['woman', 'front', 'man', 'car', 'building']
+    >>> forms_of(common_nouns("They can watch a can of cola."))
+    ['can', 'cola']
     """
     words = tokenise(text)
     tokens = forms_of(words)
-    found = [_noun(tokens, place) for place in range(len(tokens))]
-    nouns = enumerate(in_forms(words, found))
-    return [noun for place, noun in nouns if noun.form and not _qualifies(tokens, found, place)]
+    verbs: list[bool] = []
+    for place in range(len(tokens)):
+        verbs.append(_is_verb(tokens, place, verbs))
+    found = in_forms(words, _nouns(tokens, verbs))
+    return [noun for noun in found if noun.form]
 
 
 def version() -> str:
@@ -64,29 +78,103 @@ def version() -> str:
     return f"nouns-{RULES_VERSION},{lemmas.version()}"
 
 
-def _noun(tokens: Sequence[str], place: int) -> str:
-    """Return the dictionary form of a word that may be a noun here; "" for any other word.
+def _is_verb(tokens: Sequence[str], place: int, verbs: Sequence[bool]) -> bool:
+    """Whether a word is a verb here; `verbs` says so of the words before it."""
+    word, readings, tables = tokens[place], _readings(tokens[place]), _tables()
+    last, after = max(_skip(tokens, place, -1), -1), _beside(tokens, place + 1)
+    before, second = _beside(tokens, last), _beside(tokens, last - 1)
+    if word == "can":
+        return before in tables.before_verbs or _begins_clause(_beside(tokens, _skip(tokens, place, 1)))
+    if not readings.is_verb or not readings.noun:
+        return readings.is_verb
+    follows = bool(_readings(before).noun) and not _readings(before).is_adjective and not verbs[last]
+    precedes = after in tables.before_nouns
+    joins = before in ("and", "or", ",")
+    if joins and last > 0 and verbs[last - 1] and _readings(second).ending == readings.ending:
+        return True
+    if readings.ending == "ing":
+        return _is_be(tokens, last) or _is_doing(word, before, after, follows and precedes)
+    if before in tables.before_verbs:
+        return True
+    if precedes and joins:
+        return True
+    if before == "to":
+        return not readings.ending and second not in tables.before_to
+    if before == "that":
+        return bool(_readings(second).noun)
+    if readings.ending == "s":
+        return follows and (precedes or word in tables.verbs_after_nouns)
+    return follows and (precedes or (not readings.ending and _is_plural(before)))
 
-    A word that can be a verb counts as a verb between a noun and a determiner: "a boy rides his bike". For a word in
-    "-ing" one of the two is enough, and so is a form of "be": "a man sitting", "cutting the bread", "is painting".
+
+def _is_doing(word: str, before: str, after: str, is_between: bool) -> bool:
+    """Whether a word in "-ing" is a verb: "a man sitting", but not "a sitting area" or "a brick building"."""
+    tables = _tables()
+    if word in tables.nouns_in_ing:
+        return is_between or (after in tables.before_nouns and before not in tables.before_nouns)
+    is_qualified = before in tables.before_nouns or _readings(before).is_adjective
+    return not (is_qualified and _readings(after).noun)
+
+
+def _begins_clause(word: str) -> bool:
+    """Whether "can" before this word is no noun: "can be", "can you"."""
+    readings = _readings(word)
+    return word != "can" and (word in _tables().after_can or (readings.is_verb and not readings.ending))
+
+
+def _is_plural(word: str) -> bool:
+    return word in _tables().plurals or (
+        word != "sports" and word.endswith("s") and _readings(word).noun != word
+    )
+
+
+def _skip(tokens: Sequence[str], place: int, step: int) -> int:
+    """Return the place of the next word in a direction, after up to two adverbs."""
+    adverbs = _tables().adverbs
+    for at in (place + step, place + 2 * step):
+        if not 0 <= at < len(tokens) or not (tokens[at] in adverbs or tokens[at].endswith("ly")):
+            return at
+    return place + 3 * step
+
+
+def _is_be(tokens: Sequence[str], place: int) -> bool:
+    """Whether a word is a form of "be", not the "'s" of a possessive."""
+    be, pronouns = lemmas.load_tables().forms_of_be, lemmas.load_tables().pronouns
+    word = _beside(tokens, place)
+    return word in be and (word != "'s" or _beside(tokens, place - 1) in pronouns)
+
+
+def _beside(tokens: Sequence[str], place: int) -> str:
+    return tokens[place] if 0 <= place < len(tokens) else ""
+
+
+def _nouns(tokens: Sequence[str], verbs: Sequence[bool]) -> list[str]:
+    """Return the dictionary form of each noun, and "" for any other word.
+
+    An adjective is followed by a noun, with other adjectives between them or none: "a lush green hill".
     """
-    readings = _readings(tokens[place])
-    if not readings.noun or not readings.is_verb:
-        return readings.noun
-    before, after = (tokens[at] if 0 <= at < len(tokens) else "" for at in (place - 1, place + 1))
-    follows = _readings(before).noun != "" and not _readings(before).is_adjective
-    precedes = after in lemmas.load_tables().determiners
-    if readings.is_doing:
-        is_verb = follows or precedes or before in lemmas.load_tables().forms_of_be
-    else:
-        is_verb = follows and (precedes or tokens[place] in _tables().verbs_after_nouns)
-    return "" if is_verb else readings.noun
+    tables = _tables()
+    nouns = [""] * len(tokens)
+    leads = [False] * (len(tokens) + 2)  # whether the words from here on are adjectives, if any, and a noun
+    for place in reversed(range(len(tokens))):
+        word, readings = tokens[place], _readings(tokens[place])
+        is_joined = _beside(tokens, place + 1) in ("and", ",") and _is_adjective(_beside(tokens, place + 2))
+        continues = leads[place + 1] or (is_joined and leads[place + 2])
+        qualifies = readings.is_adjective and (continues or _is_be(tokens, _skip(tokens, place, -1)))
+        is_seldom = word in tables.seldom_nouns and _beside(tokens, place - 1) not in tables.before_nouns
+        if not (verbs[place] or qualifies or is_seldom):
+            nouns[place] = readings.noun
+        leads[place] = nouns[place] != "" or (_is_adjective(word) and continues)
+    return nouns
 
 
-def _qualifies(tokens: Sequence[str], nouns: Sequence[str], place: int) -> bool:
-    """Whether a word is an adjective before a noun: "a silver car"; but not "a plane flying"."""
-    following = nouns[place + 1] if place + 1 < len(nouns) else ""
-    return _readings(tokens[place]).is_adjective and following != "" and not following.endswith("ing")
+def _is_adjective(word: str) -> bool:
+    readings = _readings(word)
+    return (
+        readings.is_adjective
+        or word in _tables().adjectives
+        or (readings.ending == "ed" and not readings.noun)
+    )
 
 
 @lru_cache(maxsize=2**16)
@@ -94,21 +182,34 @@ def _readings(word: str) -> _Readings:
     tables = _tables()
     if word in tables.no_nouns or not 1 < len(word) <= lemmas.LONGEST or not _WORD.fullmatch(word):
         return _Readings()
-    if word in tables.nouns:
-        return _Readings(tables.nouns[word])
     get = lemmas.dictionary()
     of = {part: get(word, upos=part) for part in ("NOUN", "VERB", "ADJ", "ADV")}
-    if not any(of.values()):
+    if "-" in word and not any(of.values()):
+        first, _, last = word.rpartition("-")
+        is_noun = _readings(last).noun and _readings(last).ending not in ("ing", "ed")
+        return _Readings(f"{first}-{_readings(last).noun}" if is_noun else "", True)
+    if not any(of.values()) and not word.endswith("ly"):
         of["NOUN"] = (*(get(word, upos="NOUN", lemmatize_oov=True) if word.endswith("s") else ()), word)
-    noun = next(filter(_WORD.fullmatch, of["NOUN"]), "")
-    is_verb = bool(of["VERB"])
-    is_doing = is_verb and word.endswith("ing") and of["VERB"][0] != word
-    return _Readings(noun, bool(of["ADJ"]), is_verb, is_doing)
+    if not of["NOUN"] and word in tables.nouns_in_ing:
+        of["NOUN"] = (word,)
+    noun = tables.nouns.get(word) or next(filter(_WORD.fullmatch, of["NOUN"]), "")
+    if word in of["NOUN"] and not word.endswith("s") and word not in tables.nouns:
+        noun = word
+    is_adjective = (bool(of["ADJ"]) or word in tables.seldom_nouns) and word not in tables.nouns_before_nouns
+    return _Readings(
+        "" if word in tables.adjectives else noun, is_adjective, bool(of["VERB"]), _ending(word, of["VERB"])
+    )
+
+
+def _ending(word: str, verbs: Sequence[str]) -> str:
+    if not verbs or word in verbs:
+        return ""
+    return next((ending for ending in ("ing", "s") if word.endswith(ending)), "ed")
 
 
 @cache
 def _tables() -> _Tables:
     file = resources.files(__package__).joinpath("nouns.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    no_nouns, verbs = (frozenset(tables[name]) for name in ("no_nouns", "verbs_after_nouns"))
-    return _Tables(no_nouns, verbs, tables["nouns"])
+    of_words = {name: frozenset(words) for name, words in tables.items() if name != "nouns"}
+    return _Tables(nouns=tables["nouns"], **of_words)

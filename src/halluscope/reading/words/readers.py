@@ -1,81 +1,62 @@
-"""Finds the reader of a text's words: the dictionary that comes with the package, or a tagger of published scripts.
+"""Finds the reader of a text's words or of its nouns: the package's dictionary, or a tagger of published scripts.
 
 The taggers are nltk and, only for nouns, spaCy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from halluscope.inputs import word
 from halluscope.reading.words import lemmas, nltk_words, nouns, spacy_nouns
 from halluscope.reading.words.word import Word
 
+Read = Callable[[str], list[Word]]
+
 LEMMINFLECT = "lemminflect"
 NLTK = "nltk"
 SPACY = "spacy"
 
-_MODULES = {LEMMINFLECT: lemmas, NLTK: nltk_words}
+WORDS = "words"
+NOUNS = "nouns"
 
-_OF_COMMON_NOUNS = {LEMMINFLECT: nouns, NLTK: nltk_words, SPACY: spacy_nouns}
+_READERS: Mapping[str, Mapping[str, tuple[Read, Callable[[], str]]]] = {
+    WORDS: {
+        LEMMINFLECT: (lemmas.words, lemmas.version),
+        NLTK: (nltk_words.words, nltk_words.version),
+    },
+    NOUNS: {
+        LEMMINFLECT: (nouns.common_nouns, nouns.version),
+        NLTK: (nltk_words.nouns, nltk_words.version),
+        SPACY: (spacy_nouns.common_nouns, spacy_nouns.version),
+    },
+}
 
 
 class Reader(NamedTuple):
-    """A reader of words.
+    """A function that reads a text, and the versions of what it reads with, for a signature."""
 
-    Attributes:
-        words: returns a text's tokens in their dictionary forms, in lower case.
-        nouns: returns a text's nouns; without a tagger, all tokens.
-        version: the versions of the reader and its data, for a signature.
-    """
-
-    words: Callable[[str], list[Word]]
-    nouns: Callable[[str], list[Word]]
+    read: Read
     version: str
 
 
-def check(name: str) -> str:
-    """Check the name of a reader.
+def check(name: str, what: str) -> str:
+    """Check the name of a reader of `what`, WORDS or NOUNS.
 
     Raises:
-        ValueError: for any name but "lemminflect" and "nltk".
+        ValueError: for any other name.
     """
-    return word("reader", name, tuple(_MODULES))
+    return word("reader", name, tuple(_READERS[what]))
 
 
-def load(name: str) -> Reader:
-    """Load a reader.
+def load(name: str, what: str) -> Reader:
+    """Load a reader of all words (WORDS) or of nouns (NOUNS), in their dictionary forms.
 
-    Args:
-        name: "lemminflect" or "nltk".
+    Both are in lower case, but nltk's nouns have the case of the text, by which it tags them.
 
     Raises:
         ValueError: as `check`.
         MissingExtra: if the reader's package is not installed.
-        FileNotFoundError: if nltk's data are missing.
-    """
-    module = _MODULES[check(name)]
-    return Reader(module.words, module.nouns, module.version())
-
-
-def check_of_common_nouns(name: str) -> str:
-    """Check the name of a reader of common nouns.
-
-    Raises:
-        ValueError: for any name but "lemminflect", "nltk" and "spacy".
-    """
-    return word("reader", name, tuple(_OF_COMMON_NOUNS))
-
-
-def common_nouns(name: str) -> tuple[Callable[[str], list[Word]], str]:
-    """Return a function that finds the common nouns of a text, and the reader's version for a signature.
-
-    Args:
-        name: "lemminflect", "nltk" or "spacy".
-
-    Raises:
-        ValueError: as `check_of_common_nouns`.
-        MissingExtra: if the reader's package is not installed.
         FileNotFoundError: if nltk's data or spaCy's model are missing.
     """
-    module = _OF_COMMON_NOUNS[check_of_common_nouns(name)]
-    return module.common_nouns, module.version()
+    read, version = _READERS[what][check(name, what)]
+    return Reader(read, version())

@@ -17,22 +17,20 @@ from numpy.typing import NDArray
 from halluscope.files.opening import read_json
 from halluscope.files.writing import new_file
 from halluscope.foreign import brief, one_line
+from halluscope.judging.cache import Cache
+from halluscope.judging.votes import YES
 from halluscope.numbers import is_number
-from halluscope.reliability.certifying.labels import (
-    LARGEST_WEIGHT,
-    Labelled,
-    Labels,
-    check_texts,
-    digest,
-    name_of,
-)
+from halluscope.reliability.certifying.judgement import Judgement, errors
+from halluscope.reliability.certifying.labels import LARGEST_WEIGHT, Labels, check_texts, digest, name_of
 from halluscope.reporting.tables import finite, to_json
 from halluscope.stats.corrected import FEWEST_TEXTS, UNLABELLED, Sample
-from halluscope.stats.tallies import Bools
 from halluscope.version import __version__
 from halluscope.vocabularies import Vocabulary
 
 FORM = "halluscope certificate 1"
+DIGEST = "digest"
+
+# What a certificate is about -> its name in messages; a certificate holds for nothing else.
 ABOUT = {
     "judges": "judges",
     "questions": "questions",
@@ -40,24 +38,17 @@ ABOUT = {
     "vocabulary": "vocabulary",
     "texts": "responses' texts",
 }
-"""The things that a certificate is about -> their names in messages; a certificate holds for nothing else."""
-
-DIGEST = "digest"
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A judge's certificate.
+    """A judge's certificate."""
 
-    Attributes:
-        content: the whole content, as in the JSON file; `digest` is a checksum over the rest.
-    """
-
-    content: Mapping[str, Any]
+    content: Mapping[str, Any]  # as in the JSON file
 
     @property
     def digest(self) -> str:
-        """The digest by which it is cited: the first 16 hexadecimal digits of the sha256 of its content."""
+        """The first 16 hexadecimal digits of the sha256 of its content."""
         return str(self.content[DIGEST])
 
     @property
@@ -68,12 +59,12 @@ class Certificate:
     @property
     def count(self) -> int:
         """How many labels there are."""
-        return sum(len(one["implied"]) + len(one["not_implied"]) for one in self.content["labels"])
+        return sum(len(entry["implied"]) + len(entry["not_implied"]) for entry in self.content["labels"])
 
     @property
     def texts(self) -> int:
         """How many texts have labels."""
-        return len({one["text"] for one in self.content["labels"]})
+        return len({entry["text"] for entry in self.content["labels"]})
 
     @property
     def signed(self) -> dict[str, Any]:
@@ -81,14 +72,7 @@ class Certificate:
         return {"certificate": self.digest, "labels": self.count, "labelled_by": self.labelled_by}
 
     def check(self, about: Mapping[str, Any]) -> None:
-        """Check that the certificate is about the things being scored.
-
-        Args:
-            about: the things being scored, by their names in `ABOUT`; unknown ones may be left out.
-
-        Raises:
-            ValueError: if it is about another judge, question set, agreement, vocabulary, or other texts.
-        """
+        """Check that it is about what is being scored, by names in `ABOUT`; unknown ones may be left out."""
         for name in about:
             certified, scored = _plain(self.content[name]), _plain(about[name])
             if certified != scored:
@@ -99,11 +83,7 @@ class Certificate:
                 )
 
     def check_size(self, texts: Sequence[str]) -> None:
-        """Check, before judges are asked, that it has labels for enough texts to correct scores.
-
-        Raises:
-            ValueError: if it has too few.
-        """
+        """Check, before judges are asked, that it has labels for enough texts to correct scores."""
         fewest = min(FEWEST_TEXTS, len(set(texts)))
         if self.texts < fewest:
             raise ValueError(
@@ -112,115 +92,98 @@ class Certificate:
             )
 
     def sample(self, texts: Sequence[str], labels: NDArray[np.int8], vocabulary: Vocabulary) -> Sample:
-        """Return its labels for the rows being scored.
+        """Return its labels for the rows being scored, of which the judge's labels are [texts, classes].
 
-        Args:
-            texts: the texts being scored; a text in several rows has its labels in each row.
-            labels: the judge's labels [texts, classes].
-            vocabulary: the vocabulary of the classes.
-
-        Raises:
-            ValueError: for labels of texts or classes that are not scored, or if the judge has changed its verdict on a
-                labelled text.
+        A text in several rows has its labels in each row. A judge that has changed its verdict is an error.
         """
         of_text: dict[str, list[Mapping[str, Any]]] = {}
-        for one in self.content["labels"]:
-            of_text.setdefault(one["text"], []).append(one)
+        for entry in self.content["labels"]:
+            of_text.setdefault(entry["text"], []).append(entry)
         digests = [digest(text) for text in texts]
         check_texts(of_text, dict.fromkeys(digests), f"The certificate {self.digest}")
         rows = np.array([row for row, text in enumerate(digests) if text in of_text], dtype=np.int64)
-        column = {name: place for place, name in enumerate(vocabulary.classes)}
-        tables = zip(*(self._cells(of_text[digests[row]], column) for row in rows), strict=True)
-        told, chances, judged = map(np.array, tables)
-        if (judged != (labels[rows] == 1))[told != UNLABELLED].any():
+        columns = {name: column for column, name in enumerate(vocabulary.classes)}
+        people = np.full((len(rows), len(columns)), UNLABELLED, dtype=np.int8)
+        chances, judged = np.zeros(people.shape), np.zeros(people.shape, dtype=bool)
+        for index, row in enumerate(rows):
+            for entry in of_text[digests[row]]:
+                for name, label in (("implied", 1), ("not_implied", 0)):
+                    cells = self._columns(entry[name], columns)
+                    people[index, cells], chances[index, cells] = label, entry["chance"]
+                judged[index, self._columns(entry["judged"], columns)] = True
+        if (judged != (labels[rows] == 1))[people != UNLABELLED].any():
             raise ValueError(
                 f"The judges that the certificate {self.digest} names have changed their verdict on some of the "
                 "labelled texts since it was made. Certify them again: `halluscope certify`."
             )
         of_texts = chances.max(axis=1)
-        within = np.where(told == UNLABELLED, 1.0, chances / of_texts[:, np.newaxis])
-        return Sample(rows, of_texts, told, within)
+        within = np.where(people == UNLABELLED, 1.0, chances / of_texts[:, np.newaxis])
+        return Sample(rows, of_texts, people, within)
 
     def write(self, path: Path) -> None:
-        """Write the certificate to a file, replacing any file there.
-
-        Raises:
-            OSError: if it cannot be written.
-        """
+        """Write the certificate to a file, replacing any file there."""
         with new_file(path) as file:
             file.write(to_json(self.content) + "\n")
 
-    def _cells(
-        self, entries: Sequence[Mapping[str, Any]], column: Mapping[str, int]
-    ) -> tuple[NDArray[np.int8], NDArray[np.float64], Bools]:
-        """Return, per class, a text's label, the chance that it was asked for, and whether the judges say yes."""
-        told, chances = np.full(len(column), UNLABELLED, dtype=np.int8), np.zeros(len(column))
-        judged = np.zeros(len(column), dtype=bool)
-        for one in entries:
-            for name, answer in (("implied", 1), ("not_implied", 0)):
-                cells = [self._column(cls, column) for cls in one[name]]
-                told[cells], chances[cells] = answer, one["chance"]
-            judged[[self._column(cls, column) for cls in one["judged"]]] = True
-        return told, chances, judged
-
-    def _column(self, name: str, column: Mapping[str, int]) -> int:
-        if name not in column:
+    def _columns(self, names: Sequence[str], columns: Mapping[str, int]) -> list[int]:
+        if unknown := [name for name in names if name not in columns]:
             raise ValueError(
-                f"The certificate {self.digest} has a label for {brief(name)}, which is not a class of this vocabulary."
+                f"The certificate {self.digest} has a label for {brief(unknown[0])}, which is not a class of this "
+                "vocabulary."
             )
-        return column[name]
+        return [columns[name] for name in names]
 
 
-def issue(
-    about: Mapping[str, Any], labels: Labels, judged: Bools, classes: Sequence[str], by: str, **found: Any
+def certify(
+    judgement: Judgement,
+    labels: Labels,
+    drawn_from: str,
+    by: str,
+    *,
+    responses: str,
+    data: str,
+    store: Cache | str | Path | None = None,
 ) -> Certificate:
-    """Make a certificate.
+    """Make a certificate from judges' votes on labelled texts, in the order of `labels`.
 
-    Args:
-        about: the things that it is about, by their names in `ABOUT`.
-        labels: people's labels.
-        judged: bool [labelled texts, classes], whether the judges agree on yes.
-        classes: the classes of the columns.
-        by: who gave the labels.
-        found: the judge's errors, and other content of the certificate.
+    `drawn_from` names the texts from which these were drawn; `store` is the cache of the judges' votes.
     """
+    questions, classes = judgement.questions, judgement.vocabulary.classes
+    shown = [questions.cut(text) for text in judgement.texts]
+    cache = store if isinstance(store, Cache) else Cache(store, "read")
+    about = questions.about(judgement.vocabulary)
+    margins = [cache.votes(judge, asked, shown)[1] for judge in judgement.poll.judges for asked in about]
+    if cache is not store:
+        cache.close()
     content = {
         "form": FORM,
-        **{name: about[name] for name in ABOUT},
+        **judgement.about(drawn_from),
         "labelled_by": by,
         "labels_from": labels.name,
-        **finite(found),
-        "labels": [
-            one
-            for text, row in zip(labels.texts, judged, strict=True)
-            for one in _entries(text, row, classes)
-        ],
+        "responses": responses,
+        "data": data,
+        **finite(errors(judgement, labels, np.stack(margins, axis=-1))),
+        "labels": list(_entries(labels, judgement.labels == YES, classes)),
         "version": __version__,
     }
     return Certificate(content | {DIGEST: _digest(content)})
 
 
-def read(given: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
-    """Read a certificate, and check that it is unchanged.
-
-    Args:
-        given: a file, the content of one, or a certificate.
-
-    Raises:
-        ValueError: for a missing file, for something other than a certificate, or for a certificate that was changed.
-    """
-    if isinstance(given, Certificate):
-        return given
-    if not isinstance(given, str | Path | Mapping):
-        raise ValueError(f"certificate is {brief(given)}; expected a file that `halluscope certify` wrote.")
-    where = "certificate" if isinstance(given, Mapping) else one_line(given, 200)
-    if not isinstance(given, Mapping) and not Path(given).is_file():
-        raise ValueError(
-            f"certificate is {brief(str(given))}, which is not a file; expected a file that `halluscope certify` wrote."
-        )
-    content = given if isinstance(given, Mapping) else read_json(Path(given))
+def read(source: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
+    """Read a certificate from a file or its content, and check that it is unchanged."""
+    if isinstance(source, Certificate):
+        return source
+    expected = "expected a file that `halluscope certify` wrote"
+    if not isinstance(source, str | Path | Mapping):
+        raise ValueError(f"certificate is {brief(source)}; {expected}.")
+    if isinstance(source, Mapping):
+        where, content = "certificate", source
+    elif Path(source).is_file():
+        where, content = one_line(source, 200), read_json(Path(source))
+    else:
+        raise ValueError(f"certificate is {brief(str(source))}, which is not a file; {expected}.")
     if not isinstance(content, Mapping) or content.get("form") != FORM or not _digest(content):
-        raise ValueError(f"{where} is not a certificate; expected a file that `halluscope certify` wrote.")
+        raise ValueError(f"{where} is not a certificate; {expected}.")
     if content.get(DIGEST) != _digest(content):
         raise ValueError(
             f"{where}: the content does not match its digest {brief(content.get(DIGEST))}; the file was "
@@ -236,18 +199,19 @@ def texts_of(texts: Sequence[str]) -> str:
     return name_of(dict.fromkeys(map(digest, texts)))
 
 
-def _entries(text: Labelled, judged: Bools, classes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield a text's labels; labels that were asked for with the same chance are together."""
-    said_yes = {name for name, yes in zip(classes, judged, strict=True) if yes}
-    for chance in sorted(set(text.chances.values())):
-        names = [name for name in text.answers if text.chances[name] == chance]
-        yield {
-            "text": text.text,
-            "chance": chance,
-            "implied": [name for name in names if text.answers[name]],
-            "not_implied": [name for name in names if not text.answers[name]],
-            "judged": [name for name in names if name in said_yes],
-        }
+def _entries(labels: Labels, judged: NDArray[np.bool_], classes: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield each text's labels; labels that were asked for with the same chance are together."""
+    for text, row in zip(labels.texts, judged, strict=True):
+        said_yes = {name for name, yes in zip(classes, row, strict=True) if yes}
+        for chance in sorted(set(text.chances.values())):
+            names = [name for name in text.answers if text.chances[name] == chance]
+            yield {
+                "text": text.text,
+                "chance": chance,
+                "implied": [name for name in names if text.answers[name]],
+                "not_implied": [name for name in names if not text.answers[name]],
+                "judged": [name for name in names if name in said_yes],
+            }
 
 
 def _plain(value: Any) -> Any:
@@ -265,23 +229,22 @@ def _problems(content: Mapping[str, Any]) -> Iterator[str]:
     labels = content.get("labels")
     if not isinstance(labels, list) or not labels:
         yield f"labels is {brief(labels)}"
-    for one in labels if isinstance(labels, list) else ():
-        if not _is_entry(one):
-            yield f"a label is {brief(one)}"
+    else:
+        yield from (f"a label is {brief(entry)}" for entry in labels if not _is_entry(entry))
 
 
-def _is_entry(one: Any) -> bool:
-    if not isinstance(one, Mapping) or not isinstance(one.get("text"), str):
+def _is_entry(entry: Any) -> bool:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("text"), str):
         return False
-    lists = [one.get(name) for name in ("implied", "not_implied", "judged")]
+    lists = [entry.get(name) for name in ("implied", "not_implied", "judged")]
     named = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists)
-    return named and is_number(one.get("chance")) and 1 / LARGEST_WEIGHT <= one["chance"] <= 1
+    return named and is_number(entry.get("chance")) and 1 / LARGEST_WEIGHT <= entry["chance"] <= 1
 
 
 def _digest(content: Mapping[str, Any]) -> str | None:
     """Return the checksum over all content but itself; None for content that JSON cannot hold."""
-    said = {name: value for name, value in content.items() if name != DIGEST}
+    rest = {name: value for name, value in content.items() if name != DIGEST}
     try:
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
     except (TypeError, ValueError, RecursionError):
         return None

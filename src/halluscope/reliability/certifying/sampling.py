@@ -1,5 +1,12 @@
-"""Draws texts for people to label, so that a few labels are informative, and makes the sheet for their marks."""
+"""Draws texts for people to label, so that a few labels are informative, and makes the sheet for their marks.
 
+People read each whole text. There is one row per class that a judge read out of the text, or that the text has a word
+for; the last row of a text asks about all other classes. So every class of a marked text has a label, and the chance
+that the label was asked for is the chance that the text was drawn. Texts are in random order: a person who stops early
+has marked a random part of the sample.
+"""
+
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,48 +17,46 @@ from halluscope.judging.votes import YES
 from halluscope.numbers import whole
 from halluscope.reliability.certifying.judgement import Judgement
 from halluscope.reliability.certifying.labels import Population, digest
-from halluscope.reliability.review import implied
-from halluscope.reliability.review.implied import ToRead
-from halluscope.reliability.review.making import Drawn
+from halluscope.reliability.review.sheet import Drawn, class_names
 from halluscope.stats.drawn import doubts, draw
-from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Ints
+from halluscope.stats.ratios import ratio
+
+ANY_OTHER = "Any other class?"
 
 
 def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -> list[Drawn]:
-    """Draw texts, and make the rows of a sheet for them.
+    """Draw texts, each different text at most once, and make the rows of a sheet for them.
 
-    Each different text may be drawn once. The more the votes on a text disagree, and the more its labels could be
-    wrong, the likelier it is to be drawn (`halluscope.stats.drawn.draw`).
-
-    Args:
-        judgement: the judges' votes on all texts.
-        ids: the ids of the images.
-        texts: how many to draw.
-        seed: the seed of the draw, and of the order on the sheet.
-
-    Raises:
-        ValueError: for more texts than there are, or fewer than 1.
+    The more the votes on a text disagree, and the more its labels could be wrong, the likelier it is to be drawn
+    (`halluscope.stats.drawn.draw`).
     """
     population = Population(judgement.texts, ids)
-    places = np.array(list(population.places.values()), dtype=np.int64)
-    whole("sample", texts, 1, len(places), "a number of texts")
-    present = judgement.present[places]
-    labels = voting.known(judgement.labels[places], present)
-    doubt = np.maximum(doubts(labels, present), _outvoted(judgement, places))
-    rows, chances = draw(labels, present, texts, seed, doubt)
-    reader = LexicalJudge(judgement.vocabulary)
-    drawn = []
-    for row, chance in zip(places[rows].tolist(), chances.tolist(), strict=True):
+    first = np.array(list(population.rows.values()), dtype=np.int64)
+    whole("sample", texts, 1, len(first), "a number of texts")
+    present, votes, classes = judgement.present[first], judgement.poll.votes, judgement.vocabulary.classes
+    labels = voting.known(judgement.labels[first], present)
+    yes, no = (count[first].astype(float) for count in voting.count(votes))
+    outvoted = np.nan_to_num(ratio(np.minimum(yes, no), yes + no))  # the share of each cell's votes
+    rows, chances = draw(labels, present, texts, seed, np.maximum(doubts(labels, present), outvoted))
+    order = random.Random(seed)
+    drawn = sorted(zip(first[rows].tolist(), chances.tolist(), strict=True), key=lambda _: order.random())
+    reader, names = LexicalJudge(judgement.vocabulary), class_names({*classes})
+    lines: list[Drawn] = []
+    for row, chance in drawn:
         text = judgement.texts[row]
-        said = (judgement.poll.votes[row] == YES).any(axis=-1)
-        voted = {name for name, yes in zip(judgement.vocabulary.classes, said, strict=True) if yes}
+        voted = (votes[row] == YES).any(axis=-1)
         named = {mention.object for mention in reader.mentions(text)}
-        drawn.append(ToRead(ids[row], text, digest(text), chance, voted | named))
-    return implied.rows(drawn, judgement.vocabulary, population.name, seed)
-
-
-def _outvoted(judgement: Judgement, rows: Ints) -> Floats:
-    """Return the share of each cell's votes that are outvoted."""
-    yes, no = (count[rows].astype(float) for count in voting.count(judgement.poll.votes))
-    return np.nan_to_num(ratio(np.minimum(yes, no), yes + no))
+        asked = [name for name, yes in zip(classes, voted, strict=True) if yes or name in named]
+        entries = [{"class": name, "question": names.get(name, name)} for name in asked]
+        entries.append({"class": "", "question": ANY_OTHER})
+        entries[0]["response"] = text
+        shared = {
+            "id": ids[row],
+            "drawn_from": population.name,
+            "text": digest(text),
+            "chance": f"{chance:.9f}".rstrip("0").rstrip(
+                "."
+            ),  # in plain digits, which no spreadsheet rewrites
+        }
+        lines += [(shared | entry, None) for entry in entries]
+    return lines

@@ -5,9 +5,9 @@ statement: "Is it true that there is no dog in the image?", "Is it false that th
 line?". A question becomes a statement only if a rule can see where its subject ends.
 """
 
+import random
 import re
-
-from halluscope.reliability.parallel.choice import chooser
+from collections.abc import Callable, Sequence
 
 TRUE = ("true", "correct")
 FALSE = ("false", "untrue")
@@ -148,23 +148,20 @@ _BARE = re.compile(r"(\s*)(\w+)([.!]*\s*)")
 
 
 class Refused(ValueError):
-    """Raised if no rule can make a parallel form of a row; the message is the reason, without a row's own words."""
+    """No rule can make a parallel form of a row; the message is the reason, without a row's own words."""
+
+
+def chooser(seed: int, text: str) -> Callable[[Sequence[str]], str]:
+    """Return a choice by seed and text: the same question in two rows gets the same wording."""
+    generator = random.Random(f"{seed}|{text}")
+    return lambda wordings: wordings[int(generator.random() * len(wordings))]
 
 
 def negate(question: str, seed: int = 0, subject: str = "") -> str:
-    """Negate a yes/no question, so that the opposite answer becomes right.
+    """Negate a yes/no question, so that the opposite answer becomes right; a second negation restores the meaning.
 
-    A second negation restores the meaning, though not the wording.
-
-    Args:
-        question: one question; text before a comma or a full stop ("According to the image, ...") and after the
-            question mark ("Answer in one word.") is unchanged.
-        seed: chooses among equivalent wordings; the same question and seed give the same text.
-        subject: what the question is about, such as "the sky", if known; "" leaves it to the rules.
-
-    Raises:
-        Refused: if the text is not a single yes/no question, if the question is negative, or if no rule can tell its
-            subject from its predicate.
+    Text before a comma or a full stop ("According to the image, ...") and after the question mark ("Answer in one
+    word.") is unchanged. A `subject`, such as "the sky", says what the question is about; without one, rules find it.
 
     >>> negate("Is there a dog in the image?").replace("correct", "true")
     'Is it true that there is no dog in the image?'
@@ -174,18 +171,17 @@ def negate(question: str, seed: int = 0, subject: str = "") -> str:
     'Is it false that the sky is blue in this image?'
     """
     asked, mark, after = question.strip().partition("?")
-    found = _ASKED.fullmatch(asked)
-    if not mark or "?" in after or not found or _asks(found["before"]):
+    parts = _ASKED.fullmatch(asked)
+    if not mark or "?" in after or not parts or _asks(parts["before"]):
         raise Refused("it is not a single question that opens with is, are, was, were, does, do or did")
-    verb, rest = found["verb"].lower(), found["rest"].rstrip() or found["rest"][0]
-    leads, statement = _statement(verb, rest, subject)
-    lead = chooser(seed, question)(leads)
-    is_ = "Is" if found["verb"][0].isupper() else "is"
-    return f"{found['before']}{is_} it {lead} that {statement}?{after}"
+    rest = parts["rest"].rstrip() or parts["rest"][0]
+    leads, statement = _statement(parts["verb"].lower(), rest, subject)
+    is_ = "Is" if parts["verb"][0].isupper() else "is"
+    return f"{parts['before']}{is_} it {chooser(seed, question)(leads)} that {statement}?{after}"
 
 
 def _asks(text: str) -> bool:
-    """Whether any sentence or line of a text opens like a question."""
+    """Whether a sentence or line of a text opens like a question."""
     end = 0
     for word in _WORD.finditer(text):
         opens = not end or "\n" in text[end : word.start()] or text[end - 1] in ".:;"
@@ -200,24 +196,25 @@ def opposite(answer: object) -> object:
 
     >>> [opposite(answer) for answer in ("yes", "No.", "1", 0, True)]
     ['no', 'Yes.', '0', 1, False]
-
-    Raises:
-        Refused: for an answer that is neither yes nor no.
     """
     if isinstance(answer, bool):
         return not answer
     if isinstance(answer, int) and answer in (0, 1):
         return 1 - answer
-    said = _BARE.fullmatch(answer) if isinstance(answer, str) else None
-    if not said or said[2].lower() not in OPPOSITE:
+    parts = _BARE.fullmatch(answer) if isinstance(answer, str) else None
+    if not parts or parts[2].lower() not in OPPOSITE:
         raise Refused("its answer is neither yes nor no")
-    other = OPPOSITE[said[2].lower()]
-    other = other.upper() if said[2].isupper() else other.title() if said[2].istitle() else other
-    return said[1] + other + said[3]
+    word = parts[2]
+    other = OPPOSITE[word.lower()]
+    return (
+        parts[1]
+        + (other.upper() if word.isupper() else other.title() if word.istitle() else other)
+        + parts[3]
+    )
 
 
 def _statement(verb: str, rest: str, known: str) -> tuple[tuple[str, ...], str]:
-    """Return the words that may lead ("true" or "false"), and the statement that follows."""
+    """Return the words that may lead ("true" or "false" and their like), and the statement that follows."""
     led = _LED.fullmatch(rest) if verb == "is" else None
     if led:
         return (FALSE if led["lead"] in TRUE else TRUE), led["statement"]

@@ -7,15 +7,14 @@ model, if there is one, says whether both questions have the same right answer, 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 
+from halluscope.judging.cache import Cache
 from halluscope.judging.graders.chat import ChatJudge
 from halluscope.judging.graders.verdicts import Asked, collect, fill, one_of
-from halluscope.judging.store import AnswerStore
 from halluscope.reliability.parallel.negation import Refused
 
+# Part of the form's name; the number goes up when a prompt or a check changes.
 PROMPTS = "paraphrase-1"
-"""Part of the form's name; the number goes up when a prompt or a check changes."""
 
 SAY = """\
 Say a question about an image in other words. The new question must ask for exactly the same thing, so that its right \
@@ -41,11 +40,9 @@ _NUMBER = re.compile(
     r"\d+(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand)\b"
 )
 _NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['\u2019]t\b")
-_LONGEST = 60
-"""How many characters longer than twice the question a wording may be."""
+_LONGEST = 60  # how many characters longer than twice the question a wording may be
 
-Wording = str | Refused
-"""A question's other wording, or why it has none."""
+Wording = str | Refused  # a question's other wording, or why it has none
 
 
 def paraphrase(
@@ -54,40 +51,40 @@ def paraphrase(
     check: ChatJudge | None = None,
     *,
     seed: int = 0,
-    store: AnswerStore | None = None,
+    store: Cache | None = None,
     progress: bool = False,
 ) -> dict[str, Wording]:
-    """Ask a language model to rephrase questions.
+    """Ask a language model to rephrase questions, and perhaps another whether both ask the same; closes both.
 
-    Args:
-        questions: the questions; a repeated question is asked about once.
-        model: the model that rephrases them.
-        check: the model that says whether both questions ask the same; None asks no model.
-        seed: the seed of the replies, which chooses the words if a model takes a seed.
-        store: where replies are kept and found again; None keeps nothing.
-        progress: whether to show a bar.
-
-    Returns:
-        Each question with its other wording, or why it has none. Both models are closed.
-
-    Raises:
-        JudgeUnavailable: if no model can reply.
-        StoreError: if the store cannot be read or written.
+    A repeated question is asked about once.
     """
-    each = list(dict.fromkeys(questions))
-    ask = partial(_ask, seed=seed, store=store, progress=progress)
-    said = ask([Asked(fill(SAY, question=one), _line) for one in each], model)
-    found = {one: _checked(one, wording) for one, wording in zip(each, said, strict=True)}
+
+    def ask(prompts: Sequence[Asked[str]], judge: ChatJudge) -> list[str | None]:
+        try:
+            # An unreadable reply is None, not an error.
+            return (
+                collect(prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress)[0]
+                if prompts
+                else []
+            )
+        finally:
+            judge.close()
+
+    distinct = list(dict.fromkeys(questions))
+    replies = ask([Asked(fill(SAY, question=question), _line) for question in distinct], model)
+    wordings = {
+        question: _checked(question, reply) for question, reply in zip(distinct, replies, strict=True)
+    }
     if check is not None:
-        left = {one: wording for one, wording in found.items() if isinstance(wording, str)}
-        agrees = one_of(SAME, DIFFERENT)
-        verdicts = ask([Asked(fill(CHECK, question=q, wording=w), agrees) for q, w in left.items()], check)
-        found |= {
-            one: Refused(_REJECTED[verdict])
-            for one, verdict in zip(left, verdicts, strict=True)
+        good = {question: wording for question, wording in wordings.items() if isinstance(wording, str)}
+        prompts = [fill(CHECK, question=question, wording=wording) for question, wording in good.items()]
+        verdicts = ask([Asked(prompt, one_of(SAME, DIFFERENT)) for prompt in prompts], check)
+        wordings |= {
+            question: Refused(_REJECTED[verdict])
+            for question, verdict in zip(good, verdicts, strict=True)
             if verdict != SAME
         }
-    return found
+    return wordings
 
 
 _REJECTED = {
@@ -99,19 +96,6 @@ _REJECTED = {
 def name_of(model: ChatJudge, check: ChatJudge | None = None) -> str:
     """Return the wordings' part of the form's name: the prompts, the model, and the checking model."""
     return "-".join([PROMPTS, model.key, *(["checked", check.key] if check else [])])
-
-
-def _ask(
-    asked: Sequence[Asked[str]], judge: ChatJudge, seed: int, store: AnswerStore | None, progress: bool
-) -> list[str | None]:
-    """Return a model's reply to each prompt; None if it is unreadable, which is not an error."""
-    if not asked:
-        return []
-    try:
-        (said,) = collect(asked, judge, seed=seed, store=store, max_failed=1, progress=progress)
-    finally:
-        judge.close()
-    return said
 
 
 def _line(reply: str) -> str | None:
@@ -130,24 +114,27 @@ def _checked(question: str, wording: str | None) -> Wording:
     return wording
 
 
-def _differs(found: re.Pattern[str]) -> Callable[[str, str], bool]:
-    def counted(text: str) -> Counter[str]:
-        return Counter(found.findall(text.lower()))
-
-    return lambda question, wording: counted(question) != counted(wording)
+def _numbers(text: str) -> Counter[str]:
+    return Counter(_NUMBER.findall(text.lower()))
 
 
+def _negations(text: str) -> int:
+    return len(_NEGATION.findall(text.lower()))
+
+
+# A fault, in the words of the message -> the rule that finds it in (question, wording).
 FAULTS: Mapping[str, Callable[[str, str], bool]] = {
     "is not a single question": lambda _, wording: wording.count("?") != 1 or not wording.endswith("?"),
     "contains characters that cannot be shown": lambda _, wording: not wording.isprintable(),
     "is the question itself": lambda question, wording: _bare(question) == _bare(wording),
     "is much longer than the question": lambda question, wording: len(wording) > 2 * len(question) + _LONGEST,
-    "has different numbers from the question": _differs(_NUMBER),
+    "has different numbers from the question": lambda question, wording: (
+        _numbers(question) != _numbers(wording)
+    ),
     "has more or fewer negations than the question": lambda question, wording: (
-        len(_NEGATION.findall(question.lower())) != len(_NEGATION.findall(wording.lower()))
+        _negations(question) != _negations(wording)
     ),
 }
-"""A fault, in the words of the message -> the rule that finds it in (question, wording)."""
 
 
 def _bare(text: str) -> str:

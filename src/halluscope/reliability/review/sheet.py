@@ -17,97 +17,66 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from halluscope import limits
+from halluscope import limits, vocabularies
 from halluscope.files.opening import read_text
 from halluscope.foreign import brief
 from halluscope.stats.strata import Stratum
 
-OF_ROWS = ("valid", "agree")
-READING, IMPLIED = "reading", "implied"
+VALID, AGREE, READING, IMPLIED = "valid", "agree", "reading", "implied"
+
+# The kinds of sheet -> their marks. On sheets of rows, the first mark counts as 1.
 MARKS: Mapping[str, tuple[str, ...]] = {
-    "valid": ("valid", "not valid"),
-    "agree": ("agree", "disagree"),
+    # Are a question and its answer valid (HQM, equation 3)?
+    VALID: ("valid", "not valid"),
+    # Do people agree with a model's response (HQM, equation 4), or with a verdict on it?
+    AGREE: ("agree", "disagree"),
+    # Is a class that a method reads out of a response right (THRONE, supplement, section 4, Table 3)? A false positive
+    # that is right may also be a hallucination or a misclassification (Table 4).
     READING: ("right", "wrong", "hallucination", "misclassification"),
+    # Does a response imply a class? These marks certify judges.
     IMPLIED: ("implied", "not implied"),
 }
-"""The kinds of sheet -> their marks.
-
-- "valid": whether a question and its answer are valid (HQM, equation 3); the first mark counts as 1.
-- "agree": whether people agree with a model's response (HQM, equation 4), or with a judgement of it; the first mark
-  counts as 1.
-- "reading": whether a class that a method reads out of a response is right or wrong (THRONE, supplement, section 4,
-  Table 3); a false positive that is right may also be a hallucination or a misclassification (Table 4).
-- "implied": whether a response implies a class; these marks certify judges.
-"""
-
+# The marks of the row that asks about all other classes of a response; the row's note names them.
 OTHERS = ("no others", "others")
-"""The marks of the row that asks about all other classes of a response; the row's note names them."""
 
 COLUMNS = (
-    "sheet",
-    "row",
-    "id",
-    "model",
-    "stratum",
-    "stratum_rows",
-    "read_by",
-    "annotated",
-    "drawn_from",
-    "text",
-    "chance",
-    "class",
-    "question",
-    "answer",
-    "response",
-    "mark",
-    "note",
+    *("sheet", "row", "id", "model", "stratum", "stratum_rows", "read_by", "annotated", "drawn_from", "text"),
+    *("chance", "class", "question", "answer", "response", "mark", "note"),
 )
-MADE_BY = "`halluscope review make` or `halluscope agree`"
 NEEDED = ("sheet", "row", "mark")
-SOME = 5
-"""The most rows that a message names."""
+MADE_BY = "`halluscope review make` or `halluscope agree`"
+SOME = 5  # the most rows that a message names
 
+# The values of `annotated`: whether the class that is read out of the response is in the ground truth.
 YES, NO = "yes", "no"
-"""The values of `annotated`: whether the class that is read out of the response is in the ground truth."""
 
+# The columns whose letters and digits are in the digest of a sheet's name. Spreadsheets change spaces, quotes and
+# leading zeros; they change more in the other columns, such as an answer that they take for a date.
 SIGNED = ("id", "model", "stratum", "stratum_rows", "read_by", "annotated", "question")
-"""The columns whose letters and digits are in the digest of a sheet's name. Spreadsheets change spaces, quotes and
-leading zeros; they change more in the other columns, such as an answer that they take for a date."""
-
 SIGNED_TOO = {IMPLIED: ("drawn_from", "text", "chance", "class")}
-"""The kinds of sheet -> further columns in that digest."""
 
 _NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
 _NUMBER = re.compile(r"[0-9]{1,10}")
 
+# Where some reader sees a cell begin: at its start, and after any sign that some reader takes for a cell's end.
 _BEGINS = r"(?:\A|(?<=[,;|\"\t\r\n]))"
-"""Where some reader sees a cell begin: at its start, and after any sign that some reader takes for a cell's end."""
-
+# The start of a formula, after any apostrophes: so an apostrophe that was added can be told from the text's own.
 _FORMULA = r"(?=[' ]*[=+\-@\t\r\n＝＋－＠])"
-"""The start of a formula, after any apostrophes: so an apostrophe that was added can be told from the text's own."""
-
 _UNGUARDED = re.compile(_BEGINS + _FORMULA)
 _GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}")
 
-Entry = Mapping[str, str]
-"""A row of a sheet: column -> cell."""
+Entry = Mapping[str, str]  # a row of a sheet: column -> cell
+Drawn = tuple[dict[str, str], str | None]  # a row of a new sheet, and its image as a data URI
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A marked sheet.
-
-    Attributes:
-        name: its name, from the column `sheet`.
-        kind: its kind, a key of `MARKS`.
-        entries: the rows with a mark, in order.
-        left: the rows without a mark.
-    """
+    """A marked sheet."""
 
     name: str
-    kind: str
-    entries: list[Entry]
-    left: list[Entry]
+    kind: str  # a key of `MARKS`
+    entries: list[Entry]  # the rows with a mark, in order
+    left: list[Entry]  # the rows without a mark
 
     @property
     def unmarked(self) -> list[int]:
@@ -116,7 +85,7 @@ class Sheet:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The marks that it offers; on a sheet of rows, the first mark counts as 1."""
+        """The marks that it offers."""
         return MARKS[self.kind]
 
     def ones(self) -> list[int]:
@@ -124,12 +93,8 @@ class Sheet:
         return [int(entry["mark"] == self.marks[0]) for entry in self.entries]
 
     def valid(self) -> list[int]:
-        """Return 1 for each valid row, 0 for each other row.
-
-        Raises:
-            ValueError: for a sheet with other marks.
-        """
-        if self.kind != "valid":
+        """Return 1 for each valid row, 0 for each other row."""
+        if self.kind != VALID:
             raise ValueError(
                 f"The sheet {self.name} has the marks {', '.join(self.marks)}; expected one made with --marks valid."
             )
@@ -137,53 +102,53 @@ class Sheet:
 
     def models(self) -> dict[str, "Sheet"]:
         """Return the part of the sheet about each model; empty if the sheet names no model."""
-        found: dict[str, list[Entry]] = {}
-        for entry in self.entries:
-            found.setdefault(entry["model"], []).append(entry)
-        return {} if set(found) == {""} else {name: replace(self, entries=of) for name, of in found.items()}
+        models = dict.fromkeys(entry["model"] for entry in self.entries)
+        if set(models) == {""}:
+            return {}
+        return {
+            model: replace(self, entries=[entry for entry in self.entries if entry["model"] == model])
+            for model in models
+        }
 
     def sizes(self) -> dict[str, int]:
-        """Return how many rows each stratum was drawn from; for readings, how many responses.
-
-        Raises:
-            ValueError: for a stratum without its number of rows, or with more rows than that.
-        """
-        rows: dict[str, set[str]] = {}
+        """Return how many rows each stratum was drawn from; for readings, how many responses."""
+        texts: dict[str, set[str]] = {}
         for entry in self.entries:
-            rows.setdefault(entry["stratum"], set()).add(entry["stratum_rows"])
-        for name, sizes in rows.items():
+            texts.setdefault(entry["stratum"], set()).add(entry["stratum_rows"])
+        for name, sizes in texts.items():
             if len(sizes) != 1 or not _NUMBER.fullmatch(min(sizes)):
                 raise ValueError(
                     f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no':.80} as stratum_rows; expected "
                     "one number: how many rows it was drawn from."
                 )
         drawn = {
-            (entry["model"], entry["stratum"], entry["id"] if self.kind == READING else place)
-            for place, entry in enumerate(self.entries)
+            (entry["model"], entry["stratum"], entry["id"] if self.kind == READING else index)
+            for index, entry in enumerate(self.entries)
         }
         for (_, name), count in Counter((model, stratum) for model, stratum, _ in drawn).items():
-            if count > int(min(rows[name])):
+            if count > int(min(texts[name])):
                 raise ValueError(
-                    f"The stratum {name!r:.80} has {count:,} rows on the sheet, but was drawn from {min(rows[name])}; "
+                    f"The stratum {name!r:.80} has {count:,} rows on the sheet, but was drawn from {min(texts[name])}; "
                     "expected no more rows than that."
                 )
-        return {name: int(min(sizes)) for name, sizes in rows.items()}
+        return {name: int(min(sizes)) for name, sizes in texts.items()}
 
     def strata(self) -> dict[str, Stratum]:
-        """Return the strata, where the second mark is an error; empty if the sheet has no strata.
-
-        Raises:
-            ValueError: as `sizes`.
-        """
-        ones: dict[str, list[int]] = {}
-        for entry, one in zip(self.entries, self.ones(), strict=True):
-            ones.setdefault(entry["stratum"], []).append(one)
-        if set(ones) == {""}:
+        """Return the strata, where the second mark is an error; empty if the sheet has no strata."""
+        if {entry["stratum"] for entry in self.entries} == {""}:
             return {}
-        sizes = self.sizes()
+        rows = Counter(entry["stratum"] for entry in self.entries)
+        right = Counter(entry["stratum"] for entry, one in zip(self.entries, self.ones(), strict=True) if one)
         return {
-            name: Stratum(sizes[name], len(found), len(found) - sum(found)) for name, found in ones.items()
+            name: Stratum(size, rows[name], rows[name] - right[name]) for name, size in self.sizes().items()
         }
+
+
+def class_names(classes: set[str]) -> dict[str, str]:
+    """Return the names to show for classes whose meaning in the vocabulary differs from the word's."""
+    known = map(vocabularies.load, vocabularies.names())
+    plain = next((vocabulary.plain for vocabulary in known if classes <= {*vocabulary.classes}), {})
+    return {name: f"{name} ({word.means})" for name, word in plain.items() if word.means}
 
 
 def marks_of(kind: str, entry: Entry) -> tuple[str, ...]:
@@ -216,10 +181,7 @@ def cells(entry: Entry, columns: Sequence[str]) -> list[str]:
 
 
 def guarded(cell: str) -> str:
-    """Put an apostrophe before each part of a cell that a spreadsheet with any separator would compute.
-
-    page.js does the same.
-
+    """Put an apostrophe before each part of a cell that a spreadsheet would compute, as page.js does.
 
     >>> guarded("=1+1"), guarded("1;=1"), guarded("1+1")
     ("'=1+1", "1;'=1", '1+1')
@@ -248,37 +210,45 @@ def to_csv(entries: Sequence[Entry], columns: Sequence[str]) -> str:
 def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     """Read a marked sheet, as the page or a spreadsheet saved it, with commas or semicolons between cells.
 
-    Args:
-        path: the CSV file.
-        allow_unmarked: whether to leave out rows without a mark; otherwise they are an error.
-
-    Raises:
-        ValueError: for a file that is not a sheet; for a row that is missing, repeated, edited, or from another sheet;
-            for an unknown mark; for rows without a mark; for a stratum, or a model's part of one, without any mark.
-        FileNotFoundError: if there is no such file.
+    A row that is missing, repeated, edited, or from another sheet is an error, and so is a row without a mark unless
+    `allow_unmarked`. Each stratum, and each model's part of one, needs a mark.
     """
     lines = _lines(path)
-    name, kind, size = _name(path, lines)
-    found = _entries(lines, name, kind, size)
-    if lacks := size - len(found):
-        missing = list(islice((row for row in range(1, size + 1) if row not in found), SOME + 1))
+    name = next((name for name, _ in Counter(line["sheet"] for _, line in lines).most_common(1)), "")
+    parts = _NAME.fullmatch(name)
+    if not parts:
+        raise ValueError(f"{path}: sheet is {name!r:.80}; expected a sheet that {MADE_BY} made.")
+    kind, size = parts["marks"], int(parts["rows"])
+    rows = _rows(lines, name, kind, size)
+    if lacks := size - len(rows):
+        missing = list(islice((row for row in range(1, size + 1) if row not in rows), SOME + 1))
         raise ValueError(
             f"{path} lacks {lacks} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
             "is not a random sample; put the rows back."
         )
-    entries = [found[row] for row in range(1, size + 1)]
+    entries = [rows[row] for row in sorted(rows)]
     if name_of(entries, kind) != name:
         raise ValueError(
             f"{path}: the columns {', '.join(signed_columns(kind))} are not what the sheet {name} was made with. "
             "Only mark and note may change; a spreadsheet keeps the other columns if they are imported as text."
         )
-    marked, left = _divided(path, entries, allow_unmarked)
+    marked = [entry for entry in entries if entry["mark"]]
+    left = [entry for entry in entries if not entry["mark"]]
+    if not marked or (left and not allow_unmarked):
+        raise ValueError(
+            f"{len(left)} of the {size} rows of {path} have no mark: {_some([int(entry['row']) for entry in left])}. "
+            "Mark them, or leave them out with --allow-unmarked if at least one is marked."
+        )
+    if lost := set(map(_part, left)) - set(map(_part, marked)):
+        raise ValueError(
+            f"{path} has no mark in {min(lost)}, which would then not count at all; mark some of its rows."
+        )
     return Sheet(name, kind, marked, left)
 
 
-def _entries(lines: Sequence[tuple[str, Entry]], name: str, kind: str, size: int) -> dict[int, Entry]:
-    """Read a sheet's lines, each with its mark: row -> entry."""
-    found: dict[int, Entry] = {}
+def _rows(lines: Sequence[tuple[str, Entry]], name: str, kind: str, size: int) -> dict[int, Entry]:
+    """Return the rows by their numbers, each with a mark that its kind of sheet offers."""
+    rows: dict[int, Entry] = {}
     for where, line in lines:
         if line["sheet"] != name:
             raise ValueError(
@@ -289,41 +259,25 @@ def _entries(lines: Sequence[tuple[str, Entry]], name: str, kind: str, size: int
             raise ValueError(
                 f"{where}: row is {line['row']!r:.80}; the sheet {name} has the rows 1 to {size}."
             )
-        if row in found:
+        if row in rows:
             raise ValueError(f"{where} is a second row {row}. Remove one of the two.")
         mark = " ".join(line["mark"].lower().split())
         if mark not in (*(known := marks_of(kind, line)), ""):
             raise ValueError(
                 f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, known))}."
             )
-        found[row] = {**line, "mark": mark}
-    return found
-
-
-def _divided(path: Path, entries: list[Entry], allow_unmarked: bool) -> tuple[list[Entry], list[Entry]]:
-    """Divide the entries into those with a mark and those without, if enough have one."""
-    left = [entry for entry in entries if not entry["mark"]]
-    unmarked = [int(entry["row"]) for entry in left]
-    if len(unmarked) == len(entries) or (unmarked and not allow_unmarked):
-        raise ValueError(
-            f"{len(unmarked)} of the {len(entries)} rows of {path} have no mark: {_some(unmarked)}. Mark them, or "
-            "leave them out with --allow-unmarked if at least one is marked."
-        )
-    marked = [entry for entry in entries if entry["mark"]]
-    if lost := {_part(entry) for entry in entries} - {_part(entry) for entry in marked}:
-        raise ValueError(
-            f"{path} has no mark in {min(lost)}, which would then not count at all; mark some of its rows."
-        )
-    return marked, left
+        rows[row] = {**line, "mark": mark}
+    return rows
 
 
 def _part(entry: Entry) -> str:
     """Return the stratum and the model of a row, for a message."""
-    of = f" of {entry['model']}" if entry["model"] else ""
-    return f"the stratum {entry['stratum']!r:.80}{of}"
+    model = f" of {entry['model']}" if entry["model"] else ""
+    return f"the stratum {entry['stratum']!r:.80}{model}"
 
 
-def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
+def _lines(path: Path) -> list[tuple[str, Entry]]:
+    """Return the rows of the file, each with its location."""
     text = read_text(path)
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","
@@ -339,29 +293,17 @@ def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
         raise ValueError(
             f"{path} has no column {' or '.join(missing)}; expected a sheet that {MADE_BY} made."
         )
-    lines = []
+    lines: list[tuple[str, Entry]] = []
     for number, row in enumerate(rows[1:], 2):
+        where = f"{path}, row {number} of the file"
         if not any(map(str.strip, row)):
             continue
         if len(row) != len(columns):
-            raise ValueError(
-                f"{path}, row {number} of the file has {len(row)} cells; expected {len(columns)}."
-            )
-        given = dict(zip(columns, map(unguarded, row), strict=True))
+            raise ValueError(f"{where} has {len(row)} cells; expected {len(columns)}.")
         lines.append(
-            (f"{path}, row {number} of the file", {column: given.get(column, "") for column in COLUMNS})
+            (where, dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(unguarded, row), strict=True)))
         )
     return lines
-
-
-def _name(path: Path, lines: Sequence[tuple[str, Entry]]) -> tuple[str, str, int]:
-    """Return the sheet's name, which most rows have, its kind, and its number of rows."""
-    names = Counter(line["sheet"] for _, line in lines)
-    name = names.most_common(1)[0][0] if names else ""
-    parts = _NAME.fullmatch(name)
-    if not parts:
-        raise ValueError(f"{path}: sheet is {name!r:.80}; expected a sheet that {MADE_BY} made.")
-    return name, parts["marks"], int(parts["rows"])
 
 
 def _some(rows: Sequence[int]) -> str:

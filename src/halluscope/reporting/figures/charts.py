@@ -8,45 +8,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.reporting.figures import look
-from halluscope.reporting.figures.shares import Point
+from halluscope.reporting.figures import style
+from halluscope.reporting.figures.points import Point
 
-Drawing = Any
-"""A figure of matplotlib."""
+Drawing = Any  # a figure of matplotlib
 
 Floats = NDArray[np.float64]
 
-APART = 0.72
-"""The share of a row's height in which its points are drawn."""
+APART = 0.72  # the share of a row's height in which its points are drawn
 
+# Heights in inches: of everything around the rows, of a row, and of each point in a row.
 AROUND, ROW, POINT = 0.85, 0.14, 0.08
-"""Heights in inches: of everything around the rows, of a row, and of each point in a row."""
 
+# The least distance between two labels at the ends of lines, as a share of the panel's height.
 LABEL = 0.055
-"""The least distance between two labels at the ends of lines, as a share of the panel's height."""
 
-FREE = 1.08
-"""The end of an axis, as a multiple of the greatest value that is drawn."""
+FREE = 1.08  # the end of an axis, as a multiple of the greatest value that is drawn
 
 
 def rows(
     labels: Sequence[str], panels: Mapping[str, Mapping[str, Sequence[Point]]], shares: bool = True
 ) -> Drawing:
-    """Draw a row per label, with a point and its interval per model.
-
-    Args:
-        labels: the labels of the rows, from the top.
-        panels: title of a panel -> model -> a point per label; panels are drawn side by side.
-        shares: whether the values are shares.
-    """
+    """Draw a row per label, with a point and its interval per model."""
     models = [*next(iter(panels.values()))]
     height = AROUND + len(labels) * (ROW + POINT * len(models))
-    figure, axes = look.blank(height, len(panels), sharey=True)
+    figure, axes = style.blank(height, len(panels), sharey=True)
     highest = _highest(points for series in panels.values() for points in series.values())
     for panel, (title, series) in zip(axes, panels.items(), strict=True):
         panel.set_title(title)
         _in_rows(panel, [*series.values()])
-        _lay_rows(panel, list(map(look.name, labels)))
+        _lay_rows(panel, list(map(style.name, labels)))
         _from_zero(panel.xaxis, panel.set_xlim, highest, shares)
     _legend(figure, axes[0], models)
     return figure
@@ -54,21 +45,21 @@ def rows(
 
 def _in_rows(panel: Any, series: Sequence[Sequence[Point]]) -> None:
     """Draw the points of each model, a little apart from those of other models."""
-    for place, points in enumerate(series):
-        shift = APART * ((place + 0.5) / len(series) - 0.5)
-        _points(panel, points, np.arange(len(points)) + shift, place)
+    for index, points in enumerate(series):
+        shift = APART * ((index + 0.5) / len(series) - 0.5)
+        _points(panel, points, np.arange(len(points)) + shift, index)
 
 
-def _points(panel: Any, points: Sequence[Point], heights: NDArray[Any], place: int) -> None:
+def _points(panel: Any, points: Sequence[Point], heights: NDArray[Any], index: int) -> None:
     low, value, high = _numbers(points)
-    panel.hlines(heights, low, high, **look.of_interval(place))
-    panel.plot(value, heights, linestyle="none", clip_on=False, zorder=3, **look.of_model(place))
+    panel.hlines(heights, low, high, **style.of_interval(index))
+    panel.plot(value, heights, linestyle="none", clip_on=False, zorder=3, **style.of_model(index))
 
 
 def _lay_rows(panel: Any, labels: Sequence[str]) -> None:
     """Name the rows from the top; every second row gets a faint background to guide the eye."""
     for row in range(1, len(labels), 2):
-        panel.axhspan(row - 0.5, row + 0.5, color=look.INK, alpha=0.05, linewidth=0)
+        panel.axhspan(row - 0.5, row + 0.5, color=style.INK, alpha=0.05, linewidth=0)
     panel.set_yticks(range(len(labels)), labels)
     panel.set_ylim(len(labels) - 0.5, -0.5)
     panel.tick_params(axis="y", length=0)
@@ -78,34 +69,23 @@ def _lay_rows(panel: Any, labels: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """A model's line.
+    """A model's line."""
 
-    Attributes:
-        x: places, from left to right.
-        points: a point for each place.
-    """
-
-    x: Sequence[float]
-    points: Sequence[Point]
+    x: Sequence[float]  # places, from left to right
+    points: Sequence[Point]  # a point for each place
 
 
 def lines(
     panels: Mapping[str, Mapping[str, Line]], across: str, ticks: Mapping[float, str] | None = None
 ) -> Drawing:
-    """Draw shares along an axis, with a line per model and an interval at each point.
-
-    Args:
-        panels: title of a panel -> model -> line; panels are drawn side by side.
-        across: the label of the horizontal axis.
-        ticks: value on that axis -> name, from its beginning to its end; None for numbers that fit.
-    """
-    figure, axes = look.blank(3.2, len(panels))
+    """Draw shares along an axis, with a line per model and an interval at each point."""
+    figure, axes = style.blank(3.2, len(panels))
     for panel, (title, series) in zip(axes, panels.items(), strict=True):
         panel.set_title(title)
         panel.set_xlabel(across)
         panel.grid(axis="y")
-        for place, line in enumerate(series.values()):
-            _line(panel, line, place)
+        for index, line in enumerate(series.values()):
+            _line(panel, line, index)
         _lay_across(panel, ticks)
         _from_zero(panel.yaxis, panel.set_ylim, _highest(line.points for line in series.values()))
     if len(series) > 1:
@@ -113,11 +93,11 @@ def lines(
     return figure
 
 
-def _line(panel: Any, line: Line, place: int) -> None:
+def _line(panel: Any, line: Line, index: int) -> None:
     low, value, high = _numbers(line.points)
-    panel.vlines(line.x, low, high, **look.of_interval(place))
+    panel.vlines(line.x, low, high, **style.of_interval(index))
     defined = ~np.isnan(value)
-    panel.plot(np.array(line.x)[defined], value[defined], clip_on=False, zorder=3, **look.of_model(place))
+    panel.plot(np.array(line.x)[defined], value[defined], clip_on=False, zorder=3, **style.of_model(index))
 
 
 def _lay_across(panel: Any, ticks: Mapping[float, str] | None) -> None:
@@ -130,9 +110,9 @@ def _lay_across(panel: Any, ticks: Mapping[float, str] | None) -> None:
 def _at_ends(panel: Any, series: Mapping[str, Line]) -> None:
     """Name lines next to their last points, without overlapping names."""
     tops = spread([_last(line) / panel.get_ylim()[1] for line in series.values()], LABEL)
-    for place, (model, top) in enumerate(zip(series, tops, strict=True)):
-        panel.plot([1.04], [top], transform=panel.transAxes, clip_on=False, **look.of_model(place))
-        panel.annotate(look.name(model), (1.07, top), **_free("axes fraction"))
+    for index, (model, top) in enumerate(zip(series, tops, strict=True)):
+        panel.plot([1.04], [top], transform=panel.transAxes, clip_on=False, **style.of_model(index))
+        panel.annotate(style.name(model), (1.07, top), **_free("axes fraction"))
 
 
 def _last(line: Line) -> float:
@@ -161,25 +141,19 @@ def spread(wanted: Sequence[float], apart: float) -> list[float]:
 def plane(
     models: Mapping[str, tuple[Point, Point]], names: tuple[str, str], shares: tuple[bool, bool]
 ) -> Drawing:
-    """Draw a point per model, with its two intervals as a cross, and its name next to it.
-
-    Args:
-        models: name -> the score on the horizontal axis, and that on the vertical axis.
-        names: the names of these two scores.
-        shares: whether each of the two is a share.
-    """
-    figure, (panel,) = look.blank(4.6)
+    """Draw a point per model, with its two intervals as a cross, and its name next to it."""
+    figure, (panel,) = style.blank(4.6)
     panel.set(xlabel=names[0], ylabel=names[1])
     panel.grid()
     right, up = ([both[axis] for both in models.values()] for axis in (0, 1))
     _from_zero(panel.xaxis, panel.set_xlim, _highest([right]), shares[0])
     _from_zero(panel.yaxis, panel.set_ylim, _highest([up]), shares[1])
     tops = spread([y.value / panel.get_ylim()[1] for y in up], LABEL / 1.3)
-    for place, (model, x, y, top) in enumerate(zip(models, right, up, tops, strict=True)):
-        panel.hlines([y.value], [x.low], [x.high], **look.of_interval(place))
-        panel.vlines([x.value], [y.low], [y.high], **look.of_interval(place))
-        panel.plot([x.value], [y.value], clip_on=False, zorder=3, **look.of_model(place))
-        _beside(panel, look.name(model), x, top)
+    for index, (model, x, y, top) in enumerate(zip(models, right, up, tops, strict=True)):
+        panel.hlines([y.value], [x.low], [x.high], **style.of_interval(index))
+        panel.vlines([x.value], [y.low], [y.high], **style.of_interval(index))
+        panel.plot([x.value], [y.value], clip_on=False, zorder=3, **style.of_model(index))
+        _beside(panel, style.name(model), x, top)
     return figure
 
 
@@ -200,17 +174,10 @@ def _beside(panel: Any, label: str, x: Point, top: float) -> None:
 def votes(
     said: Mapping[str, Sequence[Point]], voters: Sequence[str], agree: Floats, kappa: Floats
 ) -> Drawing:
-    """Draw how many voters said yes, and how each pair of voters agrees.
-
-    Args:
-        said: model -> a share for each number of voters, from 1 on.
-        voters: the names of the voters.
-        agree: the share of votes on which two voters agree, of shape [voters, voters].
-        kappa: Cohen's kappa of two voters, of shape [voters, voters].
-    """
+    """Draw how many voters said yes, and how each pair of voters agrees."""
     many = len(voters)
     height = max(2.6, AROUND + 0.3 * many)
-    figure, (left, right) = look.blank(height, 2, gridspec_kw={"width_ratios": [2, 3]})
+    figure, (left, right) = style.blank(height, 2, gridspec_kw={"width_ratios": [2, 3]})
     left.set_title("voters that say yes, if any does")
     _in_rows(left, [*said.values()])
     _lay_rows(left, [f"{number} of {many}" for number in range(1, many + 1)])
@@ -227,7 +194,9 @@ def _matrix(panel: Any, voters: Sequence[str], agree: Floats, kappa: Floats) -> 
     for row, column in zip(*np.where(~np.eye(many, dtype=bool)), strict=True):
         value = float((agree if row < column else kappa)[row, column])
         _cell(panel, int(row), int(column), value)
-    panel.set_yticks(range(many), [f"{look.name(voter)}  {number}" for number, voter in enumerate(voters, 1)])
+    panel.set_yticks(
+        range(many), [f"{style.name(voter)}  {number}" for number, voter in enumerate(voters, 1)]
+    )
     panel.set_xticks(range(many), [str(number) for number in range(1, many + 1)])
     panel.set(xlim=(-0.5, many - 0.5), ylim=(many - 0.5, -0.5))
     panel.tick_params(length=0)
@@ -235,32 +204,24 @@ def _matrix(panel: Any, voters: Sequence[str], agree: Floats, kappa: Floats) -> 
 
 
 def _cell(panel: Any, row: int, column: int, value: float) -> None:
-    """Draw a number on a background that is stronger for greater numbers."""
     from matplotlib.patches import Rectangle
 
     defined = not math.isnan(value)
     depth = 0.5 * min(max(value, 0.0), 1.0) if defined else 0.0
     corner = (column - 0.48, row - 0.47)
-    panel.add_patch(Rectangle(corner, 0.96, 0.94, color=look.COLOURS[0], alpha=depth, linewidth=0))
+    panel.add_patch(Rectangle(corner, 0.96, 0.94, color=style.COLOURS[0], alpha=depth, linewidth=0))
     panel.text(column, row, f"{value:.2f}" if defined else "-", ha="center", va="center")
 
 
 def pairs(
     labels: Sequence[str], told: Sequence[str], when: Sequence[Point], usual: Sequence[Point]
 ) -> Drawing:
-    """Draw two shares in each row, with a text at its end.
-
-    Args:
-        labels: the labels of the rows, from the top.
-        told: the text at the end of each row.
-        when: the shares that are drawn filled.
-        usual: the shares to compare with, which are drawn hollow.
-    """
-    figure, (panel,) = look.blank(AROUND + 0.24 * len(labels))
+    """Draw two shares in each row, with a text at its end."""
+    figure, (panel,) = style.blank(AROUND + 0.24 * len(labels))
     panel.set_title("images with the second: first invented (filled), all images without the first (hollow)")
     heights, (_, value, _), (_, other, _) = np.arange(len(labels)), _numbers(when), _numbers(usual)
-    panel.hlines(heights, other, value, color=look.INK, alpha=look.FAINT, linewidth=1)
-    panel.plot(other, heights, "o", markerfacecolor="none", markeredgecolor=look.INK, clip_on=False)
+    panel.hlines(heights, other, value, color=style.INK, alpha=style.FAINT, linewidth=1)
+    panel.plot(other, heights, "o", markerfacecolor="none", markeredgecolor=style.INK, clip_on=False)
     _points(panel, when, heights, 0)
     for y, words in zip(heights, told, strict=True):
         panel.annotate(words, (1.03, y), **_free(("axes fraction", "data")))
@@ -270,7 +231,6 @@ def pairs(
 
 
 def _free(places: str | tuple[str, str]) -> dict[str, Any]:
-    """Return the settings that let a text be outside its panel."""
     return {"xycoords": places, "va": "center", "annotation_clip": False}
 
 
@@ -296,9 +256,10 @@ def _from_zero(axis: Any, limit: Callable[[float, float], Any], high: float, sha
 
 
 def _legend(figure: Any, panel: Any, models: Sequence[str]) -> None:
-    """Put a legend above the panels if there are several models, in the models' order."""
     if len(models) < 2:
         return
-    points = [panel.plot([], [], linestyle="none", **look.of_model(place))[0] for place in range(len(models))]
-    names = list(map(look.name, models))
+    points = [
+        panel.plot([], [], linestyle="none", **style.of_model(index))[0] for index in range(len(models))
+    ]
+    names = list(map(style.name, models))
     figure.legend(points, names, loc="outside upper left", ncols=3, handletextpad=0.2, columnspacing=1.2)

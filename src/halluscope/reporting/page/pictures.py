@@ -10,15 +10,14 @@ from tqdm import tqdm
 
 from halluscope.reporting.page.content import Picture
 
-MOST = 30_000_000
-"""The most bytes that all pictures of a page may take."""
+MOST = 30_000_000  # the most bytes that all pictures of a page may take
 
+# Choices for the longer side in pixels; the largest with which all pictures fit is taken.
 SIDES = (640, 480, 320, 240, 160)
-"""Choices for the longer side in pixels; the largest with which all pictures fit is taken."""
 
 QUALITY = 60
+# Bytes per pixel of a photo in a WebP file of this quality, with a margin.
 PER_PIXEL = 0.1
-"""Bytes per pixel of a photo in a WebP file of this quality, with a margin."""
 
 WORKERS = 4
 
@@ -26,17 +25,7 @@ WORKERS = 4
 def pictures(
     wanted: Iterable[str], find: Callable[[str], Image], credits: Mapping[str, str], progress: bool = True
 ) -> dict[str, Picture]:
-    """Return small copies of images, by their names.
-
-    Args:
-        wanted: the names of the images; a repeated name is copied once.
-        find: finds an image by its name; it is called from several threads.
-        credits: name -> an image's owner and licence, as far as they are known.
-        progress: whether to show how many are done.
-
-    Raises:
-        HalluscopeError: for an image that cannot be opened.
-    """
+    """Return small copies of images, by their names."""
     names = list(dict.fromkeys(wanted))
     side = side_of(len(names))
     with ThreadPoolExecutor(WORKERS) as pool:

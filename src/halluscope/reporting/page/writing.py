@@ -1,28 +1,65 @@
-"""Writes a page as one file of HTML that needs no network, and in which foreign text stays text."""
+"""Writes a page as one file of HTML in which foreign text stays text, and shows it in a notebook."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from halluscope.files.writing import new_file
+from halluscope.files.writing import check_new, new_file
 from halluscope.foreign import printable
 from halluscope.reporting.page.content import Page
+from halluscope.reporting.page.html_template import data_uri, template
 from halluscope.reporting.page.packing import pack
-from halluscope.reporting.page.sealed import data_uri, template
 
+# The most credits of images that the page lists at its end; each is also shown below its image.
 CREDITS = 40
-"""The most credits of images that the page lists at its end; each is also shown below its image."""
+
+
+HEIGHT = 800  # of a page's frame in a notebook, in pixels
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report, which a notebook shows if it is the last value of a cell, and which can be saved as a file."""
+
+    page: Page  # the content of its page
+
+    def save(self, file: str | Path) -> Path:
+        """Write the report as a new file, which a browser opens without a network.
+
+        Returns:
+            The file.
+
+        Raises:
+            OutputError: if the file exists.
+            OSError: if it cannot be written.
+        """
+        check_new(Path(file))
+        write(self.page, Path(file))
+        return Path(file)
+
+    def __repr__(self) -> str:
+        lines = (f"{one.name}: {one.score} {one.value}. {one.meaning}" for one in self.page.headlines)
+        return "\n".join([self.page.title, *lines])
+
+    def frame(self, height: int = HEIGHT) -> str:
+        """Return HTML of the page in its own frame, which reaches neither the page around it nor a network."""
+        return (
+            f'<iframe sandbox="allow-scripts" title="{escape(self.page.title)}" width="100%" height="{height}" '
+            f'style="border: 1px solid #8886; border-radius: 8px" '
+            f'srcdoc="{escape("".join(parts(self.page)))}"></iframe>'
+        )
+
+    def _repr_html_(self) -> str:
+        return self.frame()
 
 
 def write(page: Page, path: Path) -> None:
-    """Write a page; it appears at `path` when it is complete, and replaces an existing file.
-
-    Raises:
-        OSError: if it cannot be written.
-    """
+    """Write a page; it appears at `path` when it is complete, and replaces an existing file."""
     with new_file(path, newline="") as file:
         file.writelines(parts(page))
 

@@ -8,8 +8,9 @@ from PIL import Image
 
 from halluscope.benchmarks.throne.metric import compute
 from halluscope.reporting.page.content import Picture
-from halluscope.reporting.shown import Shown
-from halluscope.runs.showing import of_result
+from halluscope.reporting.report_items import Shown
+from halluscope.runs.build_items import of_result
+from halluscope.stats.bootstrap import RESAMPLES
 
 FOLDER = resources.files(__name__)
 
@@ -39,7 +40,7 @@ def shown() -> Shown:
         json.loads(line) for line in FOLDER.joinpath("descriptions.jsonl").read_text("utf-8").splitlines()
     ]
     texts, objects = ([row[name] for row in rows] for name in ("response", "objects"))
-    result = compute(texts, objects, judges="lexical", bootstrap=1000, per_image=True)
+    result = compute(texts, objects, judges="lexical", bootstrap=RESAMPLES, per_image=True)
     ids = [row["image_id"] for row in rows]
     return of_result(result, texts, objects, "demo", image_ids=ids, judges="lexical")
 

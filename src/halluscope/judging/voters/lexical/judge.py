@@ -11,7 +11,7 @@ import numpy as np
 from halluscope.judging import votes as answers
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Pairs
-from halluscope.judging.voters.lexical import across, lists, owners, pictures, rules, subjects
+from halluscope.judging.voters.lexical import across, lists, owners, parts, pictures, rules, subjects
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import Scopes, phrase_start
 from halluscope.judging.voters.lexical.sentences import Sentence, Spans, quotations, sentences, within
@@ -32,7 +32,7 @@ from halluscope.judging.voters.lexical.tables import (
 )
 from halluscope.vocabularies import Vocabulary
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Raised with every change to these modules that can change a vote; changed tables change the key by themselves."""
 
 TEXTS_A_BATCH = 256
@@ -116,6 +116,7 @@ class LexicalJudge:
         across.take_back_asked(read)
         across.take_back_listed(read)
         self._look_elsewhere(read, found)
+        parts.take_back_parts(found)
         return [
             Mention(cls, mention.start, mention.end, not mention.rule, mention.rule)
             for mention in found
@@ -273,8 +274,9 @@ class _Reading:
             rule = ""
         if own and rules.tells_what_kind(own[-1], words, place):
             own[-1].rule = "part of a compound"
-        elif (
-            own and rule in {"part of a compound", "depicted"} and rules.shares_compound(own[-1], place, end)
+        elif own and (
+            (rule in {"part of a compound", "depicted"} and rules.shares_compound(own[-1], place, end))
+            or (rule == "depicted" and pictures.shares_surface(own[-1], start, place, end))
         ):
             own[-1].rule = own[-1].rule or rule
         self.found.append(Found(classes, self.sentence, place, end, definite, rule))

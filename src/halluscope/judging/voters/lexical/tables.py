@@ -64,8 +64,8 @@ class Phrases(Generic[Meaning]):
     def at(self, words: list[str], place: int) -> tuple[int, Meaning] | None:
         """Return where the phrase that begins at `place` ends, and what it means; None without such a phrase."""
         first = words[place]
-        if first in self._after and place + 1 < len(words):
-            for phrase, meaning in self._after[first].get(words[place + 1], ()):
+        if (seconds := self._after.get(first)) and place + 1 < len(words):
+            for phrase, meaning in seconds.get(words[place + 1], ()):
                 if words[place : place + len(phrase)] == phrase:
                     return place + len(phrase), meaning
         return (place + 1, self._alone[first]) if first in self._alone else None

@@ -1,0 +1,53 @@
+"""Makes the record of a graded benchmark from its data file."""
+
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from halluscope.judging.graders import grading
+from halluscope.judging.graders.chat import MAX_TOKENS
+from halluscope.options import Option
+from halluscope.registry import Benchmark, Dataset, Judges
+
+DATA_FILE = "benchmark.toml"
+
+
+@cache
+def data(package: str) -> dict[str, Any]:
+    """Read a benchmark's data file."""
+    return tomllib.loads(resources.files(package).joinpath(DATA_FILE).read_text(encoding="utf-8"))
+
+
+def record(package: str) -> Benchmark:
+    """Return the record of the benchmark whose data file lies in this package."""
+    table = data(package)
+    about, columns, judge, verdict = table["benchmark"], table["columns"], table["judge"], table["verdict"]
+    texts: dict[str, Any] = {
+        name: tuple(text) if isinstance(text, list) else text for name, text in about.items()
+    }
+    needed = [name for name, column in columns.items() if name != "id" and column.get("needed", True)]
+    dataset = Dataset(
+        about["name"],
+        id=("id",),
+        columns=tuple(needed),
+        own=tuple(name for name, column in columns.items() if column.get("own")),
+        image_key=table["dataset"]["image_key"],
+    )
+    return Benchmark(
+        **texts,
+        others={"questions": None, "images": None, **dict.fromkeys(table["dataset"].get("others", ()))},
+        datasets=(dataset,),
+        judges=Judges("verdicts", judge["default"], tuple(judge["rules"])),
+        options=(
+            *grading.offered(judge["about"], judge.get("max_tokens", MAX_TOKENS)),
+            *(
+                Option(name, one["help"], choices=tuple(one["choices"]))
+                for name, one in table.get("options", {}).items()
+            ),
+            grading.given(verdict["option"], verdict["columns"], verdict["does"]),
+        ),
+        given=(verdict["option"],),
+        items="per_question",
+        engine={"rows": "GRADED", "report": "VIEW", "view": "VIEW"},
+    )

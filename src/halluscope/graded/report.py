@@ -1,0 +1,185 @@
+"""A graded benchmark's result as tables and remarks, and its rows as items, as the data file declares them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halluscope.foreign import heard
+from halluscope.graded.metric import Graded
+from halluscope.judging.graders.judged import Criterion
+from halluscope.registry import Benchmark, benchmark
+from halluscope.reporting import tables
+from halluscope.reporting.report_items import (
+    UNREADABLE,
+    Fact,
+    Item,
+    Kind,
+    judged_texts,
+    several,
+    verdicts_differ,
+)
+from halluscope.reporting.tables import (
+    Named,
+    Report,
+    group_table,
+    is_defined,
+    percent,
+    ranked,
+    table,
+    uncertainty,
+)
+
+
+class View:
+    """How a graded benchmark's results and rows are shown; a subclass holds what its data file cannot say."""
+
+    def __init__(self, graded: Graded) -> None:
+        self.graded = graded
+        self.data = graded.data["report"]
+
+    @property
+    def record(self) -> Benchmark:
+        """The benchmark's record."""
+        return benchmark(self.graded.name)
+
+    # The result
+
+    def report(self, results: Named, **_: Any) -> Report:
+        """Return tables of scores, the best result first, and remarks on each result."""
+        is_points = self.record.is_points
+        by = self.ranked_by(results)
+        best = ranked(results, by, higher=self.record.direction(by) == "higher")
+        every = [table(best, self.data["columns"], is_points)]
+        if groups := self.data.get("groups"):
+            every.append(group_table(best, groups, is_points))
+        remarks = {
+            name: [*self.remarks(result), f"signature: {result['signature']}"] for name, result in results
+        }
+        return tables.report(every, remarks)
+
+    def ranked_by(self, results: Named) -> str:
+        """Return the score that puts the best result first."""
+        return self.record.principal
+
+    def remarks(self, result: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the lines below the tables that are about one result."""
+        yield self.data["counted"].format(**result)
+        yield from self.gaps(result)
+        for text, ends in uncertainty(result):
+            known = {
+                name: label for name, label in self.data["intervals"].items() if is_defined(ends[name][0])
+            }
+            if known:
+                shown = [f"{label} {self._between(name, ends[name])}" for name, label in known.items()]
+                yield f"{text}: {', '.join(shown)}"
+
+    def gaps(self, result: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what the result says of responses that count in no score."""
+        if share := result[self.graded.unread]:
+            yield f"{self.data['unread']}: {percent(share)} % of the responses{self.counts_as(result)}"
+
+    def counts_as(self, result: Mapping[str, Any]) -> str:
+        """Return how responses without a readable verdict count."""
+        return " (they count in no score)"
+
+    def _between(self, score: str, ends: Sequence[float]) -> str:
+        points = self.record.is_points(score)
+        return " to ".join(f"{end:.3f}" if points else percent(end) for end in ends)
+
+    def meaning(self, scores: Mapping[str, Any]) -> str:
+        """Return what the principal score says, in a sentence."""
+        if not is_defined(scores[self.record.principal]):
+            return str(self.data["undefined"])
+        shown = {
+            name: ("undefined" if not is_defined(scores[name]) else f"{scores[name]:.2f}")
+            if self.record.is_points(name)
+            else percent(scores[name])
+            for name in self.record.means
+        }
+        return str(self.data["meaning"].format(**shown))
+
+    # The rows
+
+    def items(
+        self, rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+    ) -> Iterator[Item]:
+        """Yield a run's rows as items, one per row, in order.
+
+        Args:
+            rows: the rows of a run's items.jsonl.
+            options: the metric's options.
+            voters: unused: this benchmark has no votes.
+        """
+        for row, text in zip(rows, judged_texts(rows, options), strict=True):
+            asked = row["inputs"]["references"]
+            yield Item(
+                id=str(row["id"]),
+                text=text,
+                image=str(asked[self.record.datasets[0].image_key]),
+                question=asked["question"],
+                facts=[*self.verdict(row, text), *self.reasons(row), *self.known(asked)],
+                errors=self.errors(row),
+                parts={label: asked[column] for label, column in self.data.get("parts", {}).items()},
+                disputed=verdicts_differ(row),
+                badness=self.badness(row),
+                **self.more(row, text),
+            )
+
+    def more(self, row: Mapping[str, Any], text: str) -> dict[str, Any]:
+        """Return further fields of an item."""
+        return {}
+
+    def verdict(self, row: Mapping[str, Any], text: str) -> Iterator[Fact]:
+        """Yield the verdict on a response."""
+        for name, one in self.data["verdict"].items():
+            yield Fact(one["label"], [self._shown(self._criterion(name), row, one)])
+
+    def errors(self, row: Mapping[str, Any]) -> list[str]:
+        """Return what is wrong with a response."""
+        wrong = [
+            one["error"]
+            for name, one in self.data["verdict"].items()
+            if row[name] is not None and row[name] < self._good(name, one)
+        ]
+        return [*wrong, *([UNREADABLE] if row[self.graded.unread] else [])]
+
+    def badness(self, row: Mapping[str, Any]) -> float:
+        """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
+        lost = []
+        for name in self.data["verdict"]:
+            most = self._criterion(name).most
+            lost.append(most / 2 if row[name] is None else most - row[name])
+        return float(lost[0] + sum(lost[1:]) / (10 * self._criterion(next(iter(self.data["verdict"]))).most))
+
+    def reasons(self, row: Mapping[str, Any]) -> Iterator[Fact]:
+        """Yield what the judge says of a response in words."""
+        for name, label in self.data.get("notes", {}).items():
+            if row.get(name):
+                yield Fact(label, [(heard(row[name], 1000), "plain")])
+
+    def known(self, asked: Mapping[str, Any]) -> Iterator[Fact]:
+        """Yield what the dataset knows of the image."""
+        for name, label in self.data.get("known", {}).items():
+            value = asked[name]
+            if value and isinstance(value, str):
+                yield Fact(label, [(value, "plain")])
+            elif value:
+                yield several(label, [one["phrase"] if isinstance(one, Mapping) else one for one in value])
+
+    def _criterion(self, name: str) -> Criterion:
+        return next(one for one in self.graded.criteria if one.name == name)
+
+    def _good(self, name: str, one: Mapping[str, Any]) -> float:
+        return float(one.get("good", self._criterion(name).most))
+
+    def _shown(
+        self, criterion: Criterion, row: Mapping[str, Any], one: Mapping[str, Any]
+    ) -> tuple[str, Kind]:
+        value = row[criterion.name]
+        if row[self.graded.unread] and value is not None and len(self.graded.criteria) == 1:
+            return f"{UNREADABLE}, which counts as {value}", "open"
+        if value is None:
+            return UNREADABLE, "open"
+        kind: Kind = "good" if value >= self._good(criterion.name, one) else "bad"
+        return (
+            "right" if value else "wrong"
+        ) if criterion.kind is bool else f"{value:g} of {criterion.most}", kind

@@ -1,0 +1,242 @@
+"""What is shown of a run: each row as one item, in one form for every benchmark.
+
+A package's `view` makes items of its rows; the page, the figures and a notebook show the items, and know no benchmark.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.responses.thoughts import REMOVED, take_out
+
+# The kind of a mark, a word or an outcome: "good" is right; "bad" is an error; "open" could not be read or
+# judged; "back" was taken back by a rule, and counts nowhere; "plain" is not judged.
+Kind = Literal["good", "bad", "open", "back", "plain"]
+
+# Where two marks overlap, the kind that comes first here counts.
+KINDS: tuple[Kind, ...] = ("bad", "open", "good", "back", "plain")
+
+# A class's outcome in a row: mentioned and present; mentioned but absent; present but not mentioned; neither.
+FOUND, HALLUCINATED, MISSED, ABSENT = "found", "hallucinated", "missed", "absent"
+
+UNREADABLE = "unreadable"  # the error of a response that could not be read or judged
+WRONG_YES, WRONG_NO = "wrong yes", "wrong no"  # the errors of an answer: a hallucination and a miss
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place in a response."""
+
+    start: int  # in Python's characters
+    end: int  # after its last character
+    kind: Kind
+    says: str  # what the reader is told about it, such as "dog: hallucinated"
+    of: str = ""  # the class that it mentions; "" if it mentions no class
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is known about a row besides its response."""
+
+    name: str  # such as "missed" or "right answer"
+    values: Sequence[tuple[str, Kind]]  # each value with its kind
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row: what was asked, the response, and the outcome."""
+
+    id: str  # tells it from the other rows; the same for every model
+    text: str  # the response as it was judged, without thoughts
+    image: str | None = None  # what identifies its image in the dataset; None if it has no image
+    question: str = ""  # what was asked; "" if all rows have the same prompt
+    group: str = ""  # the same for rows that belong together, such as a pair of questions; "" for no group
+    marks: Sequence[Mark] = ()  # places in the text, in order
+    facts: Sequence[Fact] = ()  # what else is known about the row
+    # what is wrong with the response, in a word or two each, such as "hallucinated", "missed", "unreadable";
+    # () if nothing is
+    errors: Sequence[str] = ()
+    # class -> outcome: `FOUND`, `HALLUCINATED`, `MISSED` or `ABSENT`; only classes that play a part
+    classes: Mapping[str, str] = field(default_factory=dict)
+    # the subsets of the dataset that the row counts in, such as {"type": "existence"}
+    parts: Mapping[str, str] = field(default_factory=dict)
+    # class -> a sign per voter (`halluscope.judging.votes.SIGNS`), for mentioned or disputed classes
+    votes: Mapping[str, str] = field(default_factory=dict)
+    disputed: bool = False  # whether the row's judges disagree
+    badness: float = 0.0  # how bad the row is, from 0 upwards; the worst rows are shown first
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A model's run, as far as it is shown."""
+
+    name: str
+    scores: Mapping[str, Any]  # the metric's result, without its table of rows
+    items: Sequence[Item]
+    # the metric's options with which the run was scored
+    options: Mapping[str, Any] = field(default_factory=dict)
+    voters: Sequence[str] = ()  # who voted, in the order of the votes; () if nobody did
+    # codes [items, classes, voters] (`halluscope.judging.votes`); None if nobody voted
+    votes: NDArray[np.int8] | None = None
+
+
+# For views
+
+
+def judged_texts(rows: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> Sequence[str]:
+    """Return the responses of a run's rows as they were judged: without thoughts, unless the options keep them."""
+    return take_out([row["response"] for row in rows], options.get("thoughts", REMOVED))[0]
+
+
+def several(name: str, texts: Sequence[str], most: int = 12) -> Fact:
+    """Return a fact that lists the first of many texts, and how many more there are.
+
+    >>> several("regions", ["a dog", "a cup", "a bus"], most=2).values
+    [('a dog', 'plain'), ('a cup', 'plain'), ('and 1 more', 'plain')]
+    """
+    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
+    return Fact(name, [(text, "plain") for text in (*texts[:most], *more)])
+
+
+def verdicts_differ(row: Mapping[str, Any]) -> bool:
+    """Whether a judge's repeated verdicts on a response differ; unreadable ones do not count."""
+    return any(len({*verdicts} - {None}) > 1 for verdicts in row.get("repeats", {}).values())
+
+
+# For views that mark words
+
+KIND_OF: Mapping[str, Kind] = {FOUND: "good", HALLUCINATED: "bad"}  # of a class that was mentioned
+
+
+def outcomes(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return class -> outcome, from the lists in a row.
+
+    >>> outcomes({"found": ["dog"], "hallucinated": [], "missed": ["cup"]})
+    {'dog': 'found', 'cup': 'missed'}
+    """
+    return {name: outcome for outcome in (FOUND, HALLUCINATED, MISSED) for name in row[outcome]}
+
+
+def word_facts(words: Sequence[str], outcome: str) -> list[Fact]:
+    """Return a fact that lists words; [] if there are no words."""
+    return [Fact(outcome, [(word, "plain") for word in words])] if words else []
+
+
+def placed(
+    words: Sequence[str], places: Sequence[Sequence[int] | None], outcomes: Sequence[tuple[Kind, str]]
+) -> tuple[list[Mark], list[Fact]]:
+    """Split words that count into marks, where their place is known, and one fact for the rest.
+
+    >>> placed(["dog"], [(2, 5)], [("good", "found")])
+    ([Mark(start=2, end=5, kind='good', says='dog: found', of='dog')], [])
+    >>> placed(["cup"], [None], [("bad", "hallucinated")])
+    ([], [Fact(name='words', values=[('cup: hallucinated', 'bad')])])
+    """
+    marks: list[Mark] = []
+    rest: list[tuple[str, Kind]] = []
+    for word, place, (kind, outcome) in zip(words, places, outcomes, strict=True):
+        if place is None:
+            rest.append((f"{word}: {outcome}", kind))
+        else:
+            marks.append(Mark(place[0], place[1], kind, f"{word}: {outcome}", word))
+    return marks, [Fact("words", rest)] if rest else []
+
+
+def ballots(row: Mapping[str, Any], voters: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return class -> a sign per voter; {} if nobody voted.
+
+    >>> ballots({"ballots": ["10", "1-"]}, {"classes": ["dog", "cup"]})
+    {'dog': '11', 'cup': '0-'}
+    """
+    if voters is None:
+        return {}
+    return dict(zip(voters["classes"], map("".join, zip(*row["ballots"], strict=True)), strict=True))
+
+
+def votes_differ(signs: str) -> bool:
+    """Whether one voter says yes and another no.
+
+    >>> votes_differ("1-0"), votes_differ("1-?")
+    (True, False)
+    """
+    return "0" in signs and "1" in signs
+
+
+def badness(wrong: Sequence[Any], missed: Sequence[Any] = ()) -> float:
+    """Return how bad a row is: by the number of errors, then of misses.
+
+    >>> badness(["dog"]), badness(["dog"], ["cup"]), badness(["dog", "cat"])
+    (1.0, 1.5, 2.0)
+    """
+    return len(wrong) + len(missed) / (1 + len(missed))
+
+
+# For views of yes/no questions
+
+
+def answer_kind(answer: str | None, right: str) -> Kind:
+    """Return the kind of a response by how it was read; None is neither yes nor no.
+
+    >>> answer_kind("yes", "yes"), answer_kind("yes", "no"), answer_kind(None, "no")
+    ('good', 'bad', 'open')
+    """
+    return "open" if answer is None else "good" if answer == right else "bad"
+
+
+def answer_error(answer: str | None, right: str) -> str:
+    """Return what is wrong with a response by how it was read; "" if nothing is.
+
+    >>> answer_error("yes", "no"), answer_error("no", "yes"), answer_error(None, "no")
+    ('wrong yes', 'wrong no', 'unreadable')
+    """
+    if answer == right:
+        return ""
+    return {"yes": WRONG_YES, "no": WRONG_NO, None: UNREADABLE}[answer]
+
+
+def answer_facts(answer: str | None, right: str) -> list[Fact]:
+    """Return two facts: how the response was read, and the right answer."""
+    return [
+        Fact("read as", [(answer or UNREADABLE, answer_kind(answer, right))]),
+        Fact("right answer", [(right, "plain")]),
+    ]
+
+
+# A text in pieces
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a text."""
+
+    text: str  # the words of this part
+    kind: Kind = "plain"  # "plain" outside marks; where marks overlap, the kind that is first in `KINDS`
+    says: str = ""  # what the marks say, one after the other; "" outside marks
+
+
+def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
+    """Cut a text at the ends of its marks, which may overlap.
+
+    >>> [(one.text, one.kind) for one in pieces("a red dog", [Mark(6, 9, "bad", "dog: hallucinated")])]
+    [('a red ', 'plain'), ('dog', 'bad')]
+    """
+    ends = sorted({0, len(text), *(end for mark in marks for end in (mark.start, mark.end))})
+    waiting = sorted(marks, key=lambda mark: mark.start)[::-1]  # reversed: the next mark is last
+    here, found = list[Mark](), list[Piece]()
+    for start, end in pairwise(ends):
+        while waiting and waiting[-1].start <= start:
+            here.append(waiting.pop())
+        here = [mark for mark in here if end <= mark.end]
+        found.append(_piece(text[start:end], here))
+    return found
+
+
+def _piece(text: str, here: Sequence[Mark]) -> Piece:
+    if not here:
+        return Piece(text)
+    kind = min((mark.kind for mark in here), key=KINDS.index)
+    return Piece(text, kind, "; ".join(dict.fromkeys(mark.says for mark in here)))

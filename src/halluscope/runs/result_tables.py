@@ -1,0 +1,103 @@
+"""Shows results as a benchmark's tables, in what their rows are not the benchmark's, and what papers print about it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from halluscope import scoring
+from halluscope.building import spec
+from halluscope.foreign import one_line
+from halluscope.inputs import of_a_part
+from halluscope.options import defaults
+from halluscope.reading.rows import SUBSET
+from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.reporting import published
+from halluscope.reporting.tables import OTHER, Named, Notes, Table, below, counted
+from halluscope.signature import keys_of
+
+
+def with_choices(
+    benchmark: Benchmark, scores: Mapping[str, Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a result with the values of the options for which "all" may be given, such as POPE's parser."""
+    unless = defaults(benchmark.compute)
+    every = [option.name for option in benchmark.options if option.every]
+    return {**{name: options.get(name, unless[name]) for name in every}, **scores}
+
+
+def of_results(
+    benchmark: Benchmark,
+    results: Named,
+    options: Mapping[str, Any],
+    rows: Sequence[Any] = (),
+    every: bool = False,
+) -> list[Table | Notes]:
+    """Return a benchmark's report on results, and whether these are about the same rows."""
+    told = benchmark.module("report").report(counted(results), rows=rows, every=every, **options)
+    other = of_other_rows(results)
+    return [*told, *([Notes(other)] if other else [])]
+
+
+def of_other_rows(results: Named) -> list[str]:
+    """Say which results in one table are about other rows than the first."""
+    data = {name: keys_of(result["signature"])["data"] for name, result in results}
+    if len(set(data.values())) == 1:
+        return []
+    shown = ", ".join(f"{one_line(name)} {one_line(of)}" for name, of in data.items())
+    return [f"{OTHER} Not about the same rows: {shown}."]
+
+
+# Rows of another kind than the benchmark's
+
+_ORIGINS = {
+    scoring.SUBSET: f"The dataset {SUBSET} of the benchmark.",
+    scoring.OTHER_FILE: "The dataset is a file of another content than the published one.",
+}
+
+
+def caveats(benchmark: Benchmark, result: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+    """Say in what the rows of a result are not those that a paper on the benchmark scores; [] where they may be."""
+    keys, lines = keys_of(result[SIGNATURE]), []
+    if "part" in result:
+        lines.append(f"Only {scoring.part_of(benchmark, *result['part'])}.")
+    if "origin" in result:
+        lines.append(_ORIGINS[result["origin"]])
+    if "form" in keys:
+        lines.append(f"The questions are a parallel form of the benchmark's ({keys['form']}).")
+    dataset = published.dataset_of(benchmark, options)
+    if dataset and "part" not in result:
+        expected = spec.load(dataset.name).expected
+        what = "questions" if "questions" in expected else "images"
+        rows = int(keys["data"].rsplit("-", 2)[1])
+        if rows != expected[what]:
+            lines.append(of_a_part(rows, expected[what], what))
+    return lines
+
+
+def of_each(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Notes]:
+    """Return the caveats of each result as notes."""
+    each = {name: caveats(benchmark, result, options) for name, result in results}
+    return below({name: lines for name, lines in each.items() if lines})
+
+
+def beside(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Table | Notes]:
+    """Return published scores as a table of their own, or a note why they are not shown; [] if none are known."""
+    paper = published.of(benchmark, options)
+    if not paper:
+        return []
+    if of_each(benchmark, results, options):
+        return [
+            Notes([f"Published scores are not shown, because they are about other rows ({paper.source})."])
+        ]
+    how = {name: published.how(result) for name, result in results}
+    return [
+        published.table(paper, benchmark),
+        *below({name: [f"here {said}"] for name, said in how.items() if said}),
+    ]
+
+
+def comparable(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> Named:
+    """Return published scores about the rows of all results, each marked with its source; [] if there are none."""
+    paper = published.of(benchmark, options)
+    if not paper or of_each(benchmark, results, options):
+        return []
+    return [(name, {**scores, published.HEAD: paper.source}) for name, scores in paper.results]

@@ -1,0 +1,722 @@
+"""The cache: found by content, shared between processes, and never wrong."""
+
+import hashlib
+import itertools
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from halluscope import cli
+from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
+from halluscope.errors import CacheError
+from halluscope.judging.cache import Cache, Record
+from halluscope.judging.graders.chat import KnownJudge
+from halluscope.judging.questions import Question
+from halluscope.judging.voters.asking import ask
+from halluscope.judging.votes import NO, OTHER, UNASKED, YES
+from halluscope.vocabularies import load
+
+VOCABULARY = load(["dog", "cat", "cow"])
+TEXTS = [f"Text number {i}." for i in range(40)]
+
+
+class Oracle:
+    """A judge that votes by its own rule, and writes down its questions, one per line."""
+
+    stored = True
+
+    def __init__(self, log: Path, key: str = "oracle", wait: float = 0.0) -> None:
+        self.log, self.key, self.wait = log, key, wait
+
+    @staticmethod
+    def right(text: str, question) -> int:
+        return (len(question.text) + int(text.split()[-1].strip("."))) % 3
+
+    def answer(self, texts, questions, pairs):
+        for start in range(0, len(pairs), 7):
+            rows = np.arange(start, min(start + 7, len(pairs)))
+            with self.log.open("a") as file:
+                for text, question in pairs[rows].tolist():
+                    file.write(f"{texts[text]}|{questions[question].frame!r}|{questions[question].text}\n")
+            time.sleep(self.wait)
+            codes = [self.right(texts[text], questions[question]) for text, question in pairs[rows].tolist()]
+            yield rows, np.array(codes, dtype=np.int8)
+
+    def close(self) -> None:
+        pass
+
+
+def run(folder: Path, questions=PAPER, wait=0.0, texts=TEXTS, key="oracle") -> np.ndarray:
+    cache = Cache(folder / "answers.sqlite")
+    about = questions.about(VOCABULARY)
+    present = np.zeros((len(texts), 3), dtype=bool)
+    answers = ask([Oracle(folder / "log", key, wait)], about, texts, present, k=3, which="all", cache=cache)
+    cache.close()
+    return answers
+
+
+def expected(questions=PAPER, texts=TEXTS) -> np.ndarray:
+    rows = [
+        [[Oracle.right(text, q) for q in about] for about in questions.about(VOCABULARY)] for text in texts
+    ]
+    return np.array(rows, dtype=np.int8).transpose(0, 2, 1)
+
+
+def asked(folder: Path) -> list[str]:
+    return (folder / "log").read_text().splitlines()
+
+
+def test_a_second_run_asks_nothing(tmp_path):
+    assert (run(tmp_path) == expected()).all()
+    assert len(asked(tmp_path)) == 40 * 3 * 3
+    assert (run(tmp_path) == expected()).all()
+    assert len(asked(tmp_path)) == 40 * 3 * 3
+
+
+def test_other_content_is_asked(tmp_path):
+    run(tmp_path)
+    before = len(asked(tmp_path))
+    run(tmp_path, questions=RELEASED)  # one of its questions has the paper's words, in another frame
+    assert len(asked(tmp_path)) == before + 40 * 3 * 3
+    run(tmp_path, key="oracle-2")
+    assert len(asked(tmp_path)) == before + 2 * 40 * 3 * 3
+    more = [*TEXTS[5:10], "A new text 41."]
+    assert (run(tmp_path, texts=more) == expected(texts=more)).all()
+    assert len(asked(tmp_path)) == before + 2 * 40 * 3 * 3 + 9
+
+
+def test_all_codes_come_back(tmp_path):
+    assert set(np.unique(run(tmp_path))) == {NO, YES, OTHER}
+    assert UNASKED not in run(tmp_path)
+
+
+@pytest.mark.long
+def test_a_killed_run_goes_on_where_it_was(tmp_path, rng):
+    """SIGKILL at ten random moments: right answers in the end, and at most the batch in hand is asked again."""
+    batch, kills = 7, 10
+    for _ in range(kills):
+        process = forked(run, tmp_path, wait=0.02)
+        start = len(asked(tmp_path)) if (tmp_path / "log").exists() else 0
+        moment = start + rng.integers(1, 5 * batch)
+        while not (tmp_path / "log").exists() or len(asked(tmp_path)) < min(moment, 350):
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0, 0.03))
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+    assert (run(tmp_path) == expected()).all()
+    lines = asked(tmp_path)
+    assert len(set(lines)) == 40 * 3 * 3
+    assert len(lines) - len(set(lines)) <= kills * batch
+
+
+def forked(target, *arguments, **options) -> multiprocessing.Process:
+    """A process at work."""
+    process = multiprocessing.get_context("fork").Process(target=target, args=arguments, kwargs=options)
+    process.start()
+    return process
+
+
+def says_cache_error(folder: Path, prepare) -> None:
+    """In another process, call `prepare`, then run, and write down the message."""
+    log = (folder / "message").open("w")
+    prepare()
+    try:
+        run(folder)
+    except CacheError as error:
+        log.write(str(error))
+        log.flush()
+
+
+def test_a_full_disk_is_an_error_and_what_was_kept_stays(tmp_path):
+    """For SQLite, a limit of 160 KiB per file is like a full disk."""
+
+    def little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (160 * 1024, 160 * 1024))
+
+    forked(says_cache_error, tmp_path, little_room).join()
+    assert "disk I/O error" in (message := (tmp_path / "message").read_text()) or "full" in message
+    before = len(asked(tmp_path))
+    assert 7 < before < 40 * 3 * 3
+    assert (run(tmp_path) == expected()).all()
+    assert len(asked(tmp_path)) <= 40 * 3 * 3 + 7
+
+
+def test_a_cache_that_may_only_be_read_is_an_error(tmp_path):
+    made(tmp_path / "answers.sqlite")
+
+    def nobody():
+        tmp_path.chmod(0o555)
+        (tmp_path / "answers.sqlite").chmod(0o444)
+        if os.geteuid() == 0:
+            for folder in tmp_path.parents[:4]:  # pytest makes them for its user alone
+                folder.chmod(folder.stat().st_mode | 0o055)
+            os.setuid(65534)
+
+    forked(says_cache_error, tmp_path, nobody).join()
+    assert "readonly database" in (tmp_path / "message").read_text()
+    assert not (tmp_path / "log").exists(), "nothing was asked"
+
+
+def test_two_processes_share_a_cache(tmp_path):
+    processes = [forked(run, tmp_path, wait=0.005) for _ in range(2)]
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    before = len(asked(tmp_path))
+    assert (run(tmp_path) == expected()).all()
+    assert len(asked(tmp_path)) == before
+
+
+def test_half_characters_and_nul_have_their_own_place(tmp_path):
+    cache = Cache(tmp_path / "answers.sqlite")
+    texts = ["a\x00", "a", "\ud800", "\ud801", "�"]
+    questions, pairs = PAPER.about(VOCABULARY)[0], np.array([[i, 0] for i in range(5)])
+    assert (cache.votes("judge", questions, texts)[0] == UNASKED).all()
+    cache.keep_votes("judge", questions, texts, pairs, np.array([YES, NO, YES, NO, OTHER], dtype=np.int8))
+    assert cache.votes("judge", questions, texts)[0][:, 0].tolist() == [YES, NO, YES, NO, OTHER]
+
+
+# Whose file it is.
+
+
+def another_program(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript("CREATE TABLE mails (id INTEGER, text TEXT); INSERT INTO mails VALUES (1, 'a mail')")
+
+
+def another_program_that_was_killed(path: Path) -> None:
+    """Leave its last mail in the write-ahead log."""
+
+    def write():
+        db = sqlite3.connect(path)
+        db.executescript("PRAGMA journal_mode = WAL; CREATE TABLE mails (id INTEGER)")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    forked(write).join()
+    path.with_name(f"{path.name}-shm").unlink()
+
+
+def a_link_to_another_program(path: Path) -> None:
+    (path.parent / "elsewhere").mkdir()
+    another_program(path.parent / "elsewhere" / "mails.db")
+    path.symlink_to(path.parent / "elsewhere" / "mails.db")
+
+
+def made(path: Path) -> None:
+    cache = Cache(path)
+    assert cache.count() == (0, 0)
+    cache.close()
+
+
+def a_later_form(path: Path) -> None:
+    made(path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 99")
+
+
+FOREIGN = [
+    (another_program, "a database of another program"),
+    (another_program_that_was_killed, "a database of another program"),
+    (a_link_to_another_program, "a database of another program"),
+    (a_later_form, "in format 99; this version of halluscope reads format 4"),
+    (lambda path: path.write_text("My notes. " * 500), "not a database that can be read"),
+    (lambda path: path.write_text("short"), "not a database that can be read"),
+    (lambda path: path.mkdir(), "a folder, or not a plain file"),
+    (os.mkfifo, "a folder, or not a plain file"),
+]
+
+
+def folder_as_it_is(folder: Path) -> dict[Path, tuple[int, bytes]]:
+    """Each file's and folder's time of change, and what is in it."""
+    return {
+        path: (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
+        for path in [folder, *folder.rglob("*")]
+    }
+
+
+@pytest.mark.parametrize("mode", ["write", "read"])
+@pytest.mark.parametrize(("make", "message"), FOREIGN)
+def test_what_is_no_cache_is_left_as_it_is(tmp_path, make, message, mode):
+    path = tmp_path / "answers.sqlite"
+    make(path)
+    before = folder_as_it_is(tmp_path)
+    with pytest.raises(CacheError, match=message):
+        Cache(path, mode).count()
+    assert folder_as_it_is(tmp_path) == before
+
+
+def test_an_empty_file_becomes_a_cache(tmp_path):
+    """An empty file, as from `mktemp`; reading does not write to it."""
+    path = tmp_path / "answers.sqlite"
+    path.touch()
+    before = folder_as_it_is(tmp_path)
+    assert Cache(path, "read").count() == (0, 0)
+    assert folder_as_it_is(tmp_path) == before
+    cache = Cache(path)
+    cache.keep_replies("judge", {("prompt", 0, 0): "yes"})
+    cache.close()
+    assert Cache(path, "read").replies("judge", [("prompt", 0, 0)]) == {("prompt", 0, 0): "yes"}
+
+
+def commands(folder: Path, judge: Path) -> list[list[str]]:
+    """The commands that open a cache."""
+    responses, labels = folder / "responses.jsonl", folder / "labels.json"
+    responses.write_text('{"image_id": 1, "caption": "A dog."}')
+    labels.write_text('{"1": ["dog"]}')
+    options = ["throne", "--responses", str(responses), "--dataset", str(labels), "--judges", str(judge)]
+    return [["score", *options], ["plan", *options], ["list"]]
+
+
+@pytest.mark.parametrize("mode", ["write", "read"])
+def test_a_later_form_that_is_only_in_the_log_yet_is_refused(tmp_path, mode):
+    path = tmp_path / "answers.sqlite"
+    made(path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 99")
+        with pytest.raises(CacheError, match="in format 99"):
+            Cache(path, mode).count()
+        assert db.execute("PRAGMA user_version").fetchone() == (99,)
+
+
+@pytest.mark.parametrize("make", [another_program, another_program_that_was_killed])
+def test_commands_leave_another_programs_file_as_it_is(tmp_path, make, tiny_t5, monkeypatch, capsys):
+    path = tmp_path / "mails.db"
+    make(path)
+    monkeypatch.setenv("HALLUSCOPE_STORE", str(path))
+    words = commands(tmp_path, tiny_t5)
+    before = folder_as_it_is(tmp_path)
+    for command in words:
+        assert cli.main(command) == 2
+        assert f"{path} is a" in capsys.readouterr().err
+    assert folder_as_it_is(tmp_path) == before
+
+
+def test_a_link_to_a_cache_is_the_cache(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "answers.sqlite"
+    link.symlink_to(tmp_path / "elsewhere" / "kept.sqlite")
+    assert (run(tmp_path) == expected()).all()  # it leads to nothing yet
+    assert link.is_symlink()
+    writer = Cache(link)
+    writer.keep_replies("judge", {("prompt", 0, 0): "said"})
+    assert Cache(link, "read").replies("judge", [("prompt", 0, 0)]) == {("prompt", 0, 0): "said"}
+    writer.close()
+
+
+@pytest.mark.parametrize("name", [5, "a\0b", b"bytes", ["list"]])
+def test_what_names_no_file_is_an_error(name):
+    with pytest.raises(CacheError, match="expected the name of a file"):
+        Cache(name)
+
+
+@pytest.mark.parametrize("ending", ["wal", "journal"])
+def test_what_is_left_of_a_cache_that_is_gone_is_not_taken_for_a_part_of_the_next(tmp_path, ending):
+    path, left = tmp_path / "answers.sqlite", tmp_path / f"answers.sqlite-{ending}"
+    left.write_bytes(b"left")
+    with pytest.raises(CacheError, match=f"sqlite-{ending}: left over from a cache that is gone"):
+        Cache(path).count()
+    assert left.read_bytes() == b"left" and not path.exists()
+    left.unlink()
+    made(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["answers.sqlite"]
+
+
+def test_many_processes_make_one_cache(tmp_path):
+    for i in range(5):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        processes = [forked(keep_one, folder / "answers.sqlite", str(n)) for n in range(6)]
+        for process in processes:
+            process.join()
+        assert [process.exitcode for process in processes] == [0] * 6
+        assert Cache(folder / "answers.sqlite", "read").count() == (0, 6)
+
+
+def keep_one(path: Path, prompt: str) -> None:
+    cache = Cache(path)
+    cache.keep_replies("judge", {(prompt, 0, 0): "said"})
+    cache.close()
+
+
+def test_a_file_system_without_links(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "no links here")))
+    assert (run(tmp_path) == expected()).all()
+    assert (run(tmp_path) == expected()).all()
+    assert len(asked(tmp_path)) == 40 * 3 * 3
+
+
+def test_a_second_look_gives_up_no_lock(tmp_path):
+    """Closing a file gives up this process's locks on it; the last other process would then delete the log."""
+    path = tmp_path / "answers.sqlite"
+    first = Cache(path)
+    first.keep_replies("judge", {("a", 0, 0): "said"})
+    made_again = Cache(path), Cache(path, "read")
+    for cache in made_again:
+        assert cache.count() == (0, 1)
+        cache.close()
+    other = multiprocessing.get_context("spawn").Process(
+        target=keep_one, args=(path, "b")
+    )  # with locks of its own
+    other.start()
+    other.join()
+    assert path.with_name("answers.sqlite-wal").exists()
+    first.keep_replies("judge", {("c", 0, 0): "said"})
+    first.close()
+    assert Cache(path, "read").count() == (0, 3)
+
+
+@pytest.mark.parametrize("form", [1, 2, 3])
+def test_a_cache_of_another_form_is_refused(tmp_path, form):
+    """Nothing was released, so nothing is upgraded."""
+    path = tmp_path / "answers.sqlite"
+    made(path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {form}")
+    with pytest.raises(CacheError, match=f"in format {form}; this version of halluscope reads format 4"):
+        Cache(path).count()
+
+
+# Damage.
+
+ABOUT = PAPER.about(VOCABULARY)[0]
+PROMPTS = [(f"prompt {i // 6}", i % 3, i % 2) for i in range(42)]
+SAID = {asked: f"A reply \ud800 to {asked}. " * (1 + asked[1] * 9) for asked in PROMPTS}
+JUDGES = {"plain": False, "with margins": True}
+
+
+def votes_of(judge: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the votes and margins of a judge of `JUDGES`."""
+    codes = [[(Oracle.right(text, q) + JUDGES[judge]) % 3 for q in ABOUT] for text in TEXTS]
+    margins = np.add.outer(np.arange(40), np.arange(3)) / 7 - 3
+    return np.array(codes, dtype=np.int8), margins if JUDGES[judge] else np.full((40, 3), np.nan)
+
+
+def fill(cache: Cache) -> None:
+    """Ask again for votes that are not stored; stored votes must be right."""
+    for judge in JUDGES:
+        found = cache.votes(judge, ABOUT, TEXTS)
+        codes, margins = votes_of(judge)
+        check(found, judge)
+        pairs = np.argwhere(found[0] == UNASKED)
+        cache.keep_votes(judge, ABOUT, TEXTS, pairs, codes[tuple(pairs.T)], margins[tuple(pairs.T)])
+        replies = cache.replies(judge, PROMPTS)
+        assert all(SAID[asked] == said for asked, said in replies.items()), "a wrong reply"
+        cache.keep_replies(judge, {asked: SAID[asked] for asked in SAID.keys() - replies.keys()})
+
+
+def check(found: tuple[np.ndarray, np.ndarray], judge: str) -> None:
+    """Whether the recalled votes are right, except where they are `UNASKED`."""
+    there = found[0] != UNASKED
+    codes, margins = votes_of(judge)
+    assert (found[0][there] == codes[there]).all(), "a wrong vote"
+    np.testing.assert_array_equal(found[1][there], margins[there], "a wrong margin")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> bytes:
+    """The file of a cache of votes, margins and replies."""
+    path = tmp_path_factory.mktemp("whole") / "answers.sqlite"
+    cache = Cache(path)
+    fill(cache)
+    fill(cache)
+    cache.close()
+    return path.read_bytes()
+
+
+def outcomes(path: Path) -> list[str]:
+    """Return the outcome for a cache that may be damaged: right, asked again, or the kind of error."""
+    found = []
+    for mode in ("read", "write", "write"):
+        cache = Cache(path, mode)
+        for act in (cache.count, lambda cache=cache: whole_again(cache)):
+            try:
+                found.append("right" if act() else "asked again")
+            except CacheError as error:
+                assert str(path) in str(error) and "name another file" in str(error)
+                found.append("refused")
+        cache.close()
+    return found
+
+
+def whole_again(cache: Cache) -> bool:
+    """Whether everything is stored and right; anything else is asked for again."""
+    kept = {judge: cache.votes(judge, ABOUT, TEXTS) for judge in JUDGES}
+    replies = {judge: cache.replies(judge, PROMPTS) for judge in JUDGES}
+    for judge, found in kept.items():
+        check(found, judge)
+        assert all(SAID[asked] == said for asked, said in replies[judge].items()), "a wrong reply"
+    if not cache.is_read:
+        fill(cache)
+    lacking = any((codes == UNASKED).any() for codes, _ in kept.values())
+    return not lacking and all(len(one) == len(PROMPTS) for one in replies.values())
+
+
+def trials(folder: Path, whole: bytes, seeds: range) -> None:
+    """In another process, flip one to eight bits for each seed, and write down the outcome."""
+    path = folder / "answers.sqlite"
+    counted: Counter[str] = Counter()
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        data = bytearray(whole)
+        for bit in rng.integers(0, 8 * len(data), rng.integers(1, 9)).tolist():
+            data[bit // 8] ^= 1 << bit % 8
+        for file in folder.iterdir():
+            file.unlink()
+        path.write_bytes(data)
+        try:
+            counted.update({max(outcomes(path), key=["right", "asked again", "refused"].index): 1})
+        except Exception as error:
+            counted[f"seed {seed}: {error!r:.300}"] += 1
+    (folder.parent / "counted.json").write_text(json.dumps(counted))
+
+
+@pytest.mark.parametrize("n", [100, pytest.param(1000, marks=pytest.mark.long)])
+def test_flipped_bits_are_never_another_answer(tmp_path, whole, n):
+    (tmp_path / "store").mkdir()
+    process = forked(trials, tmp_path / "store", whole, range(n))
+    process.join(timeout=0.5 * n)
+    process.kill()
+    counted = json.loads((tmp_path / "counted.json").read_text())
+    assert set(counted) <= {"right", "asked again", "refused"}
+    assert sum(counted.values()) == n
+    assert counted["refused"] > 0.3 * n, "most flips hit what is in use"
+
+
+PAGE = 4096
+
+
+def cut(whole: bytes) -> Iterator[bytes]:
+    yield from (whole[:n] for n in (1, 50, 100, 512, PAGE - 1, PAGE, PAGE + 1))
+    yield from (whole[: len(whole) - n] for n in (1, PAGE, 3 * PAGE))
+
+
+def zeroed(whole: bytes) -> Iterator[bytes]:
+    for start in range(0, len(whole), PAGE):
+        yield whole[:start] + bytes(PAGE) + whole[start + PAGE :]
+
+
+def swapped(whole: bytes) -> Iterator[bytes]:
+    pages = [whole[start : start + PAGE] for start in range(0, len(whole), PAGE)]
+    for i, j in itertools.combinations(range(len(pages)), 2):
+        if (i + 3 * j) % 5 == 0:
+            other = pages.copy()
+            other[i], other[j] = other[j], other[i]
+            yield b"".join(other)
+
+
+@pytest.mark.parametrize("harm", [cut, zeroed, swapped])
+def test_damaged_pages_are_never_another_answer(tmp_path, whole, harm):
+    """An error each time, unless the page only held names, which get new numbers."""
+    counted: Counter[str] = Counter()
+    for i, data in enumerate(harm(whole)):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        (folder / "answers.sqlite").write_bytes(data)
+        counted.update(set(outcomes(folder / "answers.sqlite")))
+    assert set(counted) <= {"right", "asked again", "refused"}
+    assert counted["refused"] > 0.6 * (i + 1)
+
+
+def swap(table: str, column: str, one: int | str, other: int | str) -> str:
+    """Two rows, or groups of rows, change places."""
+    return "".join(
+        f"UPDATE {table} SET {column} = {new} WHERE {column} = {old};"
+        for old, new in ((one, -7), (other, one), (-7, other))
+    )
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        *(
+            f"UPDATE votes SET votes = {votes} WHERE rowid = 7"
+            for votes in (
+                "substr(votes, 18)",
+                "votes || substr(votes, 1, 17)",
+                "x''",
+                "'no'",
+                "5",
+                "zeroblob(51)",
+            )
+        ),
+        "UPDATE votes SET votes = (SELECT votes FROM votes WHERE rowid = 8) WHERE rowid = 7",
+        "UPDATE votes SET checksum = 5 WHERE rowid = 7",
+        "UPDATE votes SET checksum = (SELECT checksum FROM votes WHERE rowid = 8) WHERE rowid = 7",
+        swap("votes", "text", *(f"x'{hashlib.sha256(text.encode()).hexdigest()}'" for text in TEXTS[7:9])),
+        swap("votes", "judge", *(f"x'{judge.encode().hex()}'" for judge in JUDGES)),
+        "UPDATE replies SET reply = CAST('another' AS BLOB) WHERE repeat = 1",
+        "UPDATE replies SET reply = 'text' WHERE repeat = 1",
+        "UPDATE replies SET reply = x'ff' WHERE repeat = 1",
+        "UPDATE replies SET reply = 5 WHERE repeat = 1",
+        "UPDATE replies SET checksum = 5 WHERE repeat = 1",
+        "UPDATE replies SET checksum = x'0000000000000000' WHERE repeat = 1",
+        swap("replies", "judge", *(f"x'{judge.encode().hex()}'" for judge in JUDGES)),
+        swap("replies", "repeat", 0, 1),
+        swap("replies", "seed", 0, 1),
+        "DROP TABLE votes",
+        "DROP TABLE replies",
+        "ALTER TABLE replies DROP COLUMN checksum",
+    ],
+)
+def test_a_changed_record_is_an_error(tmp_path, whole, harm):
+    path = tmp_path / "answers.sqlite"
+    path.write_bytes(whole)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.executescript(f"PRAGMA ignore_check_constraints = ON; {harm}")
+    assert "refused" in outcomes(path)
+
+
+def test_commands_say_that_a_cache_is_damaged(tmp_path, whole, tiny_t5, monkeypatch, capsys):
+    path = tmp_path / "answers.sqlite"
+    monkeypatch.setenv("HALLUSCOPE_STORE", str(path))
+    for command in commands(tmp_path, tiny_t5):
+        path.write_bytes(whole[:PAGE] + bytes(len(whole) - PAGE))
+        assert cli.main(command) == 2
+        assert "it is damaged" in (said := capsys.readouterr().err) and "delete it" in said
+
+
+# What is kept.
+
+
+def test_margins_come_back_bit_for_bit(tmp_path):
+    margins = np.array([0.1, -0.0, 0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, 2.0**53, -3.0])
+    texts = [str(i) for i in range(len(margins))]
+    pairs = np.array([(i, 1) for i in range(len(texts))])
+    cache = Cache(tmp_path / "answers.sqlite")
+    for judge, given in (
+        ("one", margins),
+        ("another", None),
+        ("a third", margins.clip(-1e30, 1e30).astype(np.float32)),
+    ):
+        cache.keep_votes(judge, ABOUT, texts, pairs, np.full(len(texts), YES, dtype=np.int8), given)
+        codes, back = cache.votes(judge, ABOUT, texts)
+        wanted = np.full(len(texts), np.nan) if given is None else given.astype(np.float64)
+        np.testing.assert_array_equal(back[:, 1].view(np.uint64), wanted.view(np.uint64))
+        assert (codes[:, 1] == YES).all() and (codes[:, [0, 2]] == UNASKED).all()
+        assert np.isnan(back[:, [0, 2]]).all()
+
+
+def test_a_vote_stays_as_it_was_kept_first(tmp_path):
+    """Votes on one text come in parts; a question asked in two columns is one question."""
+    cache = Cache(tmp_path / "answers.sqlite")
+    for code in (YES, NO):
+        pairs = np.array([[0, 0], [1, 1], [0, 2]])[: 2 + code]
+        cache.keep_votes(
+            "judge", [*ABOUT[:2], ABOUT[0]], TEXTS, pairs, np.array([code, code, NO][: 2 + code])
+        )
+    assert cache.votes("judge", [*ABOUT, ABOUT[0]], TEXTS[:2])[0].tolist() == [
+        [YES, UNASKED, UNASKED, YES],
+        [UNASKED, YES, UNASKED, UNASKED],
+    ]
+    cache.keep_votes("judge", ABOUT, TEXTS, np.array([[0, 2]]), np.array([OTHER]))
+    assert cache.votes("judge", ABOUT, TEXTS[:1])[0].tolist() == [[YES, UNASKED, OTHER]]
+    assert cache.count() == (3, 0)
+    cache.keep_votes("judge", ABOUT, TEXTS, np.empty((0, 2), dtype=np.int64), np.empty(0))
+    assert cache.votes("judge", [], TEXTS)[0].shape == (40, 0) and cache.votes("judge", ABOUT, [])[
+        0
+    ].shape == (0, 3)
+
+
+def test_what_was_kept_before_is_refreshed(tmp_path):
+    """Only what came through it is found; it replaces what was kept before, also for others."""
+    cache, request, pairs = Cache(tmp_path / "answers.sqlite"), ("prompt", 0, 0), np.array([[0, 0]])
+    cache.keep_replies("judge", {request: "old", ("prompt", 1, 0): "old"})
+    cache.keep_votes("judge", ABOUT, TEXTS, pairs, np.array([NO]))
+    fresh = Cache(cache.path, "refresh")
+    assert fresh.replies("judge", [request]) == {}
+    assert (fresh.votes("judge", ABOUT, TEXTS)[0] == UNASKED).all()
+    fresh.keep_replies("judge", {request: "new"})
+    fresh.keep_votes("judge", ABOUT, TEXTS, pairs, np.array([YES]))
+    assert fresh.replies("judge", [request, ("prompt", 1, 0)]) == {request: "new"}
+    assert fresh.votes("judge", ABOUT, TEXTS[:1])[0].tolist() == [[YES, UNASKED, UNASKED]]
+    cache.keep_replies("judge", {request: "later"})
+    assert cache.replies("judge", [request, ("prompt", 1, 0)]) == {request: "new", ("prompt", 1, 0): "old"}
+    assert cache.votes("judge", ABOUT, TEXTS[:1])[0].tolist() == [[YES, UNASKED, UNASKED]]
+
+
+def test_what_is_only_read_keeps_nothing(tmp_path):
+    """Neither in a file nor in the place of one that is missing."""
+    made(tmp_path / "answers.sqlite")
+    before = folder_as_it_is(tmp_path)
+    for name in ("answers.sqlite", "missing", ":memory:"):
+        with pytest.raises(CacheError, match="readonly database"):
+            Cache(tmp_path / name, "read").keep_replies("judge", {("prompt", 0, 0): "said"})
+    with pytest.raises(CacheError, match="readonly database"):
+        Cache(tmp_path / "answers.sqlite", "read").keep_votes(
+            "judge", ABOUT, TEXTS, np.array([[0, 0]]), np.array([YES])
+        )
+    assert folder_as_it_is(tmp_path) == before
+    with pytest.raises(ValueError, match="mode is 'append'; expected"):
+        Cache(mode="append")
+
+
+def test_a_record_holds_what_passed(tmp_path):
+    """What came before and what is new, once each, as a run's folder tells it; and it is read back without a file."""
+    cache = Cache(tmp_path / "answers.sqlite")
+    cache.keep_replies("judge", {("a", 0, 0): "kept \ud800", ("b", 0, 0): "not looked for"})
+    record = Record(cache, judge=KnownJudge("judge", greedy=False))
+    assert record.replies("another key", [("a", 0, 0)]) == {} and not record.is_read
+    assert record.replies("judge", [("a", 0, 0), ("c", 0, 7)]) == {("a", 0, 0): "kept \ud800"}
+    record.keep_replies("judge", {("c", 0, 7): "new"})
+    assert cache.replies("judge", [("c", 0, 7)]) == {("c", 0, 7): "new"}
+    digests = [hashlib.sha256(prompt).hexdigest() for prompt in (b"a", b"c")]
+    lines = [{"prompt": prompt, "repeat": 0} for prompt in digests]
+    lines = [lines[0] | {"seed": 0, "reply": "kept \ud800"}, lines[1] | {"seed": 7, "reply": "new"}]
+    assert [*record.lines()] == lines
+    back = Record(judge=record.judge)
+    back.read(lines)
+    cache.close()
+    for told in (back, record.finished()):
+        found = told.replies("judge", [("a", 0, 0), ("b", 0, 0), ("c", 0, 7)])
+        assert found == {("a", 0, 0): "kept \ud800", ("c", 0, 7): "new"} and told.is_read
+    assert "_db" not in vars(cache), "the file is not opened again"
+
+
+def test_a_reply_with_another_seed_is_another_reply(tmp_path):
+    cache = Cache(tmp_path / "answers.sqlite")
+    asked = [
+        ("prompt", 0, 0),
+        ("prompt", 0, 1),
+        ("prompt", 0, 2**63 - 1),
+        ("prompt", 0, -(2**63)),
+        ("prompt", 1, 1),
+    ]
+    for i, one in enumerate(asked[:-1]):
+        cache.keep_replies("judge", {one: f"reply {i}"})
+    assert cache.replies("judge", asked) == {one: f"reply {i}" for i, one in enumerate(asked[:-1])}
+    assert cache.replies("judge", [("prompt", 0, 0)]) == {("prompt", 0, 0): "reply 0"}
+
+
+def test_half_characters_are_kept_wherever_they_stand(tmp_path):
+    """A judge's reply, its name, a question and a text may contain half characters."""
+    questions = [Question("Is there a \udcff?", "x", "\ud800 {response} {question}")]
+    cache = Cache(tmp_path / "answers.sqlite")
+    for judge, code in (("judge \ud800", YES), ("judge \ud801", NO)):
+        cache.keep_votes(judge, questions, ["\ud800"], np.array([[0, 0]]), np.array([code]))
+        cache.keep_replies(judge, {("\ud800", 0, 0): f"\udfff {code}"})
+    cache.close()
+    cache = Cache(tmp_path / "answers.sqlite")
+    for judge, code in (("judge \ud800", YES), ("judge \ud801", NO)):
+        assert cache.votes(judge, questions, ["\ud800"])[0].tolist() == [[code]]
+        assert cache.replies(judge, [("\ud800", 0, 0)]) == {("\ud800", 0, 0): f"\udfff {code}"}
+
+
+def test_a_judge_that_answers_by_no_code_is_an_error_and_nothing_of_it_is_kept(tmp_path):
+    oracle = Oracle(tmp_path / "log")
+    oracle.right = lambda text, question: 7
+    cache = Cache(tmp_path / "answers.sqlite")
+    with pytest.raises(ValueError, match=r"The judge oracle answered .*7, 7.*expected batches"):
+        ask([oracle], PAPER.about(VOCABULARY), TEXTS, np.zeros((40, 3), dtype=bool), k=3, cache=cache)
+    assert cache.count() == (0, 0)

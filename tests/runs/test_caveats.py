@@ -1,0 +1,113 @@
+"""Published scores stand apart from a user's, and only where both are about the same rows; a subset says that it is."""
+
+import json
+import re
+from html import unescape
+
+import pytest
+
+from halluscope import cli, registry
+from halluscope.reporting import published
+from halluscope.reporting.formats import TABLE, written
+from halluscope.runs.folder import read
+from halluscope.runs.result_tables import beside, caveats
+from tests import small_datasets
+from tests.runs.made import made, write
+from tests.small_datasets import needs
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+WITH_PAPERS = [
+    dataset.name
+    for benchmark in registry.benchmarks()
+    for dataset in benchmark.datasets
+    if published.of(benchmark, dataset.options)
+]
+ROWS = {  # as each paper states its size
+    **{"throne_coco": 5000, "throne_objects365": 5110, "hallusionbench": 1129, "hqh": 4000},
+    **{"haloquest": 608, "mmhal": 96, "gavie": 1000},
+}
+
+
+def result(name, rows, keys="", **also):
+    return {"signature": f"{name}|data:{name}-{rows}-0a1b2c3d|{keys}version:1", **also}
+
+
+@pytest.mark.parametrize("name", WITH_PAPERS)
+def test_only_the_papers_number_of_rows_is_comparable(name):
+    benchmark, options = registry.benchmark(name), registry.dataset(name).options
+    assert caveats(benchmark, result(name, ROWS[name]), options) == []
+    (short,) = caveats(benchmark, result(name, ROWS[name] - 1), options)
+    assert f"{ROWS[name] - 1:,} " in short and f"{ROWS[name]:,}" in short
+
+
+@needs("throne")
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"part": [500, 5000]}, "Only 500 of 5,000 labelled images are scored."),
+        ({"origin": "subset"}, "built with --subset: it is a part or a changed copy"),
+        ({"origin": "other file"}, "another content than the published one"),
+        ({"keys": "form:parallel-1-0|"}, "parallel form"),
+    ],
+)
+def test_what_makes_rows_other_rows(found, said):
+    benchmark = registry.benchmark("throne")
+    one = result("coco", 500 if "part" in found else 5000, **found)
+    (line,) = caveats(benchmark, one, {})
+    assert said in line
+    notes = beside(benchmark, [("mine", result("coco", 5000)), ("part", one)], {})
+    text = written(notes, TABLE)[0]
+    assert "not shown" in text and "LLaVA-Mistral" not in text
+
+
+@needs("throne")
+def test_published_scores_have_a_table_of_their_own_in_the_papers_order():
+    """Neither sorted nor bold, with who judged what."""
+    benchmark, keys = (
+        registry.benchmark("throne"),
+        "judges:lexical-3-0a1b2c3d|questions:paper|prompts:other,5000|",
+    )
+    table, *notes = beside(benchmark, [("mine", result("coco", 5000, keys))], {})
+    paper = published.load("throne_coco")
+    assert [row[0] for row in table.rows] == [name for name, _ in paper.results] and not table.ranked
+    assert table.header[0] == "published" and paper.source in table.of
+    text = written([table, *notes], TABLE)[0]
+    assert "68.7" in text and re.search(r"\b514\b", text)  # Adapter-v2's F0.5 and length in Table 1
+    assert "mine\n  here judged by lexical-3-0a1b2c3d, questions: paper, prompts: other,5000" in text
+
+
+@needs("throne")
+def test_the_page_and_the_text_say_that_a_build_is_a_subset(tmp_path, capsys):
+    benchmark = registry.benchmark("throne")
+    folder = write(made(benchmark, tmp_path), tmp_path / "run")
+    page = tmp_path / "page.html"
+    assert cli.main(["report", str(folder), "--out", str(page)]) == 0
+    html = unescape(page.read_text("utf-8"))
+    said = [
+        "The dataset was built with --subset: it is a part or a changed copy of the benchmark.",
+        "3 images are scored; expected the benchmark's 5,000.",
+    ]
+    assert all(line in html for line in said) and "LLaVA-Mistral" not in html
+    (tmp_path / "mine.jsonl").write_text("".join(map(_line, read(folder).ready.matched.rows)))
+    words = ["score", "throne", "--responses", str(tmp_path / "mine.jsonl"), "--judges", "lexical"]
+    words += ["--dataset", str(tmp_path / "throne_coco"), "--published", "--bootstrap", "0"]
+    assert cli.main(words) == 0
+    out = capsys.readouterr().out
+    assert all(line in out for line in said) and "LLaVA-Mistral" not in out
+    assert cli.main([*words, "--json"]) == 0
+    out, err = capsys.readouterr()
+    (one,) = json.loads(out)
+    assert one["origin"] == "subset" and all(line in err for line in said)
+
+
+def _line(row):
+    return json.dumps({"image_id": row.image_id, "caption": "A dog."}) + "\n"
+
+
+@needs("hqh")
+def test_list_marks_a_subset(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    small_datasets.build("hqh", tmp_path / "datasets")
+    assert cli.main(["list"]) == 0
+    assert re.search(r"datasets/hqh \(subset\)$", capsys.readouterr().out, re.M)
