@@ -29,7 +29,7 @@ from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters.lexical import LexicalJudge
-from halluscope.options import Door
+from halluscope.options import MatchingOptions
 from halluscope.vocabularies import load
 from real_responses import smollm2
 
@@ -141,7 +141,7 @@ def real(upstream: Path, number: int) -> tuple[list[str], list[list[str]]]:
         [upstream / "responses" / "opera_llava-1.5_greedy.jsonl"],
         [str(upstream / "chair" / "coco2014_chair_objects.json.gz")],
         {},
-        Door(limit=number),
+        MatchingOptions(limit=number),
     )
     return ready.matched.texts, [list(objects) for objects in ready.inputs["references"]]
 

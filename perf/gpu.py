@@ -35,7 +35,7 @@ try:
     import torch
 
     from halluscope.benchmarks.throne.prompts import PAPER
-    from halluscope.judging.cost.outlook import CausalReader, Seq2SeqReader
+    from halluscope.judging.cost.model_info import CausalReader, Seq2SeqReader
     from halluscope.judging.cost.planning import _ReadsOnce
     from halluscope.judging.cost.shapes import Flop, shape
     from halluscope.judging.models import causal, language_model
@@ -633,12 +633,12 @@ def several(bench: Bench) -> None:
 
 def fleet(bench: Bench, workers: int) -> dict[str, Any]:
     """Measure prompts per second of the first shape in several workers, after the first tenth."""
-    from halluscope.judging.models.fleet import Fleet
+    from halluscope.judging.models.ray_pool import RayPool
 
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # for the workers too
     made, kind = bench.sizes.models[0], "cuda" if bench.on_cuda else "cpu"
     make = partial(_voting_judge, made, bench.folder / "workers", kind, bench.precision)
-    judge = Fleet(make, made.name, workers, on_gpus=bench.on_cuda)
+    judge = RayPool(make, made.name, workers, on_gpus=bench.on_cuda)
     shown, questions = texts(workers * bench.sizes.pool, random.Random(0)), PAPER.about(COCO)[0]
     pairs = np.array(list(np.ndindex(len(shown), bench.sizes.questions)))
     began, answered, first = 0.0, 0, 0

@@ -219,7 +219,7 @@ def parameters(benchmark: Benchmark) -> list[str]:
 
 def lists(benchmark: Benchmark) -> list[str]:
     """The arguments of a metric that hold one value per row, by name."""
-    return ["predictions", "references", *(name for name in _per_row(0) if name in benchmark.given)]
+    return ["predictions", "references", *(name for name in _per_row(0) if name in benchmark.input_options)]
 
 
 def odd() -> Iterator[tuple[str, Any]]:

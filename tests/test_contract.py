@@ -168,7 +168,9 @@ def test_equal_signatures_mean_equal_scores(benchmark, tmp_path):
         predictions = [f"<think>Yes. There is a cat.</think>{text}" for text in predictions]
     options = {"bootstrap": 20} | options | offline(benchmark, tmp_path)
     values = {one.name: one.choices for one in benchmark.options if len(one.choices) > 1} | VALUES
-    for name in sorted(benchmark.keywords & values.keys() - {*benchmark.given, "engine", "vocabulary"}):
+    for name in sorted(
+        benchmark.keywords & values.keys() - {*benchmark.input_options, "engine", "vocabulary"}
+    ):
         if benchmark.name == "pope" and name == "per_class":
             continue  # it needs the classes that are asked about
         found: dict[str, str] = {}
@@ -216,7 +218,7 @@ def test_a_misspelt_option_gets_its_neighbour(benchmark):
 @each()
 def test_nothing_is_passed_over(benchmark):
     """Each option of `compute` is one that a user may set, or is given by the rows."""
-    own = {option.name for option in benchmark.options} | {*benchmark.given, benchmark.items}
+    own = {option.name for option in benchmark.options} | {*benchmark.input_options, benchmark.items}
     assert benchmark.keywords - SHARED - own - {"indicator", "per_class"} == set()
 
 
@@ -236,7 +238,7 @@ def test_choices_on_the_command_line_are_those_of_the_metric(benchmark, tmp_path
         if (
             option.choices
             and option.name in keywords(benchmark.compute)
-            and option.name not in benchmark.given
+            and option.name not in benchmark.input_options
         ):
             with pytest.raises(ValueError) as refused:
                 scored(benchmark, tmp_path, **{option.name: "no such thing"})

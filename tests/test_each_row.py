@@ -7,7 +7,7 @@ import pytest
 
 from halluscope import registry, scoring
 from halluscope.options import taken
-from halluscope.reading.rows import read_rows
+from halluscope.reading.datasets import read_rows
 from halluscope.registry import Benchmark
 from tests import small_datasets
 from tests.harness.data import DATASETS

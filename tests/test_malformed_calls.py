@@ -17,9 +17,9 @@ import pytest
 
 import halluscope
 from halluscope import registry
-from halluscope.foreign import one_line
-from halluscope.options import Door
+from halluscope.options import MatchingOptions
 from halluscope.paths import share
+from halluscope.sanitize import one_line
 from tests import malformed, small_datasets
 from tests.malformed import ODD, OTHER, SAME
 from tests.test_contract import example
@@ -198,7 +198,7 @@ def test_the_door(benchmark, tmp_path):
     shown = {name: value for name, value in example(benchmark)[2].items() if name in own}
     given = {"name": benchmark.name, "responses": responses, "dataset": built, **shown}
     assert halluscope.score(**given)["signature"]
-    hints = {"name": str, "responses": Any, "dataset": Any} | typing.get_type_hints(Door)
+    hints = {"name": str, "responses": Any, "dataset": Any} | typing.get_type_hints(MatchingOptions)
     for number, parameter in enumerate([*hints, *own]):
         for odd in [*ODD][number % 6 :: 6]:
             value = ODD[odd]()

@@ -10,7 +10,7 @@ from halluscope import network
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.voters.resolve import find
 from halluscope.network import hub_or_cache
-from halluscope.reading.rows import read_rows
+from halluscope.reading.datasets import read_rows
 
 PROXIES = ("HTTPS_PROXY", "https_proxy")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from halluscope import limits, terminal
-from halluscope.foreign import brief, one_line
 from halluscope.options import nearest
+from halluscope.sanitize import one_line, short_repr
 
 LARGEST = 2**63 - 1
 """The largest whole number that an option takes: the largest 64-bit integer."""
@@ -60,7 +60,7 @@ def whole(word: str) -> int:
     except ValueError:
         number = LARGEST + 1
     if abs(number) > LARGEST:
-        raise argparse.ArgumentTypeError(f"got {brief(word)}; expected a whole number, such as 100")
+        raise argparse.ArgumentTypeError(f"got {short_repr(word)}; expected a whole number, such as 100")
     return number
 
 
@@ -71,7 +71,7 @@ def number(word: str) -> float:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise argparse.ArgumentTypeError(f"got {brief(word)}; expected a number, such as 0.5")
+        raise argparse.ArgumentTypeError(f"got {short_repr(word)}; expected a number, such as 0.5")
     return found
 
 

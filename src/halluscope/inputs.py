@@ -1,4 +1,4 @@
-"""Checks the inputs of a metric: texts, references, ids, arrays, words and flags.
+"""Checks the inputs of a metric: texts, references, ids, arrays, words, flags and numbers.
 
 Anything like a list is read by position: a list, a tuple, an array with one axis, or a column of a table (numpy,
 pandas, Arrow, torch). Where a list is expected, a mapping, a set, a text, a table or a generator is refused: looping
@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.foreign import brief
-from halluscope.numbers import finite
+from halluscope.sanitize import short_repr
 
 Id = str | int  # An id of an image or a question
+
+# The least distance from 0 and from 1 that `share` accepts: nearer to them, formulas round to 0 or 1.
+LEAST_SHARE = 1e-9
 
 LARGEST = 1e100  # The largest score; squares of larger numbers would overflow
 
@@ -70,7 +72,7 @@ def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> li
     found = listed(name, values, "a list, one text per row", rows)
     for row, text in enumerate(found):
         if not isinstance(text, str):
-            raise ValueError(f"{name}[{row}] is {brief(text)}; expected a text.{hint}")
+            raise ValueError(f"{name}[{row}] is {short_repr(text)}; expected a text.{hint}")
     return found
 
 
@@ -88,12 +90,12 @@ def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
     found = listed(name, values, "a list, one id per row", rows)
     for row, value in enumerate(found):
         if not _is_id(value):
-            raise ValueError(f"{name}[{row}] is {brief(value)}; expected a whole number or a name.")
+            raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected a whole number or a name.")
     first: dict[str, int] = {}
     for row, value in enumerate(found if unique else ()):
         if first.setdefault(str(value), row) != row:
             raise ValueError(
-                f"{name}[{row}] is {brief(value)}, as is {name}[{first[str(value)]}]; expected one row per image."
+                f"{name}[{row}] is {short_repr(value)}, as is {name}[{first[str(value)]}]; expected one row per image."
             )
     return found
 
@@ -131,7 +133,7 @@ def array(name: str, values: Any, what: str) -> NDArray[Any]:
 def word(name: str, value: Any, known: Sequence[str]) -> str:
     """Check that a value is one of the known words."""
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} is {brief(value)}; expected {_any_of(known)}.")
+        raise ValueError(f"{name} is {short_repr(value)}; expected {_any_of(known)}.")
     return value
 
 
@@ -144,7 +146,7 @@ def flags(**given: Any) -> None:
 def kind(name: str, value: Any, kinds: Any, what: str) -> None:
     """Check that a value has one of the given types."""
     if not isinstance(value, kinds):
-        raise ValueError(f"{name} is {brief(value)}; expected {what}.")
+        raise ValueError(f"{name} is {short_repr(value)}; expected {what}.")
 
 
 def warn_of_a_part(found: int, expected: int) -> None:
@@ -165,8 +167,8 @@ def _names(names: Any, row: int) -> list[str]:
         return list(names)
     if not is_like_a_list(names):
         raise ValueError(
-            f"references[{row}] is {brief(names)}; expected a list of class names, such as ['dog', 'cup'] (an image "
-            "without any object has the empty list)."
+            f"references[{row}] is {short_repr(names)}; expected a list of class names, such as ['dog', 'cup'] (an "
+            "image without any object has the empty list)."
         )
     return listed("references", names, "a list of class names")
 
@@ -189,8 +191,56 @@ def _is_masked(values: Any) -> bool:
 
 
 def _unlike(name: str, values: Any, what: str) -> str:
-    return f"{name} is {brief(values)}; expected {what}; it is of the type {type(values).__name__}."
+    return f"{name} is {short_repr(values)}; expected {what}; it is of the type {type(values).__name__}."
 
 
 def _any_of(known: Sequence[str]) -> str:
     return (" or " if len(known) < 4 else ", ").join(map(repr, known))
+
+
+def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: str = "") -> int:
+    """Check a whole number; True and False are refused."""
+    good = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not good or value < least or (most is not None and value > most):
+        between = f"from {least:,} to {most:,}" if most is not None else f"of at least {least:,}"
+        raise ValueError(f"{name} is {short_repr(value)}; expected {what or 'a whole number'} {between}.")
+    return int(value)
+
+
+def finite(name: str, value: Any, least: float, most: float, what: str = "") -> float:
+    """Check a finite number from `least` to `most`, both included; True and False are refused."""
+    if not is_number(value) or not least <= value <= most:
+        raise ValueError(
+            f"{name} is {short_repr(value)}; expected {what or 'a number'} from {least:g} to {most:g}."
+        )
+    return float(value)
+
+
+def share(name: str, value: Any, what: str = "a fraction between 0 and 1, such as 0.95") -> float:
+    """Check a fraction between 0 and 1, both excluded."""
+    if not is_number(value) or not LEAST_SHARE <= value <= 1 - LEAST_SHARE:
+        raise ValueError(f"{name} is {short_repr(value)}; expected {what}.")
+    return float(value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number of Python or numpy, finite or not; True and False are not numbers."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_id(value: Any) -> bool:
+    """Whether a value is a whole number that fits into a 64-bit column; True and False are not.
+
+    >>> is_id(7), is_id(True), is_id(7.0), is_id(2**63)
+    (True, False, False, False)
+    """
+    return (
+        isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
+    )
+
+
+def id_of(text: str) -> int | None:
+    """Return the number that a text of digits spells, if it fits into a 64-bit column; None for any other text."""
+    plain = text.strip().lstrip("0") or "0"
+    digits = text.strip().isascii() and text.strip().isdigit() and len(plain) <= 19
+    return int(plain) if digits and is_id(int(plain)) else None

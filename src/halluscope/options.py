@@ -27,7 +27,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Door:
+class MatchingOptions:
     """How responses are read and matched to a dataset, for every benchmark."""
 
     limit: int | None = None  # score only this many responses, from the first on

@@ -131,7 +131,7 @@ class Benchmark:
     # "main_hal/count". Empty in a room without a metric.
     scores: Mapping[str, Direction] = field(default_factory=dict)
     # the other numbers in its result, with their directions; an asterisk stands for any characters, or none
-    others: Mapping[str, Direction] = field(default_factory=dict)
+    extra_numbers: Mapping[str, Direction] = field(default_factory=dict)
     # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()  # the names of datasets of other rooms that it is scored on
@@ -142,10 +142,12 @@ class Benchmark:
     max_new_tokens: int = 256  # the most tokens of a response
     target: str = "answer"  # the column with the right answer
     # whether the responses determine which images are scored; otherwise each question needs a response
-    chooses: bool = False
+    partial_ok: bool = False
     judges: Judges | None = None  # its judges; None if no judge is needed
     options: tuple[Option, ...] = ()  # the options that a user may set
-    given: tuple[str, ...] = ()  # options of `compute` that come from the rows, or replace a judge's work
+    input_options: tuple[
+        str, ...
+    ] = ()  # options of `compute` that come from the rows, or replace a judge's work
     # the work of its authors with which its scores were compared, the result, and the tests that show it; ""
     # if there was no comparison
     compared: str = ""
@@ -238,7 +240,7 @@ class Benchmark:
 
     def direction(self, score: str) -> Direction:
         """Return whether a higher or a lower score is better; for a group or a part, as for the whole score."""
-        known = {**self.scores, **self.others, **EVERYWHERE}
+        known = {**self.scores, **self.extra_numbers, **EVERYWHERE}
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
             for pattern, direction in known.items():
                 if fnmatchcase(name, pattern):
@@ -413,7 +415,7 @@ def _problems_of_scores(record: Benchmark) -> Iterator[str]:
         yield f"its principal score {record.principal!r} has no direction; expected {HIGHER!r} or {LOWER!r} in `scores`"
     if record.is_scored and not record.items:
         yield "it has no table of its rows (items), from which its scores could be computed again"
-    for score, direction in {**record.scores, **record.others}.items():
+    for score, direction in {**record.scores, **record.extra_numbers}.items():
         if direction not in (HIGHER, LOWER, None):
             yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"
     for name, prompt in record.prompts.items():

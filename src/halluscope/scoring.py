@@ -9,15 +9,15 @@ from typing import Any
 from halluscope import registry
 from halluscope.building import spec
 from halluscope.building.fetch import sha256_of
-from halluscope.foreign import brief
 from halluscope.inputs import listed, texts
-from halluscope.options import ALL, Door, check, keywords, taken
-from halluscope.reading.rows import Source, check_distinct, is_subset
+from halluscope.options import ALL, MatchingOptions, check, keywords, taken
+from halluscope.reading.datasets import Source, check_distinct, is_subset
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files
 from halluscope.responses.files import PROMPT, Given, Reading
 from halluscope.responses.match import ORDER, Identity, Matched, match
+from halluscope.sanitize import short_repr
 from halluscope.signature import changed, data_of
 
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
@@ -55,17 +55,17 @@ def one(
 ) -> tuple[Benchmark, Ready, dict[str, Any]]:
     """Turn the arguments of `score` into those of `compute`."""
     benchmark = registry.benchmark(name)
-    of_door = {field.name for field in fields(Door)} & options.keys()
-    door = Door(**{key: options[key] for key in of_door})
-    own = {key: value for key, value in options.items() if key not in of_door}
+    of_matching = {field.name for field in fields(MatchingOptions)} & options.keys()
+    matching = MatchingOptions(**{key: options[key] for key in of_matching})
+    own = {key: value for key, value in options.items() if key not in of_matching}
     chosen = {**benchmark.options_of(name), **_of_one(benchmark, own)}
     sources = [dataset] if isinstance(dataset, str | Path) else dataset
     is_list = isinstance(sources, list | tuple) and len(sources) > 0
     if not is_list or not all(isinstance(source, str | Path) for source in sources):
         raise ValueError(
-            f"dataset is {brief(dataset)}; expected a folder, a Hub id or an upstream file, or a list of these."
+            f"dataset is {short_repr(dataset)}; expected a folder, a Hub id or an upstream file, or a list of these."
         )
-    (ready,) = prepare(benchmark, [_listed(responses)], list(map(str, sources)), chosen, door)
+    (ready,) = prepare(benchmark, [_listed(responses)], list(map(str, sources)), chosen, matching)
     return benchmark, ready, chosen
 
 
@@ -81,20 +81,20 @@ def prepare(
     responses: Sequence[Given],
     dataset: Sequence[str],
     options: Mapping[str, Any],
-    door: Door | None = None,
+    matching: MatchingOptions | None = None,
 ) -> list[Ready]:
     """Read all responses, one item per LVLM, and match them to the dataset, before any are scored."""
     if not benchmark.is_scored:
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
-    door = door or Door()
+    matching = matching or MatchingOptions()
     module = benchmark.module("rows")
     reading = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, reading)) - {"responses"}, benchmark.name)
     check_distinct(dataset)
-    read = files.read(responses, _reading(benchmark, door))
+    read = files.read(responses, _reading(benchmark, matching))
     rows = module.load(dataset, **taken(module.load, options))
-    identity = _identity(benchmark, options, door)
+    identity = _identity(benchmark, options, matching)
     matched = [match(one, rows, identity) for one in read]
     for one in matched:
         _check_prompts(one, benchmark)
@@ -125,7 +125,7 @@ def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, 
 
 def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
     """Say how many of a dataset's rows are scored."""
-    return f"{rows:,} of {of:,} {'labelled images' if benchmark.chooses else 'questions'} are scored"
+    return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'questions'} are scored"
 
 
 def among(
@@ -162,7 +162,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         result["left_out"] = matched.left_out
     if len(matched.rows) < matched.of:
         result["part"] = [len(matched.rows), matched.of]
-        if not benchmark.chooses:
+        if not benchmark.partial_ok:
             choices["part"] = f"{len(matched.rows)}of{matched.of}"
     if matched.origin:
         result["origin"] = matched.origin
@@ -185,8 +185,8 @@ def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
     if unknown := [name for name in matched.prompts if name and name not in benchmark.prompts]:
         known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
         raise ValueError(
-            f"{matched.name}: {PROMPT} is {brief(unknown[0])}, which names no prompt of {benchmark.name}; expected "
-            f"{known}."
+            f"{matched.name}: {PROMPT} is {short_repr(unknown[0])}, which names no prompt of {benchmark.name}; "
+            f"expected {known}."
         )
 
 
@@ -255,15 +255,15 @@ def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: [value] if name in each else value for name, value in given.items()}
 
 
-def _reading(benchmark: Benchmark, door: Door) -> Reading:
+def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
     """Return how the responses are read."""
     one = registry.identity(benchmark)
     columns = {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)}
     tasks = [each.name for each in benchmark.datasets] or list(benchmark.reads)
-    return Reading(tasks, door.limit, columns, one.also, door.text_column)
+    return Reading(tasks, matching.limit, columns, one.also, matching.text_column)
 
 
-def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> Identity:
+def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: MatchingOptions) -> Identity:
     """Return how the rows are found: by their ids, whose columns are the same in all datasets of the benchmark."""
     one, module = registry.identity(benchmark), benchmark.module("rows")
     wanted = getattr(module, "wanted", lambda row: True)
@@ -271,14 +271,14 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], door: Door) -> I
     return Identity(
         one.id,
         one.also,
-        benchmark.chooses,
+        benchmark.partial_ok,
         getattr(module, "set_of", lambda row: ""),
         lambda row: bool(wanted(row, **choice)),
         {column: options[column] for column in one.also if options.get(column)},
-        door.partial or door.limit is not None,
-        door.limit is not None,
+        matching.partial or matching.limit is not None,
+        matching.limit is not None,
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
-        door.id_column,
+        matching.id_column,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from halluscope.foreign import printable
+from halluscope.sanitize import printable
 
 BARS = ("HF_DATASETS_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_PROGRESS_BARS")
 """Environment variables that turn off a library's progress bars, if set before the library is imported."""

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from halluscope import cli, limits, terminal
 from halluscope.arguments import without
-from halluscope.foreign import BLACKED, brief, one_line, printable
 from halluscope.judging.graders import verdicts
 from halluscope.judging.questions import Question
 from halluscope.judging.voters import asking
@@ -28,6 +27,7 @@ from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.paths import PACKAGE
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import to_json
+from halluscope.sanitize import BLACKED, one_line, printable, short_repr
 
 HOSTILE = "m\x1b[31mo\x07d\re\u202el\n|halluscope: all is well \x9b\x7f"
 """Colour, a bell, the line's beginning, right to left, another line, a cell's end, C1's escape, delete."""
@@ -108,7 +108,7 @@ def test_what_is_printable_neither_steers_nor_breaks_an_encoding(text):
     assert not STEERS.search(printable(text))
     assert printable(text).encode().decode() == printable(text)
     assert "\n" not in one_line(text) and "\t" not in one_line(text)
-    assert "\n" not in brief([text]) and not STEERS.search(brief(text))
+    assert "\n" not in short_repr([text]) and not STEERS.search(short_repr(text))
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_no_key_is_shown_however_it_is_spelt(monkeypatch, variable, key):
     for spelt in (bare, quote(bare), quote(bare, safe=""), quote_plus(bare), json.dumps(bare), repr(bare)):
         said = printable(f"before {spelt} after")
         assert BLACKED in said and spelt.strip("\"'") not in said and said.endswith(" after")
-    assert bare not in brief("x" * 195 + bare + "y" * 1000, 1000)  # a cut within it shows no part
-    assert bare[:4] not in brief("x" * 195 + bare + "y" * 1000, 1000)
+    assert bare not in short_repr("x" * 195 + bare + "y" * 1000, 1000)  # a cut within it shows no part
+    assert bare[:4] not in short_repr("x" * 195 + bare + "y" * 1000, 1000)
 
 
 def test_no_command_shows_a_key(tmp_path):

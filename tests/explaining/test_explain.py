@@ -454,7 +454,13 @@ def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple
     given = cli.parser("explain").parse_args(words)
     options = common.options_of(given, command.less(benchmark, stated))
     found = Explained(
-        benchmark, stated, stated.each, given.responses, given.dataset, options, common.door(given)
+        benchmark,
+        stated,
+        stated.each,
+        given.responses,
+        given.dataset,
+        options,
+        common.matching_options(given),
     )
     found.compute()
     return found, words

@@ -22,7 +22,7 @@ from halluscope.harness import functions as harness
 from halluscope.harness import settings, tasks
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.reading import pictures
-from halluscope.reading.rows import read_rows
+from halluscope.reading.datasets import read_rows
 from halluscope.registry import HIGHER, Benchmark, Judges
 from halluscope.responses import files
 from halluscope.signature import data_of
@@ -367,7 +367,7 @@ def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
     assert settings.read(name).options == {**dataset.options, **rule, **dataset.harness}
     for option, value in dataset.harness.items():
         assert settings.read(name, {option: f"not {value}"}).options[option] == f"not {value}"
-    for option in (*dataset.options, *registry.benchmark(name).given):
+    for option in (*dataset.options, *registry.benchmark(name).input_options):
         with pytest.raises(ValueError, match=f"{name} has no option '{option}'"):
             settings.read(name, {option: None})
 

@@ -22,8 +22,8 @@ from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable
 from halluscope.files import entries
-from halluscope.judging.batch import inbox, requests
-from halluscope.judging.batch.outbox import Outbox
+from halluscope.judging.batch import importing, requests
+from halluscope.judging.batch.exporting import Outbox
 from halluscope.judging.cache import VOTE, Cache
 from tests import small_datasets
 from tests.benchmarks import test_hallusionbench
@@ -544,18 +544,18 @@ class Killed(BaseException):
 def test_an_import_that_is_killed_can_be_run_again(run, monkeypatch):
     one = run("throne", "--ask", "all")
     came = written(one.folder / "came.jsonl", one.carried_out(one.export()))
-    monkeypatch.setattr(inbox, "AT_ONCE", 50)
-    kept, calls = inbox._keep, []
+    monkeypatch.setattr(importing, "AT_ONCE", 50)
+    kept, calls = importing._keep, []
 
     def keep(*given: Any) -> None:
         calls.append(kept(*given))
         if len(calls) == 2:
             raise Killed
 
-    monkeypatch.setattr(inbox, "_keep", keep)
+    monkeypatch.setattr(importing, "_keep", keep)
     with pytest.raises(Killed):
         one.import_(came)
-    monkeypatch.setattr(inbox, "_keep", kept)
+    monkeypatch.setattr(importing, "_keep", kept)
     got = one.import_(came)
     assert (got["kept"], got["new"]) == (100, 60)
     assert one.export()["files"] == []
@@ -571,7 +571,7 @@ def test_an_export_that_is_killed_leaves_nothing(run, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("halluscope.judging.batch.outbox.listed", kill)
+        patch.setattr("halluscope.judging.batch.exporting.listed", kill)
         with pytest.raises(Killed):
             one.export()
     assert sorted(one.folder.rglob("*")) == before
@@ -625,9 +625,9 @@ def test_a_line_may_be_as_long_as_a_reply(run):
 SLOWLY = """
 import sys, time
 from halluscope import cli
-from halluscope.judging.batch import inbox
-inbox.AT_ONCE, keep = 10, inbox._keep
-inbox._keep = lambda *given: (keep(*given), time.sleep(0.2))
+from halluscope.judging.batch import importing
+importing.AT_ONCE, keep = 10, importing._keep
+importing._keep = lambda *given: (keep(*given), time.sleep(0.2))
 cli.main(sys.argv[1:])
 """
 

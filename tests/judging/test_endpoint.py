@@ -21,7 +21,7 @@ import pytest
 
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
-from halluscope.judging.batch.outbox import Outbox
+from halluscope.judging.batch.exporting import Outbox
 from halluscope.judging.cache import Cache
 from halluscope.judging.graders import verdicts
 from halluscope.judging.graders.endpoint import EndpointJudge

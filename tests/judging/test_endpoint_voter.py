@@ -17,7 +17,7 @@ from halluscope import cli, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging.cache import VOTE, Cache
-from halluscope.judging.client import Failure, Pace
+from halluscope.judging.client import AdaptiveConcurrency, Failure
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.voters import asking
 from halluscope.judging.voters.answered import answers
@@ -428,7 +428,7 @@ def test_a_judge_that_fails_leaves_no_margin_of_infinity():
 
 
 def test_the_pace_halves_once_per_overload_and_grows_by_one_per_round():
-    pace = Pace(16)
+    pace = AdaptiveConcurrency(16)
     assert pace.allowed == 16
     pace.hear({}, 0.0)
     assert pace.allowed == 16

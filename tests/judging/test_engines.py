@@ -147,7 +147,7 @@ def fleet(tiny_t5):
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("halluscope.judging.models.fleet.SHARE", 60)
+        patch.setattr("halluscope.judging.models.ray_pool.SHARE", 60)
         yield Engine(device="cpu", workers=2).judge(str(tiny_t5))
     ray.shutdown()
 

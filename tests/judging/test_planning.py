@@ -13,7 +13,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.cache import Cache
 from halluscope.judging.cost import planning
-from halluscope.judging.cost.outlook import look
+from halluscope.judging.cost.model_info import look
 from halluscope.judging.cost.shapes import SHAPES, DecoderOnly, shape
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge

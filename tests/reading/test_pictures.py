@@ -21,7 +21,7 @@ from halluscope.errors import BuildError, HalluscopeError, LimitExceeded
 from halluscope.files.opening import inside, is_there
 from halluscope.files.pictures import open_picture
 from halluscope.reading import pictures
-from halluscope.reading.rows import read_rows
+from halluscope.reading.datasets import read_rows
 from tests import images
 
 GREY = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
@@ -239,7 +239,7 @@ def test_ghostscript_is_not_run(by: str, tmp_path: Path) -> None:
     datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "rows.parquet")
     script = (
         "from pathlib import Path\nfrom PIL import Image\nfrom halluscope.files.pictures import open_picture\n"
-        f"from halluscope.reading.rows import read_rows\n{OPENED[by]}"
+        f"from halluscope.reading.datasets import read_rows\n{OPENED[by]}"
     )
     done = subprocess.run(
         [sys.executable, "-c", script],

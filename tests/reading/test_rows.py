@@ -10,7 +10,7 @@ import pytest
 
 from halluscope.answering.sources import open_source
 from halluscope.errors import BuildError, LimitExceeded
-from halluscope.reading.rows import (
+from halluscope.reading.datasets import (
     Source,
     check_distinct,
     configs,

@@ -12,7 +12,7 @@ from halluscope.answering import sources
 from halluscope.answering.answer import answer
 from halluscope.answering.vlm import Vlm
 from halluscope.harness import functions
-from halluscope.reading.rows import read_rows
+from halluscope.reading.datasets import read_rows
 from halluscope.reliability.parallel import form_name, parallel_form
 from halluscope.signature import keys_of
 from tests import small_datasets, tiny_vlm

@@ -19,7 +19,7 @@ from PIL import Image
 from halluscope import cli
 from halluscope.errors import LimitExceeded
 from halluscope.paths import PACKAGE
-from halluscope.reading.rows import read_rows
+from halluscope.reading.datasets import read_rows
 from halluscope.reliability.review import sampling, sheet
 from halluscope.reliability.review.sheet import Sheet, guarded, read_sheet, unguarded
 from halluscope.signature import data_of, keys_of

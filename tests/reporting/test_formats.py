@@ -13,11 +13,11 @@ from markdown_it import MarkdownIt
 
 from halluscope import cli, registry, terminal
 from halluscope.cli import score
-from halluscope.foreign import one_line
 from halluscope.registry import HIGHER, LOWER
 from halluscope.reporting.formats import CSV, FORMATS, FORMULA, JSON, LATEX, MARKDOWN, TABLE, WIDEST, written
 from halluscope.reporting.tables import Notes, Number, Table, class_table, plain, share, to_json
 from halluscope.runs.comparing import compare
+from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import made
 from tests.small_datasets import needs

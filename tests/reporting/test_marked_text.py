@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope import terminal
-from halluscope.foreign import printable
 from halluscope.reporting.marked_text import marked
 from halluscope.reporting.report_items import Fact, Item, Mark
+from halluscope.sanitize import printable
 
 ITEM = Item(
     "1",

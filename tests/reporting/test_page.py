@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halluscope import foreign
+from halluscope import sanitize
 from halluscope.paths import PACKAGE
 from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.packing import LONGEST, OUTCOMES
@@ -85,7 +85,7 @@ def check(text: str) -> None:
     """The text is in its cells, and the rest of the page is as with harmless text."""
     found = elements(page_of(text))
     assert found.tags == HARMLESS.tags
-    shown = foreign.printable(text)
+    shown = sanitize.printable(text)
     assert found.first("title")[1] == found.first("h1")[1] == shown
     assert shape(json.loads(found.named("index"))) == shape(json.loads(HARMLESS.named("index")))
     (question, (said, _)), *_ = rows = json.loads(found.named("rows-0"))
@@ -145,9 +145,9 @@ def test_access_keys_are_blacked_out_even_where_a_mark_divides_them(monkeypatch)
     item = Item("1", text, question=text, marks=[Mark(10, 15, "bad", "says"), Mark(37, 40, "good", "dog")])
     run = Shown("sk-0123456789abcdef", {}, [item, Item("2", "a dog", marks=[Mark(2, 5, "good", "dog")])])
     whole = "".join(parts(Page("sk-0123456789abcdef", "", [], [], [], [run], facts={"key": text})))
-    assert "0123456789" not in whole and whole.count(foreign.BLACKED) >= 5
+    assert "0123456789" not in whole and whole.count(sanitize.BLACKED) >= 5
     (_, (first,)), (_, (second,)) = json.loads(Elements(whole).named("rows-0"))
-    assert first[0] == [f"My key is {foreign.BLACKED}, and a dog."]
+    assert first[0] == [f"My key is {sanitize.BLACKED}, and a dog."]
     assert second[0] == ["a ", ["dog", "good", "dog"]]
 
 

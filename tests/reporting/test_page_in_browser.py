@@ -9,7 +9,7 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from halluscope import foreign
+from halluscope import sanitize
 from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.writing import Report, write
 from halluscope.reporting.report_items import Item, Mark, Shown
@@ -248,7 +248,7 @@ def test_hostile_texts_in_a_browser(browser, opened, width):
     assert len(cards(browser)) == len(HOSTILE)
     script = "return [...document.querySelectorAll('article')].map((one) => one.querySelector('.question').textContent)"
     shown = browser.execute_script(script)
-    assert shown[:-1] == [foreign.printable(text) for text in HOSTILE[:-1]] and shown[-1] == "x" * 1500
+    assert shown[:-1] == [sanitize.printable(text) for text in HOSTILE[:-1]] and shown[-1] == "x" * 1500
     assert browser.title == "Hostile" and not browser.find_elements(
         By.CSS_SELECTOR, "article script, article img"
     )

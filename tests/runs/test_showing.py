@@ -18,7 +18,7 @@ from halluscope.registry import Benchmark
 from tests.test_contract import example, offline
 
 SCORED = [pytest.param(one, id=one.name) for one in registry.benchmarks() if one.is_scored]
-BY_PLACE = [one for one in registry.benchmarks() if one.is_scored and "image_ids" in one.given]
+BY_PLACE = [one for one in registry.benchmarks() if one.is_scored and "image_ids" in one.input_options]
 """Those whose references are no rows with ids of their own."""
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028\ud800 {{7*7}} ${7*7} "

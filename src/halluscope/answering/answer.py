@@ -19,9 +19,9 @@ from halluscope.answering.vlm import Sample, Vlm
 from halluscope.errors import BuildError
 from halluscope.files.opening import parse
 from halluscope.files.writing import only_writer
-from halluscope.foreign import brief
-from halluscope.reading.rows import Row
+from halluscope.reading.datasets import Row
 from halluscope.responses.files import PROMPT
+from halluscope.sanitize import short_repr
 
 # The key in each line that describes the run; a file never mixes lines of different runs
 RUN = "run"
@@ -157,7 +157,9 @@ def _read(file: IO[bytes], out: Path, run: Mapping[str, Any], source: Source) ->
         if not isinstance(row, dict) or not isinstance(row.get(RUN), dict):
             raise ValueError(f"{where} was not written by `halluscope answer`; name a new file.")
         if other := [name for name in run if row[RUN].get(name) != run[name]]:
-            said = ", ".join(f"{name} {brief(row[RUN].get(name))}, not {brief(run[name])}" for name in other)
+            said = ", ".join(
+                f"{name} {short_repr(row[RUN].get(name))}, not {short_repr(run[name])}" for name in other
+            )
             raise ValueError(
                 f"{where} was made with {said}. Name a new file, or repeat the earlier settings."
             )

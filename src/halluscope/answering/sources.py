@@ -12,13 +12,13 @@ from PIL.Image import Image
 from halluscope import registry
 from halluscope.building.output import home
 from halluscope.errors import HalluscopeError
-from halluscope.foreign import brief
 from halluscope.reading import pictures
+from halluscope.reading.datasets import Row, read_rows
+from halluscope.reading.datasets import Source as Written
+from halluscope.reading.datasets import configs as config_names
 from halluscope.reading.pictures import Find
-from halluscope.reading.rows import Row, read_rows
-from halluscope.reading.rows import Source as Written
-from halluscope.reading.rows import configs as config_names
 from halluscope.registry import Benchmark, Dataset
+from halluscope.sanitize import short_repr
 
 # The environment variable that names a folder with a folder per dataset, or an organisation of the Hub
 DATASETS = "HALLUSCOPE_DATASETS"
@@ -130,7 +130,7 @@ def _find(
     )
     names = {value: file.get(value, str(value)) for value in wanted}
     if odd := [value for value in wanted if not isinstance(names[value], str)]:
-        raise ValueError(f"The image {odd[0]} of {name} has no file name, but {brief(names[odd[0]])}.")
+        raise ValueError(f"The image {odd[0]} of {name} has no file name, but {short_repr(names[odd[0]])}.")
     inside = pictures.of_folder(Path(images), {*names.values()}, keep)
     return lambda value: inside(names[value])
 

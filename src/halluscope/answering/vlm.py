@@ -14,10 +14,10 @@ from typing import Any
 from PIL.Image import Image
 
 from halluscope.errors import MissingExtra
-from halluscope.foreign import one_line
+from halluscope.inputs import finite, whole
 from halluscope.judging.models import weights
 from halluscope.network import hub_or_cache
-from halluscope.numbers import finite, whole
+from halluscope.sanitize import one_line
 
 # The content of a chat's turn, as text or as parts
 Content = str | list[dict[str, str]]

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_json
-from halluscope.foreign import brief
+from halluscope.sanitize import short_repr
 
 STATS, DATA = "stats.json", "data"
 
@@ -50,14 +50,14 @@ def check(value: Any, schema: Any, where: str) -> None:
             schema = dict.fromkeys(value, of_each)
         for wrong in sorted(schema.keys() ^ value.keys()):
             state = "missing" if wrong in schema else "unknown"
-            raise BuildError(f"{where}: {brief(wrong)} is {state}; expected {', '.join(schema)}.")
+            raise BuildError(f"{where}: {short_repr(wrong)} is {state}; expected {', '.join(schema)}.")
         for key, inner in schema.items():
             check(value[key], inner, f"{where}.{key}" if where.endswith("]") else f"{where}: {key}")
 
 
 def _expect(fits: Any, value: Any, where: str, what: str) -> None:
     if not fits:
-        raise BuildError(f"{where} is {brief(value)}; expected {what}.")
+        raise BuildError(f"{where} is {short_repr(value)}; expected {what}.")
 
 
 def _or_null(schema: Leaf) -> Leaf:
@@ -119,7 +119,9 @@ def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
         raise BuildError(f"{stats} names a file twice. {again}")
     for path, published in tqdm(expected.items(), desc="comparing", unit="file", disable=None):
         if not path.resolve().is_relative_to(folder.resolve() / DATA):
-            raise BuildError(f"{stats} names {brief(str(path))}, which is outside {folder / DATA}. {again}")
+            raise BuildError(
+                f"{stats} names {short_repr(str(path))}, which is outside {folder / DATA}. {again}"
+            )
         if not path.is_file():
             raise BuildError(f"{path}, which {stats} names, is missing. {again}")
         if (sha256 := sha256_of(path)) != published:

@@ -19,8 +19,8 @@ import pooch
 from halluscope.building.spec import UNKNOWN, Source
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, bits, check_file, leads_out
-from halluscope.foreign import brief
 from halluscope.paths import cache_folder
+from halluscope.sanitize import short_repr
 from halluscope.terminal import is_quiet
 
 LONGEST_NAME = 1000  # characters of a name in a zip; zipfile adds an entry for each of the name's folders
@@ -150,6 +150,6 @@ def _check_members(where: str, archive: Path) -> None:
         }
         for problem in (problem for problem, there in problems.items() if there):
             raise BuildError(
-                f"{where} holds {brief(name, 200)}, {problem}; expected unique names without '..', backslashes, or a "
-                "drive or slash in front. Get the archive from where it is published."
+                f"{where} holds {short_repr(name, 200)}, {problem}; expected unique names without '..', "
+                "backslashes, or a drive or slash in front. Get the archive from where it is published."
             )

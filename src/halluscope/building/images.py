@@ -13,7 +13,7 @@ from tqdm import tqdm
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, inside, is_there, leads_out, read_bytes
 from halluscope.files.pictures import open_picture
-from halluscope.foreign import brief
+from halluscope.sanitize import short_repr
 
 
 def missing(names: Iterable[str], folder: Readable) -> list[str]:
@@ -52,7 +52,9 @@ def read(name: str, folder: Readable) -> bytes:
 
 def _file(name: str, folder: Readable) -> Readable:
     if leads_out(name):
-        raise BuildError(f"The file name {brief(name)} leads out of {folder}; expected a path inside it.")
+        raise BuildError(
+            f"The file name {short_repr(name)} leads out of {folder}; expected a path inside it."
+        )
     parts = name.split("/")
     ends = ["/".join(parts[start:]) for start in range(len(parts))]
     files = [inside(folder, end) if isinstance(folder, Path) else folder / end for end in ends]

@@ -18,7 +18,7 @@ from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.files.writing import new_folder, real
-from halluscope.reading.rows import FOLDER
+from halluscope.reading.datasets import FOLDER
 
 
 def home(name: str) -> Path:

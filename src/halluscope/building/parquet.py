@@ -16,7 +16,7 @@ from datasets import Features
 
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import BuildError
-from halluscope.foreign import brief, one_line
+from halluscope.sanitize import one_line, short_repr
 
 GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
@@ -99,7 +99,7 @@ def _group(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
     if isinstance(rows[0], pa.Table):
         return rows[0].cast(schema)
     if wrong := [row for row in rows if not isinstance(row, Mapping)]:
-        raise TypeError(f"it is {brief(wrong[0])}; expected names and values")
+        raise TypeError(f"it is {short_repr(wrong[0])}; expected names and values")
     return pa.Table.from_pylist(rows, schema=schema)
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from halluscope import limits
 from halluscope.arguments import QUIET, Parser, without
-from halluscope.foreign import one_line
+from halluscope.sanitize import one_line
 from halluscope.terminal import alarm, quiet, tell_error, tell_warnings
 from halluscope.version import __version__
 

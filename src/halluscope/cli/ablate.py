@@ -50,7 +50,9 @@ def run(given: argparse.Namespace) -> None:
     options = common.options_of(given, _less(benchmark)) | {ASK: "all"}
     if twice := [k for k in given.agreement if given.agreement.count(k) > 1]:
         raise ValueError(f"--agreement names {twice[0]} twice; expected each number of votes once.")
-    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    ready = scoring.prepare(
+        benchmark, given.responses, given.dataset, options, common.matching_options(given)
+    )
     rows: Rows = [
         {"responses": one.matched.name, AGREEMENT: k}
         | scoring.compute(benchmark, one, options | {AGREEMENT: k})

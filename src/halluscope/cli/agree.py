@@ -11,7 +11,6 @@ from typing import Any
 from halluscope.arguments import whole
 from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
-from halluscope.foreign import one_line
 from halluscope.reliability import agreement
 from halluscope.reliability.agreement import AND, Method, Pair
 from halluscope.reliability.review.sheet import READING
@@ -20,6 +19,7 @@ from halluscope.reporting.tables import Notes, Table, share, to_json
 from halluscope.responses.thoughts import without
 from halluscope.runs.folder import folders
 from halluscope.runs.verifying import check
+from halluscope.sanitize import one_line
 from halluscope.terminal import say, tell
 
 SHOWN = 15  # how many classes are printed; --json gives all
@@ -125,7 +125,7 @@ def _sheet(given: argparse.Namespace, both: Pair) -> str:
 
 def _pictures(dataset: str, folder: Path | None) -> Callable[[str], str | None]:
     """Return a function that finds an image by its id."""
-    from halluscope.reading.rows import Source, read_rows, without_pictures
+    from halluscope.reading.datasets import Source, read_rows, without_pictures
     from halluscope.reliability.review.sampling import image_of
 
     rows = read_rows(dataset)

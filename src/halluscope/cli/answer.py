@@ -5,7 +5,7 @@ from pathlib import Path
 
 from halluscope import registry
 from halluscope.arguments import number, whole
-from halluscope.foreign import one_line
+from halluscope.sanitize import one_line
 from halluscope.terminal import is_quiet, tell
 
 

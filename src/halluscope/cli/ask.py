@@ -9,15 +9,15 @@ from halluscope import registry, scoring
 from halluscope.arguments import whole
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
-from halluscope.foreign import one_line
-from halluscope.judging.batch import inbox, outbox, requests
-from halluscope.judging.batch.inbox import Taken
-from halluscope.judging.batch.outbox import Outbox
+from halluscope.judging.batch import exporting, importing, requests
+from halluscope.judging.batch.exporting import Outbox
+from halluscope.judging.batch.importing import Taken
 from halluscope.judging.cache import Cache
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
+from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.terminal import say
 
@@ -52,16 +52,16 @@ def _add_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     option(
         "--requests",
         type=whole,
-        default=outbox.MOST_REQUESTS,
+        default=exporting.MOST_REQUESTS,
         metavar="N",
-        help=f"how many requests one file may hold (default: {outbox.MOST_REQUESTS:,})",
+        help=f"how many requests one file may hold (default: {exporting.MOST_REQUESTS:,})",
     )
     option(
         "--bytes",
         type=whole,
-        default=outbox.MOST_BYTES,
+        default=exporting.MOST_BYTES,
         metavar="N",
-        help=f"how large one file may be (default: {outbox.MOST_BYTES:,})",
+        help=f"how large one file may be (default: {exporting.MOST_BYTES:,})",
     )
 
 
@@ -97,7 +97,9 @@ def export(given: argparse.Namespace) -> None:
     _check_judge(benchmark, options)
     to_ask = Outbox(given.out, given.requests, given.bytes, bool(options.get("fresh")))
     options["store"] = _cache(given, to_ask)
-    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    ready = scoring.prepare(
+        benchmark, given.responses, given.dataset, options, common.matching_options(given)
+    )
     with sending_nothing(), to_ask.opened():
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
@@ -110,7 +112,7 @@ def export(given: argparse.Namespace) -> None:
 
 def import_(given: argparse.Namespace) -> None:
     """Read the replies, and keep them."""
-    taken = inbox.take(given.files, given.exported, Cache(given.store))
+    taken = importing.take(given.files, given.exported, Cache(given.store))
     say(to_json(_counts(taken)) if given.json else _told_of(taken))
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.arguments import Parser, number, whole
 from halluscope.files.writing import check_new
-from halluscope.foreign import one_line
 from halluscope.judging.cache import cache_of, default_path
-from halluscope.options import ALL, Door, Option
+from halluscope.options import ALL, MatchingOptions, Option
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import FORMATS, JSON, TABLE, written
 from halluscope.reporting.tables import Report
 from halluscope.responses.thoughts import THOUGHTS
+from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import RESAMPLES
 from halluscope.terminal import is_quiet, say, tell
@@ -70,7 +70,7 @@ def judged_texts(
             f"--responses names {len(given.responses)} files; expected one, since labels are about one LVLM's texts."
         )
     options = options_of(given, benchmark)
-    (ready,) = scoring.prepare(benchmark, given.responses, dataset, options, door(given))
+    (ready,) = scoring.prepare(benchmark, given.responses, dataset, options, matching_options(given))
     columns = registry.identity(benchmark).id
     ids = [" ".join(str(getattr(row, column)) for column in columns) for row in ready.matched.rows]
     return ready, ids, options
@@ -129,7 +129,7 @@ def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
     """Add the options of how responses are read and matched."""
     option = parser.add_argument
     option("--limit", type=whole, metavar="N", help="use only the first N responses of each LVLM")
-    if not benchmark.chooses:
+    if not benchmark.partial_ok:
         option("--partial", action="store_true", help="score even if some rows have no response")
     option(
         "--id-column",
@@ -147,9 +147,9 @@ def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
     )
 
 
-def door(given: argparse.Namespace) -> Door:
+def matching_options(given: argparse.Namespace) -> MatchingOptions:
     """Return how responses are read and matched, by the options of `add_reading`."""
-    return Door(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
+    return MatchingOptions(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
 
 
 def add_options(parser: Parsing, benchmark: Benchmark) -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from halluscope.arguments import whole
 from halluscope.files.writing import is_same
-from halluscope.foreign import brief, one_line
 from halluscope.reliability.indicators import direction, turn, turned
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.results import read_results, scores
 from halluscope.reporting.tables import to_json
+from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     by = [options.by[0], options.by[-1]]
     first, second = read_results(options.first), read_results(options.second)
     if unknown := set(options.leave_out) - set(first):
-        raise ValueError(f"--leave-out names {brief(min(unknown))}, which is not in {options.first}.")
+        raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {options.first}.")
     models = [model for model in first if model in second and model not in options.leave_out]
     x, y = (scores(file, models, name) for file, name in zip((first, second), by, strict=True))
     if is_same(options.first, options.second) and by[0] == by[1]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from halluscope import registry
 from halluscope.files.writing import check_new, new_file
-from halluscope.foreign import one_line
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import TABLE, written
 from halluscope.reporting.marked_text import LEGEND, marked
@@ -15,6 +14,7 @@ from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.writing import parts
 from halluscope.reporting.report_items import Shown
 from halluscope.runs.page import page
+from halluscope.sanitize import one_line
 from halluscope.terminal import say, say_coloured
 
 PAGE = Path("demo-report.html")

@@ -9,10 +9,10 @@ from halluscope.cli import common
 from halluscope.cli.score import remark
 from halluscope.explaining import protocols, report
 from halluscope.explaining.explained import Explained
-from halluscope.foreign import brief
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import to_json
+from halluscope.sanitize import short_repr
 from halluscope.terminal import say
 
 
@@ -64,7 +64,9 @@ def run(given: argparse.Namespace) -> None:
     chosen = stated.chosen(given.protocols)
     _check(given, benchmark)
     options = common.options_of(given, less(benchmark, stated))
-    found = Explained(benchmark, stated, chosen, given.responses, given.dataset, options, common.door(given))
+    found = Explained(
+        benchmark, stated, chosen, given.responses, given.dataset, options, common.matching_options(given)
+    )
     for file in found.files:
         remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
     found.compute()
@@ -81,7 +83,7 @@ def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
             benchmark.direction(score)
         except KeyError:
             raise ValueError(
-                f"{benchmark.title} has no score {brief(score)}; expected one of {', '.join(benchmark.scores)}."
+                f"{benchmark.title} has no score {short_repr(score)}; expected one of {', '.join(benchmark.scores)}."
             ) from None
     if given.examples < 0:
         raise ValueError(f"--examples is {given.examples}; expected 0 or more.")

@@ -7,11 +7,11 @@ from importlib import metadata
 
 from halluscope import limits, registry
 from halluscope.building.output import home
-from halluscope.foreign import one_line
 from halluscope.judging.cache import Cache
-from halluscope.reading.rows import is_subset
+from halluscope.reading.datasets import is_subset
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import aligned
+from halluscope.sanitize import one_line
 from halluscope.terminal import say
 
 

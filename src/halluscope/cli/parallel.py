@@ -11,7 +11,7 @@ from halluscope import registry
 from halluscope.arguments import whole
 from halluscope.errors import OutputError
 from halluscope.files.writing import check_new, check_no_folder, json_line, new_file, new_folder, real
-from halluscope.reading.rows import picture_columns, read_rows, without_pictures
+from halluscope.reading.datasets import picture_columns, read_rows, without_pictures
 from halluscope.reliability.parallel import ParallelForm, Row, free_questions, parallel_form, unknown
 from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
 from halluscope.reliability.review.sampling import rejected

@@ -9,7 +9,6 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.arguments import number
 from halluscope.cli import common
-from halluscope.foreign import one_line
 from halluscope.judging.cache import Cache, Record
 from halluscope.judging.cache_file import IN_MEMORY
 from halluscope.judging.cost.planning import Load, Plan
@@ -20,6 +19,7 @@ from halluscope.options import taken
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
+from halluscope.sanitize import one_line
 from halluscope.terminal import say
 
 # Units of time, in seconds
@@ -70,7 +70,9 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _of_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[str, Any]) -> Plan:
-    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    ready = scoring.prepare(
+        benchmark, given.responses, given.dataset, options, common.matching_options(given)
+    )
     sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
     function = benchmark.module("metric").plan
     judging = {
@@ -89,7 +91,9 @@ def _of_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dict[
     cache = Cache(getattr(given, "store", None), "read")
     record = Record(Cache(IN_MEMORY, "read") if fresh else cache)
     noting = {"judge": stand_in(judge, outlook), "store": record, "bootstrap": 0, "max_failed": 1}
-    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    ready = scoring.prepare(
+        benchmark, given.responses, given.dataset, options, common.matching_options(given)
+    )
     with sending_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scoring gives these warnings
         for one in ready:

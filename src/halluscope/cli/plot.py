@@ -6,12 +6,12 @@ from pathlib import Path
 
 from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder, new_folder
-from halluscope.foreign import one_line
 from halluscope.reporting.figures.plots import FIGURES, Plot, able, check
 from halluscope.reporting.figures.style import FORMATS
 from halluscope.runs import verifying
 from halluscope.runs.build_items import all_shown
 from halluscope.runs.run import benchmark_of
+from halluscope.sanitize import one_line
 from halluscope.terminal import say, tell
 
 CAPTIONS = "captions.txt"

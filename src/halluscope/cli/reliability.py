@@ -14,7 +14,6 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.cli import common
-from halluscope.foreign import brief, one_line
 from halluscope.registry import LOWER
 from halluscope.reliability import indicators
 from halluscope.reliability.indicators import AGREE, DISAGREE, direction, makers, turn, turned
@@ -23,6 +22,7 @@ from halluscope.reporting import published
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.results import Result, read_results, score, scores
 from halluscope.reporting.tables import Cell, Notes, Number, Table, plain, to_json
+from halluscope.sanitize import one_line, short_repr
 from halluscope.terminal import say
 
 RETEST, PARALLEL, CRITERION, CONTENT = indicators.INDICATORS
@@ -106,7 +106,8 @@ def _benchmark(results: Mapping[str, Result]) -> str:
     names = makers(results)
     if len(names) != 1:
         raise ValueError(
-            f"The first file holds results of {', '.join(map(brief, names)) or 'nothing':.300}; expected one benchmark."
+            f"The first file holds results of {', '.join(map(short_repr, names)) or 'nothing':.300}; expected one "
+            "benchmark."
         )
     return names[0]
 
@@ -122,7 +123,7 @@ def _indicator(
     """Return one of HQM's correlations, and what differs between the two tests."""
     if missing := [model for model in first if model not in second]:
         raise ValueError(
-            f"{OPTIONS[name]} has no result for {brief(missing[0])}; expected the same "
+            f"{OPTIONS[name]} has no result for {short_repr(missing[0])}; expected the same "
             f"{len(first)} models in both: {', '.join(first):.300}. To score a file under one of these names, pass "
             "--responses NAME=FILE."
         )
@@ -157,8 +158,8 @@ def _check_rows(name: str, first: Mapping[str, Result], second: Mapping[str, Res
             how = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
         if one and other and not same:
             raise ValueError(
-                f"{OPTIONS[name]} is about other rows than the first run: for {brief(model)}, {one_line(one, 100)}, "
-                f"then {one_line(other, 100)}; expected the same in both: {how}."
+                f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(model)}, "
+                f"{one_line(one, 100)}, then {one_line(other, 100)}; expected the same in both: {how}."
             )
 
 

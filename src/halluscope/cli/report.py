@@ -8,7 +8,6 @@ from halluscope.answering.sources import open_source
 from halluscope.arguments import whole
 from halluscope.cli import common
 from halluscope.errors import RunError
-from halluscope.foreign import one_line
 from halluscope.reading import pictures as images
 from halluscope.reading.credits import credits
 from halluscope.reading.pictures import Find
@@ -20,6 +19,7 @@ from halluscope.runs.comparing import Comparison, compare
 from halluscope.runs.page import page
 from halluscope.runs.run import Run, benchmark_of
 from halluscope.runs.verifying import checked
+from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.terminal import is_quiet, say, tell
 

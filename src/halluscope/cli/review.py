@@ -7,12 +7,12 @@ from typing import Any
 
 from halluscope.arguments import whole
 from halluscope.cli import common
-from halluscope.foreign import one_line
 from halluscope.reliability import agreement, indicators
 from halluscope.reliability.certifying import labels
 from halluscope.reliability.review.sheet import AGREE, IMPLIED, READING, VALID, Sheet, read_sheet
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import percent, to_json
+from halluscope.sanitize import one_line
 from halluscope.signature import signature
 from halluscope.stats.strata import error_rate, share
 from halluscope.terminal import say
@@ -82,7 +82,7 @@ def make(options: argparse.Namespace) -> None:
         return
     if asked := [option.name for option in common.certified().options if hasattr(options, option.name)]:
         raise ValueError(f"{asked[0]} is for the judges of --marks {IMPLIED}; the marks are {options.marks}.")
-    from halluscope.reading.rows import Source, read_rows
+    from halluscope.reading.datasets import Source, read_rows
     from halluscope.reliability.review import sampling
 
     drawn = sampling.draw(

@@ -8,7 +8,6 @@ from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder
-from halluscope.foreign import one_line
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON
@@ -20,6 +19,7 @@ from halluscope.runs import run as runs
 from halluscope.runs.comparison_tables import FEW, of_differences
 from halluscope.runs.result_tables import beside, comparable, of_each, of_other_rows, of_results, with_choices
 from halluscope.runs.run import Run
+from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
@@ -48,7 +48,9 @@ def run(given: argparse.Namespace) -> None:
     if given.out:
         check_no_folder(given.out)
         common.check_output(given, "out")
-    ready = scoring.prepare(benchmark, given.responses, given.dataset, options, common.door(given))
+    ready = scoring.prepare(
+        benchmark, given.responses, given.dataset, options, common.matching_options(given)
+    )
     for one in ready:
         remark(benchmark, one, given)
     shared = {"bootstrap": given.bootstrap, "seed": given.seed}

@@ -5,9 +5,9 @@ from itertools import islice
 from pathlib import Path
 
 from halluscope.errors import RunError
-from halluscope.foreign import one_line
 from halluscope.runs import folder as folders
 from halluscope.runs.verifying import differences
+from halluscope.sanitize import one_line
 from halluscope.terminal import say, tell_error
 
 SHOWN = 10  # how many differences of one run are printed

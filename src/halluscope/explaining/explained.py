@@ -23,7 +23,7 @@ from halluscope.explaining.protocols import (
     means,
 )
 from halluscope.explaining.rows import Rows, question, same_rows
-from halluscope.options import Door
+from halluscope.options import MatchingOptions
 from halluscope.registry import QUESTION, Benchmark
 from halluscope.responses.files import Given
 from halluscope.scoring import Ready
@@ -45,11 +45,11 @@ class Explained:
         responses: Sequence[Given],
         dataset: Sequence[str],
         options: Mapping[str, Any],
-        door: Door | None = None,
+        matching: MatchingOptions | None = None,
     ) -> None:
         """Read the responses, and match them to the rows of each protocol."""
         self.benchmark, self.stated = benchmark, stated
-        self.rows = Rows(benchmark, stated, responses, dataset, options, door)
+        self.rows = Rows(benchmark, stated, responses, dataset, options, matching)
         self.not_computed: dict[str, str] = {}  # name of a protocol -> reason
         self._named = {one.name: one for one in chosen}
         self._results: dict[tuple[str, ...], Result] = {}

@@ -9,8 +9,8 @@ from halluscope.explaining import differences
 from halluscope.explaining.differences import OTHER_ORDER, Difference
 from halluscope.explaining.explained import Explained, by_reason
 from halluscope.explaining.protocols import CHOSEN, COUNTING, PROMPT, Protocol, Setting
-from halluscope.foreign import brief, one_line, quoted
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, printed, scored
+from halluscope.sanitize import one_line, quoted, short_repr
 
 SAME = "="  # printed where two protocols do the same
 
@@ -173,7 +173,7 @@ def _id(known: Mapping[str, Any]) -> str:
 
 def _reading(found: Explained, read: Mapping[str, Any]) -> str:
     words = {"None": "unreadable", **found.stated.words}
-    return ", ".join(words.get(str(value)) or brief(value, 40) for value in read.values())
+    return ", ".join(words.get(str(value)) or short_repr(value, 40) for value in read.values())
 
 
 def _signatures(found: Explained) -> list[Notes]:

@@ -5,10 +5,10 @@ from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.explaining.protocols import Protocol, Protocols, Way, means
-from halluscope.foreign import brief
-from halluscope.options import Door, taken
+from halluscope.options import MatchingOptions, taken
 from halluscope.registry import Benchmark
 from halluscope.responses.files import Given
+from halluscope.sanitize import short_repr
 from halluscope.scoring import Ready
 
 Key = tuple[str, ...]  # the values that identify a row
@@ -25,11 +25,11 @@ class Rows:
         responses: Sequence[Given],
         dataset: Sequence[str],
         options: Mapping[str, Any],
-        door: Door | None,
+        matching: MatchingOptions | None,
     ) -> None:
         self.files: list[str] = []  # their names, known once they are matched
         self._benchmark, self._responses, self._dataset = benchmark, responses, dataset
-        self._options, self._door = options, door
+        self._options, self._matching = options, matching
         self._others = {one.labels.dataset for one in stated.each if one.labels.dataset}
         self._columns = registry.identity(benchmark).key
         self._prepared: dict[str, list[Ready]] = {}
@@ -78,7 +78,7 @@ class Rows:
         key = means(rows)
         if key not in self._prepared:
             self._prepared[key] = scoring.prepare(
-                self._benchmark, self._responses, self._dataset, self.options(rows), self._door
+                self._benchmark, self._responses, self._dataset, self.options(rows), self._matching
             )
         return self._prepared[key]
 
@@ -119,7 +119,7 @@ class Rows:
         if found is ABSENT or (found is not None and question(found) != question(row)):
             known = ", ".join(f"{name} {value}" for name, value in self.identity(row).items())
             raise ValueError(
-                f"{named} has no row for {known}: {brief(question(row))}; expected other labels of the same rows."
+                f"{named} has no row for {known}: {short_repr(question(row))}; expected other labels of the same rows."
             )
         return found
 

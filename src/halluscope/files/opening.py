@@ -13,7 +13,7 @@ from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError
-from halluscope.foreign import brief, one_line
+from halluscope.sanitize import one_line, short_repr
 
 # A file or a folder, on disk or inside a zip
 Readable = Path | zipfile.Path
@@ -207,7 +207,7 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
 
 
 def _no_json(text: str, where: str, error: Exception) -> BuildError:
-    end = brief(text[-200:].strip()[-80:])
+    end = short_repr(text[-200:].strip()[-80:])
     return BuildError(f"{where} is not JSON, or is cut off: {error}; its end is {end}. Get the file again.")
 
 
@@ -216,7 +216,7 @@ def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"{brief(twice)} occurs twice in one object")
+        raise ValueError(f"{short_repr(twice)} occurs twice in one object")
     return found
 
 
@@ -230,11 +230,11 @@ def inside(folder: Path, name: str) -> Path:
         RuntimeError,
     ) as error:  # a null byte, half a character, or links in a circle
         raise BuildError(
-            f"{brief(name)} cannot be a file's name ({error}); expected a path in {folder}."
+            f"{short_repr(name)} cannot be a file's name ({error}); expected a path in {folder}."
         ) from error
     if leads_out:
         raise BuildError(
-            f"The file name {brief(name)} leads out of {folder}; expected a file inside it, also if it is a link."
+            f"The file name {short_repr(name)} leads out of {folder}; expected a file inside it, also if it is a link."
         )
     return folder / name
 

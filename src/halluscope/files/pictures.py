@@ -16,7 +16,7 @@ from PIL.TiffImagePlugin import TILELENGTH, TILEWIDTH, TiffImageFile
 
 from halluscope import limits
 from halluscope.errors import BuildError, HalluscopeError
-from halluscope.foreign import brief, one_line
+from halluscope.sanitize import one_line, short_repr
 
 # The formats that Pillow may try
 FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
@@ -130,7 +130,7 @@ def _unidentified(content: bytes) -> str:
     for other, begin in _OTHERS.items():
         if re.match(begin, content[:4096], re.DOTALL):
             return f"it is {other}; {EXPECTED}. Save it as one of these."
-    return f"its first bytes, {brief(content[:12])}, are those of no known format; {EXPECTED}. Get it again."
+    return f"its first bytes, {short_repr(content[:12])}, are those of no known format; {EXPECTED}. Get it again."
 
 
 def _unreadable(name: str, why: str) -> BuildError:

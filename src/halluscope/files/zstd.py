@@ -11,7 +11,7 @@ from typing import IO
 from halluscope import limits
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.files.opening import check_file, read_bytes, within
-from halluscope.foreign import brief, one_line
+from halluscope.sanitize import one_line, short_repr
 
 # Zstandard's number among the packing methods of a zip
 ZSTANDARD = 93
@@ -46,7 +46,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stream: IO[bytes
     stream.seek(sum(lengths), io.SEEK_CUR)
     content = _unpacked(stream.read(member.compress_size), name)
     if mark != _MARK or zlib.crc32(content) != member.CRC:
-        raise zipfile.BadZipFile(f"{brief(member.filename)} does not match its checksum")
+        raise zipfile.BadZipFile(f"{short_repr(member.filename)} does not match its checksum")
     return content
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import read_text
-from halluscope.foreign import encodable
 from halluscope.judging.graders.chat import Schema
 from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, key_of, stands_in
+from halluscope.sanitize import encodable
 
 RESPONSE = "response"
 """The field of a prompt that holds the response; the others hold columns."""

@@ -36,7 +36,11 @@ def record(package: str) -> Benchmark:
     )
     return Benchmark(
         **texts,
-        others={"questions": None, "images": None, **dict.fromkeys(table["dataset"].get("others", ()))},
+        extra_numbers={
+            "questions": None,
+            "images": None,
+            **dict.fromkeys(table["dataset"].get("extra_numbers", ())),
+        },
         datasets=(dataset,),
         judges=Judges("verdicts", judge["default"], tuple(judge["rules"])),
         options=(
@@ -47,7 +51,7 @@ def record(package: str) -> Benchmark:
             ),
             grading.given(verdict["option"], verdict["columns"], verdict["does"]),
         ),
-        given=(verdict["option"],),
+        input_options=(verdict["option"],),
         items="per_question",
         engine={"rows": "GRADED", "report": "VIEW", "view": "VIEW"},
     )

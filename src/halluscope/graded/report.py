@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.foreign import heard
 from halluscope.graded.metric import Graded
 from halluscope.judging.graders.judged import Criterion
 from halluscope.registry import Benchmark, benchmark
@@ -27,6 +26,7 @@ from halluscope.reporting.tables import (
     table,
     uncertainty,
 )
+from halluscope.sanitize import heard
 
 
 class View:

@@ -8,10 +8,10 @@ from typing import Any
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, ending, json_rows
-from halluscope.foreign import brief
 from halluscope.reading import tables
+from halluscope.reading.datasets import Source, once_by_id, read_columns, read_once
 from halluscope.reading.fields import Fields
-from halluscope.reading.rows import Source, once_by_id, read_columns, read_once
+from halluscope.sanitize import short_repr
 
 _LISTS = {"words": "a list of words", "answers": "at least one right answer, each a text"}
 """The kinds of columns that hold a list of texts -> what is expected of them."""
@@ -142,7 +142,7 @@ class Schema:
             return row
         expected = f"a row of the dataset {self.name}, or of {self.file}"
         if not isinstance(row, Mapping):
-            raise ValueError(f"{where} is {brief(row)}; expected {expected}.")
+            raise ValueError(f"{where} is {short_repr(row)}; expected {expected}.")
         is_upstream = self.marker in row if self.marker else "id" not in row
         names = (
             {name: one.upstream for name, one in self.columns.items() if one.upstream} if is_upstream else {}

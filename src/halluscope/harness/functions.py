@@ -22,13 +22,13 @@ from halluscope.answering import sources
 from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
 from halluscope.files.writing import json_line, new_file
-from halluscope.foreign import one_line
 from halluscope.harness import settings
 from halluscope.harness.settings import Settings
 from halluscope.options import taken
 from halluscope.paths import cache_folder
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.responses.files import PROMPT, TASK
+from halluscope.sanitize import one_line
 from halluscope.stats.tallies import standard_error
 
 log = logging.getLogger(__name__)

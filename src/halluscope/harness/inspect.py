@@ -29,12 +29,12 @@ from PIL.JpegImagePlugin import JpegImageFile
 from halluscope import registry, scoring
 from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
-from halluscope.foreign import brief
 from halluscope.harness import functions, settings
 from halluscope.harness.functions import CLUSTER, Scored, nothing
 from halluscope.harness.settings import Settings
-from halluscope.reading.rows import Row
+from halluscope.reading.datasets import Row
 from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.sanitize import short_repr
 
 # How many encoded images are cached: rows about the same image follow each other
 KEPT = 64
@@ -119,7 +119,7 @@ class Asked:
     def _where(self, count: int, log_file: Path) -> str:
         partial = count < len(self.rows)
         command = settings.command(self.name, self.setting, log_file, partial)
-        limit = f" --limit {count}" if partial and self.benchmark.chooses else ""
+        limit = f" --limit {count}" if partial and self.benchmark.partial_ok else ""
         return f"The responses are in the log; to score them: {command}{limit}"
 
 
@@ -252,7 +252,7 @@ def _make_task(name: str) -> Any:
     ) -> Task:
         if prompt and prompt not in benchmark.prompts:
             known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"
-            raise ValueError(f"{benchmark.name} has no prompt {brief(prompt)}; expected {known}.")
+            raise ValueError(f"{benchmark.name} has no prompt {short_repr(prompt)}; expected {known}.")
         given = {"dataset": dataset, "images": images, **options}
         setting = settings.read(name, {key: value for key, value in given.items() if value is not None})
         asked = Asked.open(name, prompt, setting)

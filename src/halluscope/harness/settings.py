@@ -11,9 +11,9 @@ from typing import Any
 from halluscope import registry
 from halluscope.answering import sources
 from halluscope.files.opening import parse, read_text
-from halluscope.foreign import brief
 from halluscope.options import check
-from halluscope.reading.rows import Source
+from halluscope.reading.datasets import Source
+from halluscope.sanitize import short_repr
 
 # The environment variable for settings: a JSON object of task -> settings, or the name of a file that holds
 # one
@@ -40,11 +40,13 @@ def read(task: str, given: Any = None) -> Settings:
     dataset, benchmark = registry.dataset(task), registry.benchmark(task)
     merged = _of_environment().get(task, {}) | _checked(given or {}, f"The setting {task}", _example(task))
     options = {name: value for name, value in merged.items() if name not in ("dataset", "images")}
-    known = benchmark.keywords - {*benchmark.given, *dataset.options}
+    known = benchmark.keywords - {*benchmark.input_options, *dataset.options}
     check(options, known | {"dataset", "images"}, task)
     for name in ("dataset", "images"):
         if not isinstance(merged.get(name), str | None):
-            raise ValueError(f"{name} of {task} is {brief(merged[name])}; expected the name of a folder.")
+            raise ValueError(
+                f"{name} of {task} is {short_repr(merged[name])}; expected the name of a folder."
+            )
     judges = benchmark.judges
     rule = {judges.option: judges.rule} if judges and judges.rule else {}
     judged = not judges or judges.option in {**rule, **options}
@@ -69,7 +71,9 @@ def _example(name: str) -> dict[str, str]:
 
 def _checked(given: Any, where: str, example: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        raise ValueError(f"{where} is {brief(given, 120)}; expected an object such as {json.dumps(example)}.")
+        raise ValueError(
+            f"{where} is {short_repr(given, 120)}; expected an object such as {json.dumps(example)}."
+        )
     return dict(given)
 
 
@@ -88,7 +92,7 @@ def command(task: str, setting: Settings, responses: Path, partial: bool) -> str
     for name, value in setting.options.items():
         if name not in dataset.options:
             words += _option(name, value)
-    if partial and not benchmark.chooses:
+    if partial and not benchmark.partial_ok:
         words.append("--partial")
     return shlex.join(words)
 

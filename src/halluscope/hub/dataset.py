@@ -17,8 +17,8 @@ from halluscope.building.fetch import sha256_of
 from halluscope.building.manifest import SPEC
 from halluscope.building.spec import Spec
 from halluscope.errors import HubError
-from halluscope.foreign import one_line
 from halluscope.hub.publisher import CARD, Content, Publication, Release
+from halluscope.sanitize import one_line
 
 
 def names() -> list[str]:

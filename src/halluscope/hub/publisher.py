@@ -19,7 +19,7 @@ from huggingface_hub.utils.sha import git_hash
 
 from halluscope.errors import HubError
 from halluscope.files.opening import read_bytes
-from halluscope.foreign import one_line
+from halluscope.sanitize import one_line
 
 Content = Path | bytes
 Change = Literal["new", "changed", "same", "deleted"]

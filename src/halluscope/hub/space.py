@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from halluscope import limits
 from halluscope.errors import LimitExceeded, MissingExtra
-from halluscope.foreign import brief
 from halluscope.hub.space_html import render
 from halluscope.responses.files import text_of
+from halluscope.sanitize import short_repr
 
 LINES, JSON_LINES = "one row per line", "JSON lines"
 
@@ -50,7 +50,7 @@ class Box:
         try:
             row = json.loads(line) if form == JSON_LINES else self.read(line)
         except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
-            raise ValueError(f"{where}: {brief(line)} cannot be read: {error}.") from error
+            raise ValueError(f"{where}: {short_repr(line)} cannot be read: {error}.") from error
         if not isinstance(row, dict):
             return row
         if self.responses:
@@ -75,7 +75,9 @@ class Choice:
     def value(self, shown: str) -> Any:
         """Return the value that the metric gets."""
         if not isinstance(shown, str) or shown not in self.values:
-            raise ValueError(f"{self.label} is {brief(shown)}; expected one of {', '.join(self.values)}.")
+            raise ValueError(
+                f"{self.label} is {short_repr(shown)}; expected one of {', '.join(self.values)}."
+            )
         return self.values[shown]
 
 

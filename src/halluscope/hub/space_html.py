@@ -38,7 +38,7 @@ def render(
     own = {name: value for name, value in options.items() if name in benchmark.keywords}
     shown = of_result(result, predictions, references, NAME, **own)
     if (
-        "image_ids" in benchmark.given
+        "image_ids" in benchmark.input_options
     ):  # rows have no ids, so they are named by the lines on which they were pasted
         items = [replace(item, id=f"line {line}") for line, item in enumerate(shown.items, 1)]
         shown = replace(shown, items=items)

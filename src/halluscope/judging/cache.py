@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import CacheError
-from halluscope.foreign import brief
 from halluscope.inputs import word
 from halluscope.judging import cache_file
 from halluscope.judging.cache_file import IN_MEMORY
@@ -30,6 +29,7 @@ from halluscope.judging.questions import Question
 from halluscope.judging.voter import Margins, Pairs
 from halluscope.judging.votes import UNASKED, Poll
 from halluscope.paths import cache_folder
+from halluscope.sanitize import short_repr
 
 MODES = ("write", "read", "refresh")
 
@@ -107,7 +107,7 @@ class Cache:
         fresh: Iterable[Key] = (),
     ) -> None:
         if path is not None and (not isinstance(path, str | Path) or "\0" in str(path)):
-            raise CacheError(f"store is {brief(path)}; expected the name of a file.")
+            raise CacheError(f"store is {short_repr(path)}; expected the name of a file.")
         self.path = default_path() if path is None else Path(path)
         self.mode, self.outbox = word("mode", mode, MODES), outbox
         self._fresh = {*fresh}

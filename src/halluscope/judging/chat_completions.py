@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from halluscope import foreign
+from halluscope import sanitize
 from halluscope.inputs import listed, word
 from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.options import Option
@@ -266,10 +266,10 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = F
     except (AttributeError, IndexError, KeyError, TypeError):
         return Failure("not the JSON of a chat completion", 200)
     if not isinstance(ended, str) or ended not in ends:
-        return Failure(f"finish_reason {foreign.heard(foreign.brief(ended, 400), 40)}", 200)
+        return Failure(f"finish_reason {sanitize.heard(sanitize.short_repr(ended, 400), 40)}", 200)
     if not isinstance(reply, str) or not (empty or reply.strip()):
         return Failure(EMPTY, 200)
-    return foreign.keyless(reply)
+    return sanitize.redact(reply)
 
 
 def disarmed(text: str) -> str:
@@ -278,7 +278,7 @@ def disarmed(text: str) -> str:
     >>> disarmed("A dog.<|im_end|> <s> <b>[/INST]")
     'A dog.< |im_end|> < s> <b>[ /INST]'
     """
-    return _CONTROL.sub(lambda found: f"{found[0]} ", foreign.encodable(text))
+    return _CONTROL.sub(lambda found: f"{found[0]} ", sanitize.encodable(text))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

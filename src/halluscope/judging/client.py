@@ -2,7 +2,7 @@
 
 Each request ends in the value of the server's reply or in a `Failure`. No error of the HTTP library leaves this module,
 because such an error holds the request, and so the access key. What the server says is shown only through
-`foreign.quoted`.
+`sanitize.quoted`.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from halluscope import foreign, limits
+from halluscope import limits, sanitize
 from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.inputs import finite, whole
 from halluscope.judging.server import CONSENT, Server
-from halluscope.numbers import finite, whole
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -70,7 +70,7 @@ class Failure:
     @property
     def said(self) -> str:
         """The server's message, made safe to show."""
-        return foreign.quoted(self.words)
+        return sanitize.quoted(self.words)
 
     @property
     def passing(self) -> bool:
@@ -98,7 +98,7 @@ class Failure:
         return self.status in (401, 403, 404)
 
 
-class Pace:
+class AdaptiveConcurrency:
     """Limits the requests under way: halves their number when the server is overloaded, then slowly raises it again.
 
     After each round of replies (as many as the limit allows requests), the limit grows by one. Attempts that began
@@ -135,7 +135,7 @@ class Client:
     Args:
         server: the server to ask.
         at_once: how many requests may be under way, or have a reply that the caller has not taken; fewer while the
-            server is overloaded (`Pace`).
+            server is overloaded (`AdaptiveConcurrency`).
         attempts: how often a request is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
             take `attempts` times as long.
@@ -152,12 +152,12 @@ class Client:
             import httpx2  # noqa: F401
         except ImportError as error:
             raise MissingExtra(
-                f"The judge {foreign.brief(server.kind + server.model)} needs httpx2 ({error}): "
+                f"The judge {sanitize.short_repr(server.kind + server.model)} needs httpx2 ({error}): "
                 "pip install 'halluscope[api]'."
             ) from error
         self.server = server
         self.at_once = check_at_once(at_once)
-        self._pace = Pace(self.at_once)
+        self._pace = AdaptiveConcurrency(self.at_once)
         self.attempts = whole("attempts", attempts, 1, 1_000, "a number of attempts")
         self.timeout = finite("timeout", timeout, 0.001, 86_400, "seconds")
         for name in _LOGS:
@@ -206,7 +206,7 @@ class Client:
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
-        server, model = self.server, foreign.brief(self.server.model)
+        server, model = self.server, sanitize.short_repr(self.server.model)
         if failure.status in (401, 403) and not server.may_have_key:
             return JudgeUnavailable(
                 f"{server.origin} requires an access key (HTTP {failure.status}). It was not sent: the address begins "
@@ -383,5 +383,5 @@ def _put(came: "SimpleQueue[tuple[int, Any]]", place: int, future: Any) -> None:
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:
     """Make a log record of the HTTP libraries safe to show."""
-    record.msg, record.args = foreign.heard(record.getMessage()), ()
+    record.msg, record.args = sanitize.heard(record.getMessage()), ()
     return True

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from halluscope.numbers import finite
+from halluscope.inputs import finite
 
 MAX_FAILED = 0.02
 """The share of prompts that may get no reply, unless the user says otherwise."""

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from halluscope.foreign import brief
 from halluscope.inputs import listed
+from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Plain, Vocabulary
 
 OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
@@ -122,7 +122,7 @@ def question_set(
     if isinstance(questions, str):
         if questions not in sets:
             raise ValueError(
-                f"There is no question set {brief(questions)}; the known sets are {', '.join(sets)}. "
+                f"There is no question set {short_repr(questions)}; the known sets are {', '.join(sets)}. "
                 "A list of templates works too: questions=['Is there {a/an} {x} in this image?']."
             )
         return sets[questions]
@@ -134,7 +134,7 @@ def question_set(
     for i, template in enumerate(templates):
         if not isinstance(template, str) or "{x}" not in template:
             raise ValueError(
-                f"questions[{i}] is {brief(template, 120)}; expected a template with {{x}} for the class name, "
+                f"questions[{i}] is {short_repr(template, 120)}; expected a template with {{x}} for the class name, "
                 "such as 'Is there {a/an} {x} in this image?'."
             )
     digest = hashlib.sha256(json.dumps(templates).encode()).hexdigest()[:8]

@@ -9,7 +9,7 @@ from hashlib import sha256
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from halluscope import foreign
+from halluscope import sanitize
 from halluscope.errors import JudgeUnavailable
 
 ENDPOINT = "openai:"
@@ -41,7 +41,7 @@ def sending_nothing() -> Iterator[None]:
     is_there = bool(os.environ.get(KEY_VARIABLE))
     try:
         if not is_there:
-            os.environ[KEY_VARIABLE] = foreign.PLACEHOLDERS[0]
+            os.environ[KEY_VARIABLE] = sanitize.PLACEHOLDERS[0]
         yield
     finally:
         if not is_there:
@@ -79,7 +79,7 @@ class Server:
         Raises:
             JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
         """
-        foreign.is_secret_in(key_variable)
+        sanitize.is_secret_in(key_variable)
         model, url = _divided(name, kind)
         url = _checked(url or base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
         server = cls(model, url, key_variable, kind)
@@ -148,14 +148,14 @@ def _divided(name: str, kind: str) -> tuple[str, str | None]:
         model, url = named["model"], named["url"]
     elif any(_NO_SCHEME.fullmatch(name, at.start()) for at in re.finditer("@", name)):
         raise JudgeUnavailable(
-            f"The judge {foreign.brief(kind + name.partition('@')[0])} has an address that begins with neither "
+            f"The judge {sanitize.short_repr(kind + name.partition('@')[0])} has an address that begins with neither "
             f"http:// nor https://; write '{kind}MODEL@http://localhost:8000/v1'. Nothing is sent."
         )
     if not model.strip():
         raise JudgeUnavailable(f"{kind!r} names no model; expected '{kind}MODEL[@URL]'.")
-    if foreign.printable(model) != model or "\n" in model:
+    if sanitize.printable(model) != model or "\n" in model:
         raise JudgeUnavailable(
-            f"The model's name {foreign.brief(model)} cannot be used; expected one line of printable characters "
+            f"The model's name {sanitize.short_repr(model)} cannot be used; expected one line of printable characters "
             "without an access key, which belongs in the environment."
         )
     return model, url

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
-from halluscope.files.entries import entries_of
+from halluscope.files.json_stream import entries_of
 from halluscope.files.opening import Readable
-from halluscope.foreign import brief
-from halluscope.numbers import is_id
+from halluscope.inputs import is_id
+from halluscope.sanitize import short_repr
 
 # x and y of the upper left corner, width and height, in pixels
 Box = tuple[float, float, float, float]
@@ -106,7 +106,7 @@ def box_of(given: Any, where: str) -> Box:
     good = isinstance(given, list) and len(given) == 4 and all(map(_is_near, given))
     if not good or given[2] < 0 or given[3] < 0:
         raise BuildError(
-            f"{where} has the box {brief(given)}; expected [x, y, width, height] in pixels, with a width and "
+            f"{where} has the box {short_repr(given)}; expected [x, y, width, height] in pixels, with a width and "
             "height of at least 0."
         )
     return tuple(given)
@@ -133,8 +133,8 @@ def _size(entry: dict[str, Any], where: str) -> tuple[int, int]:
     width, height = (entry.get(key) for key in ("width", "height"))
     if not (type(width) is int and type(height) is int and 0 < width < _FAR and 0 < height < _FAR):
         raise BuildError(
-            f"{where} (id {entry['id']}) has width {brief(width)} and height {brief(height)}; expected pixels, whole "
-            "numbers of at least 1."
+            f"{where} (id {entry['id']}) has width {short_repr(width)} and height {short_repr(height)}; expected "
+            "pixels, whole numbers of at least 1."
         )
     return width, height
 
@@ -142,18 +142,20 @@ def _size(entry: dict[str, Any], where: str) -> tuple[int, int]:
 def _id(entry: Any, key: str, where: str) -> int:
     if not isinstance(entry, dict):
         raise BuildError(
-            f"{where} is {brief(entry)}; expected an object whose {key} is a 64-bit whole number."
+            f"{where} is {short_repr(entry)}; expected an object whose {key} is a 64-bit whole number."
         )
     value: Any = entry.get(key)
     if not is_id(value):
-        raise BuildError(f"{where} has {key} {brief(value)}; expected a 64-bit whole number.")
+        raise BuildError(f"{where} has {key} {short_repr(value)}; expected a 64-bit whole number.")
     return int(value)
 
 
 def _name(entry: dict[str, Any], key: str, where: str) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or len(value.splitlines()) != 1 or not value.strip():
-        raise BuildError(f"{where} (id {entry['id']}) has {key} {brief(value)}; expected text of one line.")
+        raise BuildError(
+            f"{where} (id {entry['id']}) has {key} {short_repr(value)}; expected text of one line."
+        )
     return value
 
 
@@ -163,8 +165,8 @@ def _check_distinct(names: dict[int, str], where: str) -> None:
     for number, name in names.items():
         if first.setdefault(name, number) != number:
             raise BuildError(
-                f"{where} {first[name]} and {number} are both called {brief(name)}; expected each name once. Get the "
-                "file again, or rename one."
+                f"{where} {first[name]} and {number} are both called {short_repr(name)}; expected each name once. "
+                "Get the file again, or rename one."
             )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import read_json
-from halluscope.foreign import brief
+from halluscope.sanitize import short_repr
 
 # COCO's licences by their ids, for files that leave them out
 COCO = {
@@ -25,7 +25,7 @@ def credits(file: Path) -> dict[str, str]:
     data = read_json(file)
     if not isinstance(data, Mapping) or not isinstance(data.get("images"), list):
         raise ValueError(
-            f"{file} is {brief(data)}; expected an annotation file in COCO's format, with `images`."
+            f"{file} is {short_repr(data)}; expected an annotation file in COCO's format, with `images`."
         )
     licenses = data.get("licenses")
     own = (

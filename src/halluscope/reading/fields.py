@@ -4,9 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list
-from halluscope.numbers import id_of, is_id
+from halluscope.inputs import id_of, is_id, is_like_a_list
+from halluscope.sanitize import short_repr
 
 
 @dataclass(frozen=True)
@@ -65,5 +64,5 @@ class Fields:
     def wrong(self, name: str, expected: str) -> ValueError:
         """Return the error of a field; it calls the field as the user's file does."""
         return ValueError(
-            f"{self.where}: {self.names.get(name) or name} is {brief(self.given.get(name))}; expected {expected}."
+            f"{self.where}: {self.names.get(name) or name} is {short_repr(self.given.get(name))}; expected {expected}."
         )

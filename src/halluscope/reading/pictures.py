@@ -12,7 +12,7 @@ from PIL.Image import Image
 from halluscope.errors import BuildError
 from halluscope.files.opening import inside, is_there, read_bytes
 from halluscope.files.pictures import open_picture
-from halluscope.foreign import brief, one_line
+from halluscope.sanitize import one_line, short_repr
 
 # The endings of image files' names, in lower case
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
@@ -28,7 +28,7 @@ def open_stored(stored: Mapping[str, Any] | None, folder: Path | None, name: str
     """Open the image that a row holds, or whose file it names."""
     if stored and stored["bytes"] is not None:
         path = stored["path"]
-        return open_picture(stored["bytes"], f"{name}, {brief(path)}," if path else name)
+        return open_picture(stored["bytes"], f"{name}, {short_repr(path)}," if path else name)
     if stored is None or folder is None:
         raise BuildError(
             f"{name} is not in its row, and image files are opened only in a folder that you name."
@@ -39,13 +39,13 @@ def open_stored(stored: Mapping[str, Any] | None, folder: Path | None, name: str
 def open_named(file: Any, folder: Path, name: str) -> Image:
     """Open the image file that a row names, in a folder; raises the errors of `open_stored`."""
     if not isinstance(file, str):
-        raise BuildError(f"{name} is called {brief(file)}; expected the name of a file in {folder}.")
+        raise BuildError(f"{name} is called {short_repr(file)}; expected the name of a file in {folder}.")
     try:
         place = inside(folder, file)
     except BuildError as error:
         raise BuildError(f"{name} cannot be opened: {error}") from error
     if not is_there(place):
-        raise BuildError(f"{name} is called {brief(file)}, which is not in {folder}.")
+        raise BuildError(f"{name} is called {short_repr(file)}, which is not in {folder}.")
     return open_picture(read_bytes(place, "image"), f"{name}, {place},")
 
 
@@ -63,7 +63,7 @@ def of_table(
     try:
         stored = images.select_columns(["image"]).cast_column("image", ImageFeature(decode=False))
     except Exception as error:  # the library raises its own errors, and pyarrow's
-        kind = brief(images.features["image"])
+        kind = short_repr(images.features["image"])
         raise ValueError(f"The column image of {name} holds {kind}; expected images.") from error
     there = pc.is_valid(stored.data.column("image")).to_pylist()
     place: dict[Hashable, int] = {}

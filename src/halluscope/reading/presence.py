@@ -8,9 +8,9 @@ from typing import Any
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import json_rows, read_json
-from halluscope.foreign import brief
+from halluscope.reading.datasets import Source, read_columns
 from halluscope.reading.fields import Fields
-from halluscope.reading.rows import Source, read_columns
+from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
 # From this many images on, most classes of a vocabulary should occur
@@ -96,7 +96,7 @@ def _each_once(located: Iterable[Located]) -> list[ImageObjects]:
 def _image(row: Any, where: str) -> ImageObjects:
     if not isinstance(row, Mapping) or "image_id" not in row or not isinstance(row.get("objects"), list):
         raise ValueError(
-            f"{where}: expected image_id and objects, a list of class names; got {brief(row, 120)}."
+            f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
         )
     image_id = Fields(row, where).whole("image_id", or_digits=True)
     return ImageObjects(image_id, row["objects"], **{name: str(row.get(name) or "") for name in TEXTS})

@@ -20,7 +20,7 @@ from halluscope.files.opening import (
     read_text,
     rows_of,
 )
-from halluscope.foreign import brief
+from halluscope.sanitize import short_repr
 
 # A row's location, as text for messages, and the row
 Located = tuple[str, Any]
@@ -104,8 +104,8 @@ def _separated(file: Readable, separator: str) -> Iterator[Located]:
     for number, row in enumerate(table, 1):
         if len(row) != len(names):
             raise BuildError(
-                f"{file}, row {number} has a different number of cells than the header: {brief(row, 120)}. Put a text "
-                f"that contains {separator!r} or a line break in quotation marks."
+                f"{file}, row {number} has a different number of cells than the header: {short_repr(row, 120)}. Put "
+                f"a text that contains {separator!r} or a line break in quotation marks."
             )
         yield f"{file}, row {number}", dict(zip(names, row, strict=True))
 
@@ -134,7 +134,7 @@ def _check_header(names: Sequence[str], file: Readable) -> None:
     """Check that no two columns have the same name: only the last one would count."""
     if twice := [name for name, count in Counter(names).items() if name and count > 1]:
         raise BuildError(
-            f"{file} has two columns {brief(twice[0])}; expected each name once. Rename one of them."
+            f"{file} has two columns {short_repr(twice[0])}; expected each name once. Rename one of them."
         )
 
 
@@ -155,7 +155,7 @@ def _parquet(file: Readable) -> Iterator[Located]:
         raise
     except Exception as error:  # pyarrow's own errors, of several kinds
         raise BuildError(
-            f"{file} is not a Parquet file, or is cut off: {brief(str(error), 200)}. Get the file again."
+            f"{file} is not a Parquet file, or is cut off: {short_repr(str(error), 200)}. Get the file again."
         ) from error
 
 
@@ -183,7 +183,8 @@ def _spreadsheet(file: Readable) -> Iterator[Located]:
         raise
     except Exception as error:  # errors of openpyxl, zipfile and XML
         raise BuildError(
-            f"{file} is not an xlsx file, or is damaged: {brief(str(error), 200)}. Save the sheet again, or as csv."
+            f"{file} is not an xlsx file, or is damaged: {short_repr(str(error), 200)}. Save the sheet again, or as "
+            "csv."
         ) from error
 
 

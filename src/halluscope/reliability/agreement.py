@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.foreign import brief, one_line
-from halluscope.numbers import whole
+from halluscope.inputs import whole
 from halluscope.reliability.review.sheet import MARKS, NO, READING, YES, Drawn, Entry, Sheet, class_names
+from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.strata import Clustered, clustered_error_rate
@@ -155,7 +155,7 @@ def method(name: str, rows: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Met
             isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
         ):
             raise ValueError(
-                f"A row of {brief(model)} is {brief(row, 120)}; expected a run that reads classes out of "
+                f"A row of {short_repr(model)} is {short_repr(row, 120)}; expected a run that reads classes out of "
                 "descriptions: rows with image_id, and with lists of class names in found and hallucinated."
             )
         key = model, str(image)

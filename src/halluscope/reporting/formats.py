@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 
 from tabulate import tabulate
 
-from halluscope.foreign import one_line
 from halluscope.registry import HIGHER, Direction
 from halluscope.reporting.tables import OTHER, ROWS, Cell, Notes, Number, Report, Table
+from halluscope.sanitize import one_line
 
 TABLE, CSV, MARKDOWN, LATEX, JSON = "table", "csv", "markdown", "latex", "json"
 FORMATS = (

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from textwrap import fill
 
-from halluscope.foreign import keyless, printable
 from halluscope.reporting.formats import WIDEST
 from halluscope.reporting.report_items import Item, Kind, Piece, pieces
+from halluscope.sanitize import printable, redact
 
 LEGEND = "[word] is right, [word: why] is not, ~word~ does not count"  # how to read a marked text
 
@@ -26,7 +26,7 @@ _KINDS = {sign: kind for kind, sign in _OPEN.items()}
 
 def marked(item: Item, width: int = WIDEST, indent: str = "  ") -> list[Part]:
     """Return an item's response and facts in lines; the parts, joined, are the text."""
-    marks = item.marks if keyless(item.text) == item.text else ()
+    marks = item.marks if redact(item.text) == item.text else ()
     text = "".join(map(_bracketed, pieces(item.text, marks))) if item.text.strip() else "(empty)"
     lines = [line for part in (text, *_facts(item)) for line in part.splitlines() if line.strip()]
     filled = "\n".join(

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope import numbers
+from halluscope import inputs
 from halluscope.files.opening import json_rows
-from halluscope.foreign import brief, one_line
-from halluscope.numbers import is_id
+from halluscope.inputs import is_id
 from halluscope.reporting.published import HEAD
+from halluscope.sanitize import one_line, short_repr
 
 Result = Mapping[str, Any]
 
@@ -24,13 +24,13 @@ def read_results(path: Path) -> dict[str, Result]:
             continue
         if not isinstance(result, Mapping) or not isinstance(result.get("responses"), str):
             raise ValueError(
-                f"{where} is not a result: {brief(result)}. Expected what `halluscope score NAME --responses A B C "
-                "--json` prints."
+                f"{where} is not a result: {short_repr(result)}. Expected what `halluscope score NAME --responses A "
+                "B C --json` prints."
             )
         if result["responses"] in results:
             raise ValueError(
-                f"{where} is a second result of the name {brief(result['responses'])}; a model is matched by its name. "
-                "Remove one of them."
+                f"{where} is a second result of the name {short_repr(result['responses'])}; a model is matched by "
+                "its name. Remove one of them."
             )
         results[result["responses"]] = result
     return results
@@ -51,7 +51,7 @@ def score(result: Result, by: str) -> float:
             f"The result of {one_line(result['responses'], 80)} has no score {by!r}; expected one of "
             f"{', '.join(name for name, found in result.items() if isinstance(found, float)):.300}."
         )
-    return numbers.finite(f"{by} of {result['responses']}", value, -MOST, MOST, "a score")
+    return inputs.finite(f"{by} of {result['responses']}", value, -MOST, MOST, "a score")
 
 
 def scores(

@@ -13,10 +13,10 @@ from typing import Any
 
 from halluscope import limits
 from halluscope.files.opening import check_once, plain_name
-from halluscope.foreign import brief
 from halluscope.paths import is_there
 from halluscope.reading import tables
 from halluscope.responses import inspect_log
+from halluscope.sanitize import short_repr
 
 # The columns where a response's text is looked for; the first that a row has counts
 TEXTS = (
@@ -80,7 +80,7 @@ class Reading:
         """Check the limit."""
         if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
             raise ValueError(
-                f"The limit is {brief(self.limit)}; expected a whole number of responses, at least 1."
+                f"The limit is {short_repr(self.limit)}; expected a whole number of responses, at least 1."
             )
 
 
@@ -101,7 +101,7 @@ def text_of(
     if name is None:
         raise ValueError(
             f"{where}: expected an object with the LVLM's text under {'the key' if column else 'one of the keys'} "
-            f"{', '.join(known)}; got {brief(row, 120)}. If another column holds the text, name it: --text-column "
+            f"{', '.join(known)}; got {short_repr(row, 120)}. If another column holds the text, name it: --text-column "
             "(text_column)."
         )
     if name in dataset and {*dataset} <= row.keys():
@@ -110,7 +110,7 @@ def text_of(
         )
     if not isinstance(row[name], str):
         raise ValueError(
-            f"{where}: {name} is {brief(row[name])}; expected the LVLM's text (it may be empty)."
+            f"{where}: {name} is {short_repr(row[name])}; expected the LVLM's text (it may be empty)."
         )
     limits.check("cell", len(row[name]), f"{where}: {name}")
     return _whole_characters(str(row[name])), name
@@ -147,8 +147,8 @@ def _rows(given: Any) -> list[Row]:
     except TypeError:  # it is not iterable
         pass
     raise ValueError(
-        f"responses is {brief(given)} ({type(given).__name__}); expected a file, a list of rows with an id and a text, "
-        "or {id: text}."
+        f"responses is {short_repr(given)} ({type(given).__name__}); expected a file, a list of rows with an id and "
+        "a text, or {id: text}."
     )
 
 
@@ -165,7 +165,7 @@ def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
             names[i] = f"{folder}/{names[i]}"
     if doubled := _alike(names):
         raise ValueError(
-            f"Two LVLMs are called {brief(names[doubled[0]])}; give each its own name: NAME=FILE."
+            f"Two LVLMs are called {short_repr(names[doubled[0]])}; give each its own name: NAME=FILE."
         )
     return names
 
@@ -223,11 +223,11 @@ def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> I
         row = _of_sample(sample, where, tasks)
         doc_id = sample.get("doc_id")
         if not isinstance(doc_id, int | str):
-            raise ValueError(f"{where}: doc_id is {brief(doc_id)}; expected a whole number or a string.")
+            raise ValueError(f"{where}: doc_id is {short_repr(doc_id)}; expected a whole number or a string.")
         if doc_id in places:
             raise ValueError(
-                f"{where}: the document {brief(doc_id)} is already in {places[doc_id]}; expected each document once. "
-                "Are these the samples of two runs, or of two filters?"
+                f"{where}: the document {short_repr(doc_id)} is already in {places[doc_id]}; expected each document "
+                "once. Are these the samples of two runs, or of two filters?"
             )
         places[doc_id] = where
         yield where, row
@@ -244,12 +244,12 @@ def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
     if not _is_sample(sample):
         raise ValueError(
             f"{where} is not a sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
-            f"--log_samples; got {brief(sample, 120)}."
+            f"--log_samples; got {short_repr(sample, 120)}."
         )
     about = _about(sample)
     task = about.get(TASK)
     if not about or (task is not None and tasks and task not in [*tasks]):
-        found = f"of the task {brief(task)}" if task else "that names no task and holds no row (doc)"
+        found = f"of the task {short_repr(task)}" if task else "that names no task and holds no row (doc)"
         raise ValueError(
             f"{where} is a sample {found}; expected a sample of {' or '.join(tasks) or 'a task of halluscope'}, or one "
             "whose doc is the row that was asked about."
@@ -258,7 +258,7 @@ def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
     texts = [texts] if isinstance(texts, str) else texts
     if not isinstance(texts, list) or len(texts) != 1 or not isinstance(texts[0], str):
         raise ValueError(
-            f"{where}: filtered_resps is {brief(texts, 120)}; expected a string, or a list of one string."
+            f"{where}: filtered_resps is {short_repr(texts, 120)}; expected a string, or a list of one string."
         )
     return {
         **{name: value for name, value in about.items() if name not in (TASK, *TEXTS)},

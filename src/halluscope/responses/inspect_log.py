@@ -6,7 +6,7 @@ from typing import Any
 
 from halluscope.files import zstd
 from halluscope.files.opening import ending, no_text, parse
-from halluscope.foreign import brief, one_line
+from halluscope.sanitize import one_line, short_repr
 
 ENDING = ".eval"
 
@@ -47,7 +47,7 @@ def of_json(log: Mapping[str, Any], where: str) -> Iterator[Located]:
     """Yield the samples of a log that was read already, as `of_zip` does."""
     samples = log.get("samples") or []
     if not isinstance(samples, list):
-        raise ValueError(f"{where}: samples is {brief(samples)}; expected a list, as Inspect writes it.")
+        raise ValueError(f"{where}: samples is {short_repr(samples)}; expected a list, as Inspect writes it.")
     yield from _samples(((f"{where}, sample {number}", one) for number, one in enumerate(samples, 1)), where)
 
 
@@ -59,7 +59,7 @@ def _samples(found: Iterator[Located], log: str) -> Iterator[Located]:
         output = _output(sample, where)
         if sample["epoch"] != 1:
             raise ValueError(
-                f"{where} belongs to epoch {brief(sample['epoch'])}: this log holds several responses per row; "
+                f"{where} belongs to epoch {short_repr(sample['epoch'])}: this log holds several responses per row; "
                 "expected one. Run the task with --epochs 1."
             )
         if output.get("choices"):
@@ -73,7 +73,7 @@ def _output(sample: Any, where: str) -> Mapping[str, Any]:
     output = sample["output"] if isinstance(sample, Mapping) and sample.keys() >= SAMPLE else None
     if not isinstance(output, Mapping):
         raise ValueError(
-            f"{where} is not a sample of Inspect: it is {brief(sample, 120)}; expected an object with "
+            f"{where} is not a sample of Inspect: it is {short_repr(sample, 120)}; expected an object with "
             f"{', '.join(sorted(SAMPLE))}."
         )
     return output

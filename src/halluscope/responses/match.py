@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from halluscope.foreign import brief
 from halluscope.responses.files import PROMPT, Response, Responses
+from halluscope.sanitize import short_repr
 
 # The way of matching responses that have no id
 ORDER = "order"
@@ -57,7 +57,7 @@ class Identity:
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # whether the responses determine which rows are scored; otherwise each wanted row needs a response,
     # within the sets of `set_of`
-    chooses: bool = False
+    partial_ok: bool = False
     # returns a row's set: if any row of a set has a response, all its rows need one. None for a row that
     # never needs a response
     set_of: Callable[[Any], Hashable] = field(default=lambda row: "")
@@ -221,7 +221,7 @@ class _Matching:
                         f"{response.where}: {_named(names, key)} is already in {matched[i].where}; expected one "
                         "response per row. Remove one of them."
                     )
-        if not identity.chooses:
+        if not identity.partial_ok:
             self._check_whole(matched, index, [*identity.id, *also])
             matched = dict(sorted(matched.items()))
         return " and ".join(names), [(self.wanted[i], response) for i, response in matched.items()]
@@ -301,8 +301,8 @@ class _Matching:
         """Check that nothing in a response contradicts its row: different sets of questions share their ids."""
         for column, said, expected in _contradictions(response, row, self.identity):
             raise ValueError(
-                f"{response.where} ({named}) has the {column} {brief(said, 120)}, but its row in the dataset has "
-                f"{brief(expected, 120)}. Are these responses to another file or sampling, or in another order?"
+                f"{response.where} ({named}) has the {column} {short_repr(said, 120)}, but its row in the dataset has "
+                f"{short_repr(expected, 120)}. Are these responses to another file or sampling, or in another order?"
             )
 
     def check_no_echo(self, pairs: Sequence[Pair]) -> None:
@@ -312,7 +312,8 @@ class _Matching:
         if echoes and (questions or len(echoes) == len(pairs)):
             echo = echoes[0]
             raise ValueError(
-                f"{self.source} holds questions, not responses: in {echo.where}, {echo.column} is {brief(echo.text)}, "
+                f"{self.source} holds questions, not responses: in {echo.where}, {echo.column} is "
+                f"{short_repr(echo.text)}, "
                 "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
                 "name it: --text-column (text_column)."
             )
@@ -457,9 +458,13 @@ def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
     value = response.row.get(name)
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, bool) or not isinstance(value, int | float | str) or not str(value).strip():
-        raise ValueError(f"{response.where}: {name} is {brief(value)}; expected a whole number or a name.")
+        raise ValueError(
+            f"{response.where}: {name} is {short_repr(value)}; expected a whole number or a name."
+        )
     if isinstance(value, float) and not value.is_integer():
-        raise ValueError(f"{response.where}: {name} is {brief(value)}; expected a whole number or a name.")
+        raise ValueError(
+            f"{response.where}: {name} is {short_repr(value)}; expected a whole number or a name."
+        )
     text = str(value).strip()
     return files.get(text) or files.get(_base(text)) or _plain(value)
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.foreign import brief
 from halluscope.judging import votes
 from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.sanitize import short_repr
 
 # `parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read
 Parser = Callable[[str], int]
@@ -117,7 +117,7 @@ PARSERS: dict[str, Parser] = {
 def check(parser: Any) -> None:
     """Check the name of a parser."""
     if not isinstance(parser, str) or parser not in PARSERS:
-        raise ValueError(f"parser is {brief(parser)}; expected one of {', '.join(PARSERS)}.")
+        raise ValueError(f"parser is {short_repr(parser)}; expected one of {', '.join(PARSERS)}.")
 
 
 def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:

@@ -7,7 +7,6 @@ from typing import Any
 from tqdm import tqdm
 
 from halluscope import registry
-from halluscope.foreign import brief
 from halluscope.inputs import is_like_a_list, listed, paired, texts
 from halluscope.judging.votes import Poll
 from halluscope.registry import Benchmark
@@ -15,6 +14,7 @@ from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import finite
 from halluscope.runs.folder import INPUTS, RESPONSE, items, plain
 from halluscope.runs.run import Run
+from halluscope.sanitize import short_repr
 from halluscope.terminal import is_quiet
 
 
@@ -45,7 +45,7 @@ def of_result(
     responses, references = paired(predictions, references)
     responses = texts("predictions", responses)
     if not isinstance(name, str):
-        raise ValueError(f"name is {brief(name)}; expected a text.")
+        raise ValueError(f"name is {short_repr(name)}; expected a text.")
     benchmark = of_signature(result)
     benchmark.check_options(options)
     if not benchmark.items:
@@ -63,12 +63,12 @@ def of_result(
             f"The result is about {len(found):,} rows, but there are {len(responses):,} predictions; expected the "
             "predictions that were scored."
         )
-    if "image_ids" not in benchmark.given:  # then references are rows of the dataset
+    if "image_ids" not in benchmark.input_options:  # then references are rows of the dataset
         references = benchmark.module("rows").read_all(references)
     columns = {
         option: listed(option, value, "a list, one per row", len(found))
         for option, value in options.items()
-        if option in benchmark.given and is_like_a_list(value)
+        if option in benchmark.input_options and is_like_a_list(value)
     }
     rows = []
     for index, (text, reference, row) in enumerate(zip(responses, references, found, strict=True)):
@@ -89,7 +89,7 @@ def of_signature(result: Any) -> Benchmark:
     signed = result.get(registry.SIGNATURE) if isinstance(result, Mapping) else None
     if not isinstance(signed, str):
         raise ValueError(
-            f"The result is {brief(result)}; expected what a metric's compute returned, with a signature."
+            f"The result is {short_repr(result)}; expected what a metric's compute returned, with a signature."
         )
     return registry.benchmark(signed.partition("|")[0])
 

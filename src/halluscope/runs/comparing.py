@@ -13,8 +13,8 @@ import numpy as np
 
 from halluscope import registry
 from halluscope.errors import RunError
-from halluscope.foreign import brief
 from halluscope.runs.run import Run, again, benchmark_of
+from halluscope.sanitize import short_repr
 from halluscope.scoring import Ready, clusters
 from halluscope.signature import keys_of
 from halluscope.stats import bootstrap, tallies
@@ -89,7 +89,7 @@ def compare(
     wanted = list(scores) or [benchmark.principal]
     if missing := [name for name in wanted if name not in known]:
         raise RunError(
-            f"The runs have no score {brief(missing[0])} in common; expected one of {', '.join(known)}."
+            f"The runs have no score {short_repr(missing[0])} in common; expected one of {', '.join(known)}."
         )
     groups = [
         name
@@ -229,7 +229,7 @@ def _cut(runs: Mapping[str, Run]) -> tuple[dict[str, Run], int]:
     common = [key for key in first if all(key in other for other in others)]
     if not common:
         raise RunError(
-            f"The runs {', '.join(map(brief, runs))} have no row in common, so they cannot be compared."
+            f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared."
         )
     cut = {name: _only(run, [indices[name][key] for key in common]) for name, run in runs.items()}
     return cut, len(common)
@@ -263,7 +263,7 @@ def _check_data(drawn: Mapping[str, _Drawn]) -> None:
     if len({*data.values()}) > 1:
         raise RunError(
             "Rows with the same ids differ between these runs "
-            f"({', '.join(f'{brief(name)} {brief(of)}' for name, of in data.items())}); expected runs on the "
+            f"({', '.join(f'{short_repr(name)} {short_repr(of)}' for name, of in data.items())}); expected runs on the "
             "same version of one dataset."
         )
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, product
 from string import ascii_uppercase
 
-from halluscope.foreign import one_line
 from halluscope.registry import LOWER, Benchmark
 from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, plain, scored
 from halluscope.runs.comparing import Compared, Comparison
+from halluscope.sanitize import one_line
 from halluscope.stats.paired import FEWEST
 
 # Up to this many differences between models are all shown; if there are more, only those from the best model.

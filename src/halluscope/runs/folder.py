@@ -28,7 +28,6 @@ from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
 from halluscope.files.writing import check_no_folder, json_line, new_folder
-from halluscope.foreign import brief, keyless
 from halluscope.inputs import kind
 from halluscope.judging.cache import Record
 from halluscope.judging.graders.chat import KnownJudge
@@ -41,6 +40,7 @@ from halluscope.responses.files import Given
 from halluscope.responses.match import Matched
 from halluscope.runs import run as runs
 from halluscope.runs.run import HERE, Run
+from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
 from halluscope.version import __version__
 
@@ -111,7 +111,7 @@ def read(folder: Path) -> Run:
         facts = read_json(folder / RUN)
         if facts["form"] != FORM or facts["version"] != __version__:
             raise RunError(
-                f"{folder} was made by halluscope {brief(facts['version'])}, but this is {__version__}, which may "
+                f"{folder} was made by halluscope {short_repr(facts['version'])}, but this is {__version__}, which may "
                 "score differently. Install the version that made it."
             )
         return _read(folder, facts)
@@ -195,7 +195,7 @@ def _write(run: Run, folder: Path) -> None:
         "options": options,
         INPUTS: whole,
     }
-    _write_text(folder / RUN, [keyless(_in_json(facts)), "\n"])
+    _write_text(folder / RUN, [redact(_in_json(facts)), "\n"])
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     _write_text(
         folder / SUMS, (f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
@@ -211,7 +211,7 @@ def _write_text(file: Path, lines: Iterable[str]) -> None:
 def _in_json(facts: Mapping[str, Any]) -> str:
     def no_record(value: Any) -> Any:
         if is_dataclass(value):
-            raise RunError(f"{brief(value)} {NOT_WRITTEN}")
+            raise RunError(f"{short_repr(value)} {NOT_WRITTEN}")
         return _plain(value)
 
     return json.dumps(facts, indent=2, default=no_record)
@@ -248,7 +248,7 @@ def _plain(value: Any) -> Any:
         return str(value)
     if hasattr(value, "key"):
         return value.key
-    raise RunError(f"{brief(value)} {NOT_WRITTEN}")
+    raise RunError(f"{short_repr(value)} {NOT_WRITTEN}")
 
 
 # Reading
@@ -293,6 +293,6 @@ def _from_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) ->
         if isinstance(file := options[name], str):
             own = file.startswith(f"{FILES}/")
             if leads_out(file) or (not own and Path(file).is_file()):
-                raise RunError(f"{folder} names {brief(file)}, which is outside the folder.")
+                raise RunError(f"{folder} names {short_repr(file)}, which is outside the folder.")
             options[name] = str(folder / file) if own else file
     return options

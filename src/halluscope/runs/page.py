@@ -8,7 +8,6 @@ from PIL.Image import Image
 
 from halluscope import registry
 from halluscope.errors import MissingExtra
-from halluscope.foreign import brief, one_line
 from halluscope.judging.graders.judged import NOBODY
 from halluscope.registry import LOWER, Benchmark
 from halluscope.reporting.figures.plots import figures
@@ -24,6 +23,7 @@ from halluscope.runs.build_items import of_signature
 from halluscope.runs.comparing import Comparison
 from halluscope.runs.comparison_tables import of_differences, of_parts
 from halluscope.runs.result_tables import beside, caveats, of_results, with_choices
+from halluscope.sanitize import one_line, short_repr
 
 # Scores that say how many responses could not be read or judged.
 UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
@@ -67,7 +67,7 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
         )
     for index, image in enumerate(images or ()):
         if not isinstance(image, Image | None):
-            raise ValueError(f"images[{index}] is {brief(image)}; expected a PIL.Image, or None.")
+            raise ValueError(f"images[{index}] is {short_repr(image)}; expected a PIL.Image, or None.")
     each = zip(model.items, images or (), strict=bool(images))
     known = {item.image or item.id: image for item, image in each if image is not None}
     items = [

@@ -5,13 +5,13 @@ from typing import Any
 
 from halluscope import scoring
 from halluscope.building import spec
-from halluscope.foreign import one_line
 from halluscope.inputs import of_a_part
 from halluscope.options import defaults
-from halluscope.reading.rows import SUBSET
+from halluscope.reading.datasets import SUBSET
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.tables import OTHER, Named, Notes, Table, below, counted
+from halluscope.sanitize import one_line
 from halluscope.signature import keys_of
 
 

@@ -51,7 +51,7 @@ def score(
     benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], about: Mapping[str, Any] | None = None
 ) -> Run:
     """Score responses as `scoring.compute` does, and note what the judges say."""
-    given = {name: options[name] for name in benchmark.given if options.get(name) is not None}
+    given = {name: options[name] for name in benchmark.input_options if options.get(name) is not None}
     inputs = {**{name: given[name] for name in given if name in benchmark.keywords}, **ready.inputs}
     cache = cache_of(options.get("store"), bool(options.get("fresh")))
     try:

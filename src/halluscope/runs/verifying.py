@@ -10,11 +10,11 @@ from typing import Any
 
 from halluscope.errors import RunError
 from halluscope.files.opening import json_rows
-from halluscope.foreign import brief
 from halluscope.judging.graders.judged import ITEMS, RUN
 from halluscope.reporting.tables import finite
 from halluscope.runs import folder as folders
 from halluscope.runs.run import Run, again
+from halluscope.sanitize import short_repr
 
 # The relative difference that a score may have, since another machine may add in another order.
 ROUNDING = 1e-12
@@ -57,7 +57,9 @@ def checked(given: Sequence[Path]) -> dict[str, Run]:
 def _between(kept: Any, made: Any, where: str) -> Iterator[str]:
     if isinstance(kept, Mapping) and isinstance(made, Mapping):
         for name in dict.fromkeys([*kept, *made]):
-            yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), f"{where}, {brief(name)}")
+            yield from _between(
+                kept.get(name, NOTHING), made.get(name, NOTHING), f"{where}, {short_repr(name)}"
+            )
     elif not _is_same(kept, made):
         yield f"{where}: {_shown(kept)} in the folder, but {_shown(made)} when scored again"
 
@@ -73,4 +75,4 @@ def _is_same(kept: Any, made: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is NOTHING else brief(value, 200)
+    return "nothing" if value is NOTHING else short_repr(value, 200)

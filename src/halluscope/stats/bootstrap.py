@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from halluscope import limits
-from halluscope.foreign import brief
-from halluscope.numbers import share, whole
+from halluscope.inputs import share, whole
+from halluscope.sanitize import short_repr
 from halluscope.stats.ratios import Floats
 
 AT_ONCE = 2**24  # How many numbers of the resamples are in memory at a time (128 MiB)
@@ -59,7 +59,7 @@ class Bootstrap:
     def __post_init__(self) -> None:
         """Check the options."""
         whole("bootstrap", self.resamples, what="a number of resamples (0 for no interval)")
-        limits.check("resamples", self.resamples, f"bootstrap={brief(self.resamples)}")
+        limits.check("resamples", self.resamples, f"bootstrap={short_repr(self.resamples)}")
         whole("seed", self.seed, most=LARGEST_SEED)
         share("level", self.level)
 

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import MissingExtra
-from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list
-from halluscope.numbers import is_number
+from halluscope.inputs import is_like_a_list, is_number
+from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap, parts
 
 FEWEST_MODELS = 3
@@ -122,7 +121,7 @@ def _statistic(function: Any, x: NDArray[np.float64], y: NDArray[np.float64]) ->
 def _checked(scores: Scores, which: str) -> NDArray[np.float64]:
     if not is_like_a_list(scores) or not all(score is None or is_number(score) for score in scores):
         raise ValueError(
-            f"The {which} scores are {brief(scores)}; expected a list of numbers, one per model."
+            f"The {which} scores are {short_repr(scores)}; expected a list of numbers, one per model."
         )
     if len(scores) < FEWEST_MODELS:
         raise ValueError(f"There are {len(scores)} models; a correlation needs at least {FEWEST_MODELS}.")

@@ -7,7 +7,7 @@ no samples are valid.
 import math
 from statistics import NormalDist
 
-from halluscope.numbers import share
+from halluscope.inputs import share
 
 
 def content_validity(valid: int, total: int, level: float = 0.95) -> dict[str, float]:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from halluscope import limits
 from halluscope.errors import BuildError
-from halluscope.foreign import brief
 from halluscope.inputs import class_names, listed
+from halluscope.sanitize import short_repr
 
 CUSTOM = "custom"
 
@@ -79,7 +79,7 @@ class Vocabulary:
         unknown = [name for name in classes if name not in {*self.classes}]
         if missing or unknown:
             named = [
-                f"{what} {len(names):,} ({', '.join(map(brief, names[:5]))}{', ...' if names[5:] else ''})"
+                f"{what} {len(names):,} ({', '.join(map(short_repr, names[:5]))}{', ...' if names[5:] else ''})"
                 for what, names in (("lacks", missing), ("has others:", unknown))
                 if names
             ]
@@ -95,7 +95,7 @@ class Vocabulary:
         )
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return (
-            f"{brief(name)}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
+            f"{short_repr(name)}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
             f"{hint} To score another list of classes, pass vocabulary=[...]."
         )
 
@@ -113,10 +113,12 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
     limits.check("classes", len(classes), f"vocabulary, with {len(classes):,} names,")
     for i, name in enumerate(classes):
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"vocabulary[{i}] is {brief(name)}; expected a class name as text.")
+            raise ValueError(f"vocabulary[{i}] is {short_repr(name)}; expected a class name as text.")
     twice = sorted(name for name, times in Counter(classes).items() if times > 1)
     if twice:
-        raise ValueError(f"vocabulary names {', '.join(map(brief, twice[:5]))} twice; name each class once.")
+        raise ValueError(
+            f"vocabulary names {', '.join(map(short_repr, twice[:5]))} twice; name each class once."
+        )
     for known in map(_builtin, names()):
         if known.classes == classes:
             return known
@@ -149,7 +151,7 @@ def names() -> list[str]:
 def _builtin(name: str) -> Vocabulary:
     if name not in names():
         raise ValueError(
-            f"There is no vocabulary {brief(name)}; known are {', '.join(names())}. "
+            f"There is no vocabulary {short_repr(name)}; known are {', '.join(names())}. "
             "You may also pass a list of class names: vocabulary=['dog', 'cup', ...]."
         )
     table = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))

@@ -27,7 +27,7 @@ class.
         **{f"f1/{part}": HIGHER for part in _PARTS},
         "unreadable": LOWER,
     },
-    others={
+    extra_numbers={
         "accuracy_mean": HIGHER,
         "yes_ratio": None,
         "rows": None,
@@ -85,7 +85,7 @@ class.
             metavar="FILE-OR-DATASET",
         ),
     ),
-    given=("nouns",),
+    input_options=("nouns",),
     items="per_row",
     means=("hal", "accuracy", "unreadable"),
     extras=("words",),

@@ -8,11 +8,10 @@ from typing import Any
 from halluscope.benchmarks.amber import words
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
-from halluscope.foreign import brief
-from halluscope.inputs import listed, texts
-from halluscope.numbers import is_id
+from halluscope.inputs import is_id, listed, texts
+from halluscope.reading.datasets import Source, read_columns, read_each, read_once
 from halluscope.reading.fields import Fields
-from halluscope.reading.rows import Source, read_columns, read_each, read_once
+from halluscope.sanitize import short_repr
 
 GENERATIVE, DISCRIMINATIVE = "generative", "discriminative"
 TASKS = (GENERATIVE, DISCRIMINATIVE)
@@ -142,7 +141,7 @@ def read(row: Any, where: str) -> AmberRow:
         return row
     if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):
         lacks = f" It has no {', '.join(missing)}." if isinstance(row, Mapping) else ""
-        raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset amber.{lacks}")
+        raise ValueError(f"{where} is {short_repr(row)}; expected a row of the dataset amber.{lacks}")
     found = Fields(row, where)
     described = found.one_of("task", TASKS) == GENERATIVE
     dimension = found.one_of("dimension", DIMENSIONS)
@@ -199,8 +198,10 @@ def _joined(
     """Join a query and its annotation into a row of the dataset."""
     known = annotations.get(query["id"]) if is_id(query["id"]) else None
     if known is None or known["type"] not in _TYPES:
-        why = "no annotation has it" if known is None else f"its type is {brief(known['type'])}"
-        raise BuildError(f"{where}: id is {brief(query['id'])}, and {why}; expected ids of annotations.json.")
+        why = "no annotation has it" if known is None else f"its type is {short_repr(known['type'])}"
+        raise BuildError(
+            f"{where}: id is {short_repr(query['id'])}, and {why}; expected ids of annotations.json."
+        )
     described = known["type"] == GENERATIVE
     return {
         "id": query["id"],
@@ -219,7 +220,7 @@ def _annotated(found: Fields, name: str) -> tuple[str, ...]:
     annotated = found.words(name)
     if unknown := words.load().unknown(annotated):
         raise ValueError(
-            f"{found.where}: {name} holds {brief(unknown[0])}, which is not one of the words that AMBER annotates."
+            f"{found.where}: {name} holds {short_repr(unknown[0])}, which is not one of the words that AMBER annotates."
         )
     return annotated
 
@@ -257,5 +258,5 @@ def _pair(given: Any, where: str) -> tuple[str, str]:
     """Return the two words of a pair, in alphabetical order."""
     words = texts(where, given)
     if len(words) != 2:
-        raise ValueError(f"{where} is {brief(given)}; expected two words, such as ['sea', 'ocean'].")
+        raise ValueError(f"{where} is {short_repr(given)}; expected two words, such as ['sea', 'ocean'].")
     return min(words), max(words)

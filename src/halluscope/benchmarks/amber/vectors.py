@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from halluscope.errors import BuildError, MissingExtra
-from halluscope.foreign import brief, one_line
+from halluscope.sanitize import one_line, short_repr
 
 ALIKE = 0.8
 """Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)."""
@@ -54,12 +54,14 @@ def load(model: str) -> Any:
         nlp = spacy.load(model)
     except (OSError, ValueError, ImportError) as error:
         raise BuildError(
-            f"--vectors {brief(model)} is not a spaCy model that can be loaded ({one_line(error, 200)}). Expected a "
+            f"--vectors {short_repr(model)} is not a spaCy model that can be loaded ({one_line(error, 200)}). "
+            "Expected a "
             "name or a folder; `python -m spacy download en_core_web_lg` installs the model of the authors' script."
         ) from error
     if not nlp.vocab.vectors.n_keys:
         raise BuildError(
-            f"--vectors {brief(model)} has no word vectors; expected a model with word vectors, such as en_core_web_lg."
+            f"--vectors {short_repr(model)} has no word vectors; expected a model with word vectors, such as "
+            "en_core_web_lg."
         )
     return nlp
 

@@ -14,7 +14,7 @@ of captions with at least one.
 """,
     principal="chair_i",
     scores={"chair_i": LOWER, "chair_s": LOWER, "recall": HIGHER},
-    others={"mean_words": None, "images": None},
+    extra_numbers={"mean_words": None, "images": None},
     citation="""
 @inproceedings{rohrbach2018object,
   title={Object Hallucination in Image Captioning},
@@ -30,7 +30,7 @@ of captions with at least one.
     prompt="Describe this image in detail.",
     max_new_tokens=512,
     target="objects",
-    chooses=True,
+    partial_ok=True,
     options=(
         Option("captions", "COCO's captions_*.json, if --dataset is COCO's instances_*.json", metavar="FILE"),
         Option("synonyms", "the official synonym list (default: fetched once, and checked)", metavar="FILE"),
@@ -39,7 +39,7 @@ of captions with at least one.
             "reader", "what reads words: lemminflect (default), or nltk, as in CHAIR's script", metavar="NAME"
         ),
     ),
-    given=("image_ids", "forms"),
+    input_options=("image_ids", "forms"),
     items="per_image",
     means=("chair_s",),
     extras=("words",),

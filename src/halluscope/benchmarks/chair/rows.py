@@ -10,13 +10,13 @@ from halluscope.benchmarks.chair.mentions import read
 from halluscope.benchmarks.chair.synonyms import Synonyms
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_json
-from halluscope.foreign import brief
-from halluscope.numbers import is_id
+from halluscope.inputs import is_id
 from halluscope.reading import presence
 from halluscope.reading.coco import read_annotations
 from halluscope.reading.presence import ImageObjects, read_all
 from halluscope.reading.words import lemmas, readers
 from halluscope.reading.words.word import Word
+from halluscope.sanitize import short_repr
 
 __all__ = ["ImageObjects", "inputs", "load", "read_all"]
 
@@ -89,7 +89,7 @@ def _captions(file: Path) -> dict[int, list[str]]:
 def _caption(row: Any, where: str) -> tuple[int, str]:
     if not isinstance(row, dict) or not is_id(row.get("image_id")) or not isinstance(row.get("caption"), str):
         raise BuildError(
-            f"{where} is {brief(row, 120)}; expected an object with image_id and caption. "
+            f"{where} is {short_repr(row, 120)}; expected an object with image_id and caption. "
             "Are these COCO's captions_*.json?"
         )
     return row["image_id"], row["caption"]

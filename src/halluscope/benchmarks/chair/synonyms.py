@@ -10,8 +10,8 @@ from pathlib import Path
 
 from halluscope import vocabularies
 from halluscope.files.opening import check_file, read_text
-from halluscope.foreign import brief, one_line
 from halluscope.inputs import kind
+from halluscope.sanitize import one_line, short_repr
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
@@ -69,7 +69,7 @@ def _parse(file: Path) -> dict[str, str]:
         for word in (name, *words):
             if class_of.setdefault(word, name) != name:
                 raise ValueError(
-                    f"{file}, class {number} ({name}): {brief(word)} stands for {class_of[word]} already; "
+                    f"{file}, class {number} ({name}): {short_repr(word)} stands for {class_of[word]} already; "
                     "expected each word under one class."
                 )
     return class_of
@@ -84,6 +84,6 @@ def _check(rows: list[list[str]], file: Path) -> None:
     for name, expected in zip(sorted(row[0] for row in rows), sorted(classes), strict=True):
         if name != expected:
             raise ValueError(
-                f"{file}: the first words of the lines are not COCO's {len(classes)} classes: found {brief(name)} "
+                f"{file}: the first words of the lines are not COCO's {len(classes)} classes: found {short_repr(name)} "
                 f"where {expected!r} was expected (in alphabetical order)."
             )

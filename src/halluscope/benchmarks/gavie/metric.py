@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from halluscope.benchmarks.gavie.regions import PLACE, regions_of
-from halluscope.foreign import encodable
 from halluscope.graded.metric import Graded
 from halluscope.graded.prompts import Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.judging.graders.judged import Judged
 from halluscope.judging.graders.verdicts import Asked
+from halluscope.sanitize import encodable
 
 AUTHORS = "authors"
 MOST = 10

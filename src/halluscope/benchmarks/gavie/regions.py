@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from halluscope.errors import BuildError
-from halluscope.files.entries import entries, entries_of
+from halluscope.files.json_stream import entries, entries_of
 from halluscope.files.opening import Readable, bits
-from halluscope.foreign import brief
-from halluscope.inputs import is_like_a_list
-from halluscope.numbers import is_id
+from halluscope.inputs import is_id, is_like_a_list
 from halluscope.reading.fields import Fields
+from halluscope.sanitize import short_repr
 
 
 @dataclass(frozen=True)
@@ -30,11 +29,13 @@ PLACE = ("x", "y", "width", "height")
 def region(value: Any, where: str) -> Region:
     """Return a region: a phrase, and its place in whole pixels; a value that is none is a ValueError."""
     if not isinstance(value, Mapping) or not isinstance(value.get("phrase"), str):
-        raise ValueError(f"{where} is {brief(value)}; expected a region: {', '.join(('phrase', *PLACE))}.")
+        raise ValueError(
+            f"{where} is {short_repr(value)}; expected a region: {', '.join(('phrase', *PLACE))}."
+        )
     for name in PLACE:
         if not is_id(value.get(name)):
             raise ValueError(
-                f"{where}: {name} is {brief(value.get(name))}; expected a whole number of pixels."
+                f"{where}: {name} is {short_repr(value.get(name))}; expected a whole number of pixels."
             )
     return Region(value["phrase"], *(int(value[name]) for name in PLACE))
 
@@ -88,7 +89,9 @@ def _own(file: Readable, image_ids: Collection[int]) -> Iterator[tuple[int, Regi
     for place, entry in enumerate(entries(file), 1):
         where = f"{file}: entry {place}"
         if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):
-            raise BuildError(f"{where} is {brief(entry)}; expected an object with id and regions, a list.")
+            raise BuildError(
+                f"{where} is {short_repr(entry)}; expected an object with id and regions, a list."
+            )
         image_id = entry.get("id")
         if isinstance(image_id, int) and image_id in image_ids:
             yield from ((image_id, region(one, where)) for one in entry["regions"])

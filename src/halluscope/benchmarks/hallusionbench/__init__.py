@@ -28,7 +28,7 @@ image (visual illusion)?
         "mixed": None,
         "unread": LOWER,
     },
-    others={
+    extra_numbers={
         "uncertain": None,
         "overall": HIGHER,
         **dict.fromkeys(("questions", "pairs", "figures", "sets")),
@@ -79,7 +79,7 @@ image (visual illusion)?
             choices=("ours", "authors"),
         ),
     ),
-    given=("correctness", "same"),
+    input_options=("correctness", "same"),
     items="per_question",
     means=("aAcc",),
     points=("pct_diff", "fp_ratio"),

@@ -17,7 +17,7 @@ from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
-from halluscope.foreign import brief
+from halluscope.sanitize import short_repr
 
 Row = tuple[VisualQuestion, Mapping[str, Any]]  # A question, and its row in the upstream file
 
@@ -26,7 +26,9 @@ def read(file: Readable) -> list[Row]:
     """Read HallusionBench.json, in the order of the file."""
     rows = read_json(file)
     if not isinstance(rows, list) or not rows:
-        raise BuildError(f"{file} holds {brief(rows)}; expected a list of questions: HallusionBench.json.")
+        raise BuildError(
+            f"{file} holds {short_repr(rows)}; expected a list of questions: HallusionBench.json."
+        )
     try:
         questions = read_all(rows, str(file))
     except ValueError as error:

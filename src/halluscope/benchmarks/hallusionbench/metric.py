@@ -25,7 +25,6 @@ from halluscope.benchmarks.hallusionbench.rows import (
     wanted,
 )
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout
-from halluscope.foreign import brief
 from halluscope.inputs import flags, listed, paired, warn_of_a_part, word
 from halluscope.judging.graders import rules
 from halluscope.judging.graders.grading import GIVEN, Grading
@@ -33,6 +32,7 @@ from halluscope.judging.votes import NO, YES
 from halluscope.responses import lengths, parsers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies as tallying
 from halluscope.stats.bootstrap import Bootstrap
@@ -449,7 +449,9 @@ def _codes(values: Any, name: str, allowed: tuple[int, ...], rows: int) -> Ints 
     for row, value in enumerate(given):
         plain = _number(value)
         if not isinstance(plain, int | float | str) or plain not in known:
-            raise ValueError(f"{name}[{row}] is {brief(value)}; expected {', '.join(map(str, allowed))}.")
+            raise ValueError(
+                f"{name}[{row}] is {short_repr(value)}; expected {', '.join(map(str, allowed))}."
+            )
         codes.append(known[plain])
     return np.array(codes, dtype=np.int64)
 

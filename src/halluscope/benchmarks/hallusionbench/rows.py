@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halluscope.foreign import brief
-from halluscope.numbers import id_of, is_id
-from halluscope.reading.rows import read_each
+from halluscope.inputs import id_of, is_id
+from halluscope.reading.datasets import read_each
+from halluscope.sanitize import short_repr
 
 NO_VISUAL, ORIGINAL, EDITED = 0, 1, 2
 # The kind of image that a question is about, by its `visual_input`.
@@ -120,7 +120,7 @@ def wanted(question: VisualQuestion, *, protocol: str = OFFICIAL) -> bool:
 def known_protocol(protocol: Any) -> Counting:
     """Return the counting rules of a protocol."""
     if not isinstance(protocol, str) or protocol not in PROTOCOLS:
-        raise ValueError(f"protocol is {brief(protocol)}; expected {' or '.join(map(repr, PROTOCOLS))}.")
+        raise ValueError(f"protocol is {short_repr(protocol)}; expected {' or '.join(map(repr, PROTOCOLS))}.")
     return PROTOCOLS[protocol]
 
 
@@ -158,7 +158,7 @@ def read(row: Any, where: str) -> VisualQuestion:
     if visual not in (NO_VISUAL, ORIGINAL, EDITED):
         raise ValueError(f"{where}: visual_input is {visual}; expected 0 (none), 1 (original) or 2 (edited).")
     if answer not in _ANSWERS:
-        raise ValueError(f"{where}: gt_answer is {brief(given)}; expected 'yes' or 'no'.")
+        raise ValueError(f"{where}: gt_answer is {short_repr(given)}; expected 'yes' or 'no'.")
     if (visual == NO_VISUAL) != (category == SUPPLEMENT and figure_id == 0):
         raise ValueError(
             f"{where}: visual_input is {visual} in {category} with figure_id {figure_id}; expected 0 for VS rows "
@@ -184,16 +184,18 @@ def read(row: Any, where: str) -> VisualQuestion:
 def read_id(row: Any, where: str) -> Id:
     """Return the fields that identify the question of a row."""
     if not isinstance(row, Mapping):
-        raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset hallusionbench.")
+        raise ValueError(f"{where} is {short_repr(row)}; expected a row of the dataset hallusionbench.")
     if missing := [field for field in ID if row.get(field) is None]:
         raise ValueError(
             f"{where} has no {', '.join(missing)}; expected a row of the dataset hallusionbench."
         )
     category, subcategory = row["category"], row["subcategory"]
     if category not in (DEPENDENT, SUPPLEMENT):
-        raise ValueError(f"{where}: category is {brief(category)}; expected 'VD' or 'VS'.")
+        raise ValueError(f"{where}: category is {short_repr(category)}; expected 'VD' or 'VS'.")
     if not isinstance(subcategory, str) or not subcategory.isidentifier():
-        raise ValueError(f"{where}: subcategory is {brief(subcategory)}; expected a word such as 'chart'.")
+        raise ValueError(
+            f"{where}: subcategory is {short_repr(subcategory)}; expected a word such as 'chart'."
+        )
     return (
         category,
         subcategory,
@@ -217,5 +219,5 @@ def _number(row: Mapping[str, Any], field: str, where: str) -> int:
     value = row.get(field)
     number = id_of(value) if isinstance(value, str) else value
     if number is None or not is_id(number) or number < 0:
-        raise ValueError(f"{where}: {field} is {brief(value)}; expected a whole number of at least 0.")
+        raise ValueError(f"{where}: {field} is {short_repr(value)}; expected a whole number of at least 0.")
     return int(number)

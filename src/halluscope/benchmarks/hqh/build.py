@@ -11,9 +11,9 @@ from typing import Any
 from halluscope.benchmarks.hqh.metric import GRADED
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
-from halluscope.foreign import brief
 from halluscope.graded.build import Extra, builder
-from halluscope.numbers import id_of
+from halluscope.inputs import id_of
+from halluscope.sanitize import short_repr
 
 ImageData = Mapping[int, tuple[str, str]]
 """Image id -> the caption, and the annotated regions as text."""
@@ -28,7 +28,7 @@ def read_image_data(file: Readable) -> ImageData:
     content = read_json(file)
     if not isinstance(content, dict):
         raise BuildError(
-            f"{file} holds {brief(content)}; expected image id -> caption and image_information: "
+            f"{file} holds {short_repr(content)}; expected image id -> caption and image_information: "
             "image_data.json."
         )
     return dict(_known(key, entry, str(file)) for key, entry in content.items())
@@ -36,7 +36,7 @@ def read_image_data(file: Readable) -> ImageData:
 
 def _known(key: str, entry: Any, file: str) -> tuple[int, tuple[str, str]]:
     if (image_id := id_of(key)) is None:
-        raise BuildError(f"{file} has the entry {brief(key)}; expected an image id, which is a number.")
+        raise BuildError(f"{file} has the entry {short_repr(key)}; expected an image id, which is a number.")
     for name in ("caption", "image_information"):
         if not isinstance(entry, dict) or not isinstance(entry.get(name), str):
             raise BuildError(f"{file}: the image id {key} has no text as {name}; expected one.")

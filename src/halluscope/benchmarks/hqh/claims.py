@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from halluscope.foreign import encodable
+from halluscope.sanitize import encodable
 
 
 def quoted(claims: list[str], answer: str) -> tuple[str, ...]:

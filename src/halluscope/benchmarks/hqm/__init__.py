@@ -17,7 +17,7 @@ what share of its questions and answers people find right (content validity).
         "spearman": HIGHER,
         "kendall": HIGHER,
     },
-    others={"content": HIGHER, **dict.fromkeys(("low", "high", "chance", "models", "valid", "rows"))},
+    extra_numbers={"content": HIGHER, **dict.fromkeys(("low", "high", "chance", "models", "valid", "rows"))},
     citation="""
 @misc{yan_measuring,
   title={Measuring the Measurers: Quality Evaluation of Hallucination Benchmarks for Large Vision-Language Models},

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.foreign import encodable
 from halluscope.graded.metric import Graded
 from halluscope.graded.prompts import Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.judging.graders.judged import Judged
 from halluscope.reporting.tables import percent
+from halluscope.sanitize import encodable
 from halluscope.signature import keys_of
 from halluscope.stats.tallies import Bools
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, Enumeration
 from halluscope.errors import BuildError
-from halluscope.files.entries import entries
+from halluscope.files.json_stream import entries
 from halluscope.files.opening import Readable
 from halluscope.files.writing import new_file
-from halluscope.foreign import brief
+from halluscope.sanitize import short_repr
 
 # A sample in LLaVA's files: {"id", "image", "conversations": [{"from": "human" or "gpt", "value"}]}.
 Sample = dict[str, Any]
@@ -27,7 +27,9 @@ def read_samples(file: Readable, pictures: Mapping[str, int]) -> Iterator[tuple[
     for number, sample in enumerate(entries(file), 1):
         where = f"{file}: sample {number}"
         if not isinstance(sample, dict) or not isinstance(sample.get("image", ""), str):
-            raise BuildError(f"{where} is {brief(sample)}; expected an object whose image is a file name.")
+            raise BuildError(
+                f"{where} is {short_repr(sample)}; expected an object whose image is a file name."
+            )
         picture = _picture(sample.get("image", ""), pictures)
         if picture is not None:
             _check(sample, where)
@@ -73,12 +75,12 @@ def _picture(image: str, pictures: Mapping[str, int]) -> int | None:
 def _check(sample: Sample, where: str) -> None:
     """Check a sample before an enumeration is added to it."""
     if not isinstance(sample.get("id"), str | int):
-        raise BuildError(f"{where} has id {brief(sample.get('id'))}; expected text or a whole number.")
+        raise BuildError(f"{where} has id {short_repr(sample.get('id'))}; expected text or a whole number.")
     turns = sample.get("conversations")
     if not isinstance(turns, list) or not all(_is_turn(turn) for turn in turns):
         raise BuildError(
-            f"{where} (id {brief(sample['id'])}) has conversations {brief(turns)}; expected a list of objects with "
-            "from and value, both text."
+            f"{where} (id {short_repr(sample['id'])}) has conversations {short_repr(turns)}; expected a list of "
+            "objects with from and value, both text."
         )
 
 

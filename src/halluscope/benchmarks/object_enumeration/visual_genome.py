@@ -7,10 +7,10 @@ from typing import Any
 
 from halluscope.benchmarks.object_enumeration.enumeration import Fitting, Instance, listed
 from halluscope.errors import BuildError
-from halluscope.files.entries import entries
+from halluscope.files.json_stream import entries
 from halluscope.files.opening import Readable
-from halluscope.foreign import brief
 from halluscope.reading.boxes import Box, box_of
+from halluscope.sanitize import short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _images(file: Readable) -> Iterator[tuple[int, Shared]]:
             continue
         if any(type(number) is not int for number in numbers) or min(numbers[2:]) < 1:
             raise BuildError(
-                f"{where} is {brief(entry)}; expected image_id, coco_id, width and height as whole numbers."
+                f"{where} is {short_repr(entry)}; expected image_id, coco_id, width and height as whole numbers."
             )
         yield numbers[0], Shared(*numbers[1:])
 
@@ -68,7 +68,7 @@ def _of_images(file: Readable) -> Iterator[tuple[int, str, list[Any]]]:
         where = f"{file}: entry {place + 1}"
         number, objects = _get(entry, "image_id", where), _get(entry, "objects", where)
         if type(number) is not int or not isinstance(objects, list):
-            raise BuildError(f"{where} is {brief(entry)}; expected image_id, and a list of objects.")
+            raise BuildError(f"{where} is {short_repr(entry)}; expected image_id, and a list of objects.")
         yield number, where, objects
 
 
@@ -76,7 +76,9 @@ def _object(given: Any, where: str) -> tuple[list[str], Box]:
     """Return an object's names, in lower case and single-spaced, and its box."""
     names = _get(given, "names", where)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BuildError(f"{where} has an object with the names {brief(names)}; expected a list of text.")
+        raise BuildError(
+            f"{where} has an object with the names {short_repr(names)}; expected a list of text."
+        )
     plain = [sys.intern(" ".join(name.lower().split())) for name in names]
     return [name for name in plain if name], box_of([_get(given, key, where) for key in "xywh"], where)
 
@@ -95,5 +97,5 @@ def _scene(
 
 def _get(entry: Any, key: str, where: str) -> Any:
     if not isinstance(entry, Mapping) or key not in entry:
-        raise BuildError(f"{where} holds {brief(entry)}; expected an object with {key}.")
+        raise BuildError(f"{where} holds {short_repr(entry)}; expected an object with {key}.")
     return entry[key]

@@ -23,7 +23,7 @@ which the image was made, and says for each concrete noun of the LVLM's caption 
 """,
     principal="openchair",
     scores={"openchair": LOWER, "undecided": LOWER, "unreadable": LOWER},
-    others={
+    extra_numbers={
         "nouns": None,
         "found": None,
         "hallucinated": None,
@@ -66,7 +66,7 @@ which the image was made, and says for each concrete noun of the LVLM's caption 
             metavar="FILE",
         ),
     ),
-    given=("nouns", "votes", "image_ids", "forms"),
+    input_options=("nouns", "votes", "image_ids", "forms"),
     items="per_image",
     extras=("words",),
 )

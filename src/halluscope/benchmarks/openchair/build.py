@@ -15,8 +15,8 @@ from halluscope.building.fetch import Fetched
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
 from halluscope.files.pictures import open_picture
-from halluscope.foreign import brief
-from halluscope.reading.rows import read_rows
+from halluscope.reading.datasets import read_rows
+from halluscope.sanitize import short_repr
 
 IMAGE = "image"
 
@@ -33,8 +33,8 @@ def make(order: Order) -> Path:
     names = columns(upstream)
     if UPSTREAM not in names:
         raise BuildError(
-            f"--source {order.source} has the columns {', '.join(map(brief, names))}; expected OpenCHAIR's image and "
-            f"{UPSTREAM}."
+            f"--source {order.source} has the columns {', '.join(map(short_repr, names))}; expected OpenCHAIR's "
+            f"image and {UPSTREAM}."
         )
     try:
         rows = numbered(upstream, f"--source {order.source}")
@@ -64,7 +64,7 @@ def _check(image: Any, where: str) -> None:
     """
     stored = image.get("bytes") if isinstance(image, Mapping) else None
     if not isinstance(stored, bytes):
-        raise BuildError(f"{where}: {IMAGE} is {brief(image)}; expected an image file's bytes.")
+        raise BuildError(f"{where}: {IMAGE} is {short_repr(image)}; expected an image file's bytes.")
     open_picture(stored, f"{where}: {IMAGE}")
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError
-from halluscope.foreign import brief
 from halluscope.inputs import kind
 from halluscope.reading import tables
+from halluscope.sanitize import short_repr
 
 WORD, MEAN = "Word", "Conc.M"
 """The columns of the ratings."""
@@ -45,8 +45,8 @@ def _rating(row: Any, where: str) -> tuple[str, float]:
     """Return a word and its mean rating."""
     if not isinstance(row, dict) or not {WORD, MEAN} <= row.keys():
         raise BuildError(
-            f"concreteness: {where} is {brief(row, 120)}; expected the columns {WORD} and {MEAN} of the ratings of "
-            "Brysbaert et al. (2014)."
+            f"concreteness: {where} is {short_repr(row, 120)}; expected the columns {WORD} and {MEAN} of the "
+            "ratings of Brysbaert et al. (2014)."
         )
     try:
         mean = float(row[MEAN])
@@ -54,6 +54,6 @@ def _rating(row: Any, where: str) -> tuple[str, float]:
         mean = float("nan")
     if not LEAST <= mean <= MOST:
         raise BuildError(
-            f"concreteness: {where}: {MEAN} is {brief(row[MEAN])}; expected a rating from {LEAST:g} to {MOST:g}."
+            f"concreteness: {where}: {MEAN} is {short_repr(row[MEAN])}; expected a rating from {LEAST:g} to {MOST:g}."
         )
     return str(row[WORD]), mean

@@ -16,7 +16,6 @@ from halluscope import limits, options
 from halluscope.benchmarks.openchair import concreteness as ratings
 from halluscope.benchmarks.openchair import prompts, scoring
 from halluscope.benchmarks.openchair.scoring import UNDECIDED, Labels
-from halluscope.foreign import brief
 from halluscope.inputs import flags, ids, is_like_a_list, listed, paired, texts, word
 from halluscope.judging.cost.planning import Plan, plan_poll
 from halluscope.judging.voters import voting
@@ -26,6 +25,7 @@ from halluscope.reading.words import readers
 from halluscope.reading.words.word import Word, as_written, forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Ints, Tally, resampled, scores
@@ -233,7 +233,7 @@ def _paired(predictions: Any, references: Any) -> tuple[list[str], list[str]]:
     predictions, references = paired(predictions, references)
     for row, caption in enumerate(references):
         if not isinstance(caption, str) or not caption.strip():
-            raise ValueError(f"references[{row}] is {brief(caption)}; expected the right caption.")
+            raise ValueError(f"references[{row}] is {short_repr(caption)}; expected the right caption.")
     return predictions, references
 
 
@@ -279,7 +279,7 @@ def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int
         for place, (noun, vote) in enumerate(pairs):
             if label[noun] != vote:
                 raise ValueError(
-                    f"votes[{row}][{place}]: {brief(noun)} has a different vote in the same caption."
+                    f"votes[{row}][{place}]: {short_repr(noun)} has a different vote in the same caption."
                 )
         found.append([Word(noun) for noun, _ in pairs])
         labels.append(label)
@@ -289,7 +289,7 @@ def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int
 def _vote(pair: Any, where: str) -> tuple[str, int]:
     """Return a noun and the label that its vote gives it."""
     if not is_like_a_list(pair) or len(pair) != 2:
-        raise ValueError(f"{where} is {brief(pair)}; expected a noun and a vote, such as ['dog', 'no'].")
+        raise ValueError(f"{where} is {short_repr(pair)}; expected a noun and a vote, such as ['dog', 'no'].")
     noun, said = texts(where, pair)
     _check_words(where, [noun])
     return noun, SAID[word(where, said, tuple(SAID))]
@@ -298,7 +298,7 @@ def _vote(pair: Any, where: str) -> tuple[str, int]:
 def _check_words(where: str, nouns: Sequence[str]) -> None:
     for noun in nouns:
         if not noun.strip():
-            raise ValueError(f"{where} holds {brief(noun)}; expected a noun.")
+            raise ValueError(f"{where} holds {short_repr(noun)}; expected a noun.")
 
 
 def _counted(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> Nouns:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halluscope.foreign import brief
+from halluscope.reading.datasets import read_rows
 from halluscope.reading.fields import Fields
-from halluscope.reading.rows import read_rows
+from halluscope.sanitize import short_repr
 
 NEEDED = ("image_id", "true_caption")
 COLUMNS = (*NEEDED, "prompt", "form")
@@ -69,7 +69,7 @@ def read_all(rows: Iterable[Any], where: str = "references") -> list[CaptionedIm
 
 
 def columns(rows: Any) -> list[str]:
-    """Return the column names of rows that `halluscope.reading.rows.read_rows` has read."""
+    """Return the column names of rows that `halluscope.reading.datasets.read_rows` has read."""
     return list(rows[0]) if isinstance(rows, list) else list(rows.column_names)
 
 
@@ -93,8 +93,8 @@ def _rows(source: str) -> Iterable[Any]:
         return numbered(rows, source)
     if not {*NEEDED} <= {*names}:
         raise ValueError(
-            f"{source} has the columns {', '.join(map(brief, names))}; expected {' and '.join(NEEDED)} of openchair, "
-            f"or {UPSTREAM} of the authors' dataset."
+            f"{source} has the columns {', '.join(map(short_repr, names))}; expected {' and '.join(NEEDED)} of "
+            f"openchair, or {UPSTREAM} of the authors' dataset."
         )
     return rows if isinstance(rows, list) else rows.select_columns([one for one in COLUMNS if one in names])
 
@@ -107,13 +107,13 @@ def _caption(row: Any, column: str, where: str) -> str:
     """
     caption = row.get(column)
     if not isinstance(caption, str) or not caption.strip():
-        raise ValueError(f"{where}: {column} is {brief(caption)}; expected the caption of an image.")
+        raise ValueError(f"{where}: {column} is {short_repr(caption)}; expected the caption of an image.")
     return caption
 
 
 def _read(row: Any, where: str) -> CaptionedImage:
     if not isinstance(row, Mapping) or not {*NEEDED} <= row.keys():
-        raise ValueError(f"{where} is {brief(row)}; expected a row with {' and '.join(NEEDED)}.")
+        raise ValueError(f"{where} is {short_repr(row)}; expected a row with {' and '.join(NEEDED)}.")
     found = Fields(row, where)
     caption = _caption(row, "true_caption", where)
     return CaptionedImage(found.whole("image_id"), caption, str(row.get("prompt") or ""), found.form)

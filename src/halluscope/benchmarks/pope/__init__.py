@@ -21,7 +21,7 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         "yes_ratio": None,
         "unparsed": LOWER,
     },
-    others={"f1_mean": HIGHER, "undefined_classes": None, "rows": None},
+    extra_numbers={"f1_mean": HIGHER, "undefined_classes": None, "rows": None},
     citation="""
 @inproceedings{li2023pope,
   title={Evaluating Object Hallucination in Large Vision-Language Models},
@@ -98,7 +98,7 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         ),
         Option("per_class", "also print a table of the classes", flag=True),
     ),
-    given=("objects", "sampling", "image_ids", "questions", "forms", "corrected"),
+    input_options=("objects", "sampling", "image_ids", "questions", "forms", "corrected"),
     items="per_question",
     means=("accuracy", "yes_ratio", "unparsed"),
 )

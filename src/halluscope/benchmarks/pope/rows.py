@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import json_rows
-from halluscope.foreign import brief
+from halluscope.inputs import is_id
 from halluscope.judging.questions import OBJECT_ASKED
-from halluscope.numbers import is_id
-from halluscope.reading.rows import Source, read_columns
+from halluscope.reading.datasets import Source, read_columns
+from halluscope.sanitize import short_repr
 
 SAMPLINGS = ("random", "popular", "adversarial")  # How POPE chooses the absent objects that it asks about
 
@@ -122,7 +122,7 @@ def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]
         image = row.get("file_name", row.get("image_id"))
         if image is None or row.get("question") is None:
             raise ValueError(
-                f"rows[{i}] has no question, or neither file_name nor image_id: {brief(dict(row), 120)}."
+                f"rows[{i}] has no question, or neither file_name nor image_id: {short_repr(dict(row), 120)}."
             )
         place = number.setdefault((image, row["question"]), len(unique))
         if place == len(unique):
@@ -188,7 +188,7 @@ def corrections(
         if other is None or (isinstance(other, ObjectQuestion) and _asked(other) != _asked(question)):
             raise ValueError(
                 f"corrected has no answer to question_id {question.question_id}, {question.sampling or 'no sampling'}: "
-                f"{brief(question.question)}; expected RePOPE's answers to the questions of the dataset; they "
+                f"{short_repr(question.question)}; expected RePOPE's answers to the questions of the dataset; they "
                 "must be POPE's questions about COCO, with their samplings."
             )
         answers.append(other.answer if isinstance(other, ObjectQuestion) else None)
@@ -210,7 +210,9 @@ def read(row: Any, where: str) -> ObjectQuestion:
         return row
     if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):
         lacks = f" It has no {', '.join(missing)}." if isinstance(row, Mapping) else ""
-        raise ValueError(f"{where} is {brief(row)}; expected a row of the dataset pope or pope_c.{lacks}")
+        raise ValueError(
+            f"{where} is {short_repr(row)}; expected a row of the dataset pope or pope_c.{lacks}"
+        )
     return ObjectQuestion(**(OTHERWISE | {name: row[name] for name in COLUMNS if name in row}))
 
 
@@ -226,22 +228,24 @@ def _load(written: str) -> list[ObjectQuestion]:
 
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
-        raise BuildError(f"{where}: expected question_id, image, text and label; got {brief(row, 120)}.")
+        raise BuildError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
     if row["label"] not in ("yes", "no"):
-        raise BuildError(f"{where}: label is {brief(row['label'])}; expected 'yes' or 'no'.")
+        raise BuildError(f"{where}: label is {short_repr(row['label'])}; expected 'yes' or 'no'.")
     if not is_id(row["question_id"]):
         raise BuildError(
-            f"{where}: question_id is {brief(row['question_id'])}; expected a 64-bit whole number."
+            f"{where}: question_id is {short_repr(row['question_id'])}; expected a 64-bit whole number."
         )
     text = row["text"] if isinstance(row["text"], str) else ""
     asked = row if text and isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(text)
     if not asked:
         raise BuildError(
-            f"{where}: text is {brief(row['text'], 120)}; expected 'Is there a ... in the image?'."
+            f"{where}: text is {short_repr(row['text'], 120)}; expected 'Is there a ... in the image?'."
         )
     number = _ENDS_IN_ID.search(row["image"]) if isinstance(row["image"], str) else None
     if not number:
-        raise BuildError(f"{where}: image is {brief(row['image'])}; expected a file name that ends in an id.")
+        raise BuildError(
+            f"{where}: image is {short_repr(row['image'])}; expected a file name that ends in an id."
+        )
     return ObjectQuestion(
         question_id=row["question_id"],
         image_id=int(number[1]),

@@ -20,7 +20,7 @@ which they agree are compared with the objects annotated in the image.
         **{f"{ratio}_{over}": HIGHER for over in ("cls", "all") for ratio in _RATIOS},
         "unparsed": LOWER,
     },
-    others={
+    extra_numbers={
         "f*_cls": HIGHER,
         "f*_all": HIGHER,
         "ignored": None,
@@ -63,7 +63,7 @@ which they agree are compared with the objects annotated in the image.
     prompt="Describe this image in detail.",
     max_new_tokens=1024,  # as in the released code
     target="objects",
-    chooses=True,
+    partial_ok=True,
     judges=Judges("votes", default="flan-t5", rules=("lexical",)),
     options=(
         *poll.OPTIONS,
@@ -104,6 +104,6 @@ which they agree are compared with the objects annotated in the image.
             flag=True,
         ),
     ),
-    given=("votes", "cells", "cells_of", "image_ids", "forms"),
+    input_options=("votes", "cells", "cells_of", "image_ids", "forms"),
     items="per_image",
 )

@@ -18,8 +18,7 @@ from halluscope import options as checks
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts, scoring
 from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions, Hits
-from halluscope.foreign import brief
-from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts
+from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts, whole
 from halluscope.judging.cost.planning import Plan, plan_poll
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.voters import voting
@@ -28,12 +27,12 @@ from halluscope.judging.voters.poll import Voting
 from halluscope.judging.voters.resolve import lexical
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import OTHER, UNASKED, Poll
-from halluscope.numbers import whole
 from halluscope.reliability.certifying.certificate import Certificate, texts_of
 from halluscope.reliability.certifying.certificate import read as read_certificate
 from halluscope.reliability.certifying.judgement import Judgement
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import correct
@@ -247,8 +246,8 @@ def _check_certificate(
         )
     if all_average != "pooled":
         raise ValueError(
-            f"certificate is given, but all_average is {brief(all_average)}; expected 'pooled': only counts pooled "
-            "over images, or per class, can be corrected."
+            f"certificate is given, but all_average is {short_repr(all_average)}; expected 'pooled': only counts "
+            "pooled over images, or per class, can be corrected."
         )
     return read_certificate(given)
 

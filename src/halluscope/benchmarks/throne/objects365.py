@@ -14,11 +14,11 @@ from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import fetch
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_text
-from halluscope.foreign import brief
-from halluscope.numbers import id_of
+from halluscope.inputs import id_of
 from halluscope.reading import coco
 from halluscope.reading.coco import CocoTable
 from halluscope.reading.tables import cells
+from halluscope.sanitize import short_repr
 
 SHOTS = 14
 
@@ -119,7 +119,7 @@ def read_names(file: Readable) -> dict[int, Name]:
         where = f"{file}, row {number}"
         if len(row) != 3 or not all(field.strip() for field in row):
             raise BuildError(
-                f"{where} is {brief(','.join(row))}; expected category id, published name, corrected name."
+                f"{where} is {short_repr(','.join(row))}; expected category id, published name, corrected name."
             )
         category = _whole(row[0], where, "a category id")
         name = Name(row[1].strip(), row[2].strip())
@@ -127,7 +127,7 @@ def read_names(file: Readable) -> dict[int, Name]:
             raise BuildError(f"{where}: category {category} is already in an earlier row.")
         if name.corrected in place:
             raise BuildError(
-                f"{where}: {brief(name.corrected)} is also the name in row {place[name.corrected]}; names must be "
+                f"{where}: {short_repr(name.corrected)} is also the name in row {place[name.corrected]}; names must be "
                 "unique."
             )
         names[category], place[name.corrected] = name, number
@@ -165,8 +165,8 @@ def correct(table: CocoTable, names: Mapping[int, Name]) -> CocoTable:
         name = names[category]
         if found.strip() not in (name.published, name.corrected):
             raise BuildError(
-                f"Category {category} is {brief(found)} in the annotations and {brief(name.published)} in the table "
-                "of names; expected the same name. Are these the names of the same version of Objects365?"
+                f"Category {category} is {short_repr(found)} in the annotations and {short_repr(name.published)} in "
+                "the table of names; expected the same name. Are these the names of the same version of Objects365?"
             )
         corrected[found] = name.corrected
     return replace(
@@ -180,5 +180,5 @@ def correct(table: CocoTable, names: Mapping[int, Name]) -> CocoTable:
 
 def _whole(text: str, where: str, what: str) -> int:
     if (number := id_of(text)) is None:
-        raise BuildError(f"{where}: {brief(text.strip())} is not a number; expected {what}.")
+        raise BuildError(f"{where}: {short_repr(text.strip())} is not a number; expected {what}.")
     return number

@@ -10,9 +10,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.inputs import word
+from halluscope.inputs import finite, word
 from halluscope.judging.voters.voting import IGNORED
-from halluscope.numbers import finite
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 
 ClassF = Literal["of_means", "mean"]

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError
-from halluscope.files.entries import lines
+from halluscope.files.json_stream import lines
 from halluscope.files.writing import json_line
-from halluscope.foreign import brief
 from halluscope.judging.cache import Key, Request
+from halluscope.sanitize import short_repr
 
 ID = "custom_id"
 
@@ -119,8 +119,8 @@ def read_list(part: Path) -> Iterator[tuple[str, Wanted]]:
         wanted = _wanted(row)
         if wanted is None or row[ID] != custom_id(wanted):
             raise BuildError(
-                f"{where} is {brief(row)}; expected a request as `halluscope ask export` lists it. Export again, into "
-                "another folder."
+                f"{where} is {short_repr(row)}; expected a request as `halluscope ask export` lists it. Export "
+                "again, into another folder."
             )
         yield row[ID], wanted
 

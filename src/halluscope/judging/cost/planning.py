@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halluscope.foreign import brief
+from halluscope.inputs import finite
 from halluscope.judging.cache import Cache, cache_of
 from halluscope.judging.cache_file import IN_MEMORY
-from halluscope.judging.cost.outlook import Outlook, characters, look
+from halluscope.judging.cost.model_info import ModelInfo, characters, look
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.server import ENDPOINT
@@ -30,7 +30,7 @@ from halluscope.judging.voters.resolve import LEXICAL, check_asked
 from halluscope.judging.voters.scoring import requests
 from halluscope.judging.voters.served import is_served
 from halluscope.judging.votes import UNASKED
-from halluscope.numbers import finite
+from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
 # If there are more prompts than this, tokens are counted in a sample of the texts, chosen evenly by length
@@ -213,7 +213,9 @@ def plan_poll(
     return Plan(tuple(loads), ask, at_least, at_most, str(kept_in.path), max(1, poll.workers))
 
 
-def _stand_in(judge: str | Judge, outlook: Outlook | None, lexical: LexicalJudge, kept_in: Cache) -> StandIn:
+def _stand_in(
+    judge: str | Judge, outlook: ModelInfo | None, lexical: LexicalJudge, kept_in: Cache
+) -> StandIn:
     if outlook:
         return StandIn(outlook.key or outlook.name, lexical, kept_in if outlook.key else None, stored=True)
     if isinstance(judge, str):
@@ -229,7 +231,7 @@ def check_prices(prices: Prices | None, meant: Sequence[str | Judge], option: st
         return
     if not isinstance(prices, list | tuple) or len(prices) != 2:
         raise ValueError(
-            f"prices is {brief(prices)}; expected two: of a million tokens read, and of a million generated."
+            f"prices is {short_repr(prices)}; expected two: of a million tokens read, and of a million generated."
         )
     for price in prices:
         finite("prices", price, 0, HIGHEST_PRICE, "the price of a million tokens")
@@ -239,7 +241,7 @@ def check_prices(prices: Prices | None, meant: Sequence[str | Judge], option: st
         )
 
 
-def _load(stand_in: StandIn, outlook: Outlook | None, prices: Prices | None) -> Load:
+def _load(stand_in: StandIn, outlook: ModelInfo | None, prices: Prices | None) -> Load:
     left = sum(len(put.pairs) for put in stand_in.puts)
     kept = stand_in.kept if stand_in.kept_in else None
     if outlook is None:
@@ -270,7 +272,7 @@ def cost(tokens: float, said: int | None, prices: Prices) -> float:
     return (tokens * prices[0] + (said or 0) * prices[1]) / 1e6
 
 
-def _work(puts: Sequence[Put], outlook: Outlook) -> tuple[float, float, bool]:
+def _work(puts: Sequence[Put], outlook: ModelInfo) -> tuple[float, float, bool]:
     """Return the tokens and FLOP of the questions, and whether they are scaled up from a sample, by characters."""
     sample, sampled = _sample(puts)
     works = [outlook.work(*put) for put in sample]
@@ -299,7 +301,7 @@ def _sample(puts: Sequence[Put]) -> tuple[Sequence[Put], bool]:
 
 
 def _measured(
-    load: Load, puts: Sequence[Put], outlook: Outlook, judge: Judge, path: Path, seconds: float
+    load: Load, puts: Sequence[Put], outlook: ModelInfo, judge: Judge, path: Path, seconds: float
 ) -> Load:
     """Return the load after asking the judge for about `seconds`; its votes are kept."""
     put = _of_middling_length(max(puts, key=lambda put: len(put.pairs)))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from halluscope.judging.cache import Record
-from halluscope.judging.cost.outlook import CHARACTERS_A_TOKEN, Outlook, look
+from halluscope.judging.cost.model_info import CHARACTERS_A_TOKEN, ModelInfo, look
 from halluscope.judging.cost.planning import BY_CHARACTERS, Load, Plan, Prices, check_prices, cost
 from halluscope.judging.graders.chat import ChatJudge, KnownJudge
 from halluscope.judging.graders.verdicts import is_greedy
@@ -11,19 +11,19 @@ from halluscope.judging.models.engine import Engine
 from halluscope.judging.server import ENDPOINT
 
 
-def foresee(judge: str, device: str | None = None, prices: Prices | None = None) -> Outlook | None:
+def foresee(judge: str, device: str | None = None, prices: Prices | None = None) -> ModelInfo | None:
     """Return the outlook on a grader that is a model on this machine; None for one behind an endpoint."""
     check_prices(prices, [judge], "judge")
     return None if judge.startswith(ENDPOINT) else look([judge], Engine(device=device))[0]
 
 
-def stand_in(judge: str, outlook: Outlook | None) -> str | ChatJudge:
+def stand_in(judge: str, outlook: ModelInfo | None) -> str | ChatJudge:
     """Return the judge for which prompts are noted: the grader, or only its key if its weights are missing."""
     return KnownJudge(outlook.name, greedy=True) if outlook and outlook.missing else judge
 
 
 def plan_verdicts(
-    record: Record, judge: str, outlook: Outlook | None, repeats: int = 1, prices: Prices | None = None
+    record: Record, judge: str, outlook: ModelInfo | None, repeats: int = 1, prices: Prices | None = None
 ) -> Plan:
     """Plan what a grader will be asked. It is not asked, no weights are loaded, and nothing is written."""
     if record.judge is None:

@@ -7,14 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from halluscope.inputs import flags, kind
+from halluscope.inputs import finite, flags, kind, whole
 from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.chat_completions import AT_ONCE_OPTION, LEAVE_OUT, check_leave_out
 from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.failed import MAX_FAILED, check_max_failed
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
-from halluscope.numbers import finite, whole
 from halluscope.options import Option
 
 GIVEN = "given"

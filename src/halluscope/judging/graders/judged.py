@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halluscope.files.opening import json_rows, read_json
-from halluscope.foreign import brief
-from halluscope.inputs import listed
+from halluscope.inputs import is_number, listed
 from halluscope.judging.graders.grading import GIVEN, Grading
-from halluscope.numbers import is_number
+from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
 
@@ -56,8 +55,8 @@ class Criterion:
             return math.nan
         if not self._fits(value):
             raise ValueError(
-                f"{where}: {self.name} is {brief(value)}; expected {_WHAT[self.kind].format(self.most)}, or null for "
-                "a response that could not be judged."
+                f"{where}: {self.name} is {short_repr(value)}; expected {_WHAT[self.kind].format(self.most)}, or "
+                "null for a response that could not be judged."
             )
         return float(value)
 
@@ -207,8 +206,8 @@ def _numbers(verdict: Any, criteria: Sequence[Criterion], where: str) -> list[fl
         return [criteria[0].number(verdict, where)]
     if not isinstance(verdict, Mapping) or not {*names} <= verdict.keys():
         raise ValueError(
-            f"{where} is {brief(verdict, 120)}; expected {' and '.join(map(repr, names))}, or null for a response that "
-            "could not be judged."
+            f"{where} is {short_repr(verdict, 120)}; expected {' and '.join(map(repr, names))}, or null for a "
+            "response that could not be judged."
         )
     return [one.number(verdict[one.name], where) for one in criteria]
 
@@ -281,12 +280,12 @@ def read_given(
     for where, row in _rows(Path(file), responses):
         if not isinstance(row, Mapping) or "id" not in row:
             names = ", ".join(one.name for one in criteria)
-            raise ValueError(f"{where} is {brief(row)}; expected an object with id, {names}.")
+            raise ValueError(f"{where} is {short_repr(row)}; expected an object with id, {names}.")
         if row.get("responses", responses) != responses:
             continue
         key = row["id"]
         if not isinstance(key, int | str) or isinstance(key, bool) or key not in known:
-            raise ValueError(f"{where}: the id {brief(key)} is not among the {len(ids):,} questions.")
+            raise ValueError(f"{where}: the id {short_repr(key)} is not among the {len(ids):,} questions.")
         if key in found:
             raise ValueError(
                 f"{where} is the second verdict on the id {key}; expected one. Remove one of them."
@@ -313,7 +312,7 @@ def _rows(given: Path, responses: str) -> Iterator[tuple[str, Any]]:
     of = about.get("responses") if isinstance(about, Mapping) else None
     if of != responses:
         raise ValueError(
-            f"{given} is a run of the responses {brief(of)}; expected a run of {brief(responses)}. Name the "
+            f"{given} is a run of the responses {short_repr(of)}; expected a run of {short_repr(responses)}. Name the "
             "runs in the order of the responses, and give the responses the names of those runs: NAME=FILE."
         )
     return json_rows(given / ITEMS)

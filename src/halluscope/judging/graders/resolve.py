@@ -4,12 +4,12 @@ from collections.abc import Collection
 from typing import Any
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.foreign import brief
 from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.endpoint import EndpointJudge
 from halluscope.judging.graders.local_chat import LocalChat
 from halluscope.judging.server import ENDPOINT
 from halluscope.paths import is_there
+from halluscope.sanitize import short_repr
 
 
 def resolve_chat(
@@ -32,8 +32,8 @@ def resolve_chat(
     if not isinstance(judge, str):
         if not hasattr(judge, "replies") or not hasattr(judge, "key"):
             raise JudgeUnavailable(
-                f"judge: {brief(judge)} is not a judge of free text; expected 'openai:MODEL[@URL]', a local model, or "
-                "a chat judge."
+                f"judge: {short_repr(judge)} is not a judge of free text; expected 'openai:MODEL[@URL]', a local "
+                "model, or a chat judge."
             )
         return judge
     if judge.startswith(ENDPOINT):
@@ -63,6 +63,6 @@ def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
         else "`halluscope info NAME` says which rules the benchmark NAME knows."
     )
     raise JudgeUnavailable(
-        f"There is no judge {brief(judge)} that reads free text; expected 'openai:MODEL[@URL]', or a local model: a "
-        f"folder, a .gguf file, or a Hub id (org/name). {known}"
+        f"There is no judge {short_repr(judge)} that reads free text; expected 'openai:MODEL[@URL]', or a local "
+        f"model: a folder, a .gguf file, or a Hub id (org/name). {known}"
     )

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from tqdm import tqdm
 
-from halluscope import foreign
+from halluscope import sanitize
 from halluscope.errors import JudgingFailed
 from halluscope.files.opening import once_each
 from halluscope.files.writing import json_text
@@ -126,7 +126,7 @@ def _replies(
         arriving = [(part, _ask(judge, part, each, outbox)) for part in (first, rest) if part]
     failed = 0
     greedy = is_greedy(judge)
-    title = foreign.one_line(key)
+    title = sanitize.one_line(key)
     hidden = not progress or outbox is not None  # a request in an outbox has no reply, but has not failed
     with tqdm(total=len(missing), desc=title, unit="prompt", disable=hidden, delay=1) as bar:
         for part, said in arriving:
@@ -145,7 +145,7 @@ def _replies(
                 if cache:
                     cache.keep_replies(key, {part[number]: reply})
     if progress and (spent := getattr(judge, "spent", "")):
-        tell(f"{title}: {foreign.one_line(spent)}")
+        tell(f"{title}: {sanitize.one_line(spent)}")
     return replies
 
 
@@ -204,7 +204,7 @@ def _check_first(
 
 def _facts(n: int, unread: Sequence[str], failures: Counter[str], silent: int, key: str) -> str:
     """Say how many verdicts are missing, and what came instead."""
-    shown = ", ".join(foreign.quoted(reply, 120) for reply in unread[:SHOWN])
+    shown = ", ".join(sanitize.quoted(reply, 120) for reply in unread[:SHOWN])
     return (
         f"{silent + len(unread)} of {n} prompts have no readable verdict from {key}: {silent} without a reply"
         f"{reasons(failures)}, {len(unread)} with a reply that says something else"

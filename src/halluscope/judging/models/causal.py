@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.foreign import brief, one_line
 from halluscope.judging.models.decoding import Steps
 from halluscope.judging.models.language_model import Ids, LanguageModelJudge
+from halluscope.sanitize import one_line, short_repr
 
 TODAY = "{%- macro strftime_now(format) -%} 26 Jul 2024 {%- endmacro -%}"
 """Fixes the date for chat templates that state it, because votes depend on it (the date is Llama 3.2's own example)."""
@@ -58,8 +58,8 @@ class CausalJudge(LanguageModelJudge):
 
     def _broken(self, what: str) -> JudgeUnavailable:
         return JudgeUnavailable(
-            f"The chat template of the judge {brief(self.weights.name)} {what}; expected one that accepts a user's "
-            "turn in plain text. Use another model, or fix the template in its folder."
+            f"The chat template of the judge {short_repr(self.weights.name)} {what}; expected one that accepts a "
+            "user's turn in plain text. Use another model, or fix the template in its folder."
         )
 
     def _check(self, tokenizer: Any) -> None:

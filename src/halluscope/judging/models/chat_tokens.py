@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.foreign import brief
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.language_model import Ids, positions
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Pairs
+from halluscope.sanitize import short_repr
 
 
 class ChatTokens(CausalJudge):
@@ -68,7 +68,8 @@ class ChatTokens(CausalJudge):
         before, whole = self.ids(chat), self.ids(chat + word)
         if whole[:-1] != before:
             raise JudgeUnavailable(
-                f"The label {brief(word)} is not one token of the tokenizer {brief(self.weights.name)} after its chat "
+                f"The label {short_repr(word)} is not one token of the tokenizer {short_repr(self.weights.name)} "
+                "after its chat "
                 "template; expected labels that are one token each. Give other labels, such as labels='Yes/No', or "
                 "the tokenizer of the server's model."
             )

@@ -5,14 +5,13 @@ from functools import partial
 from pathlib import Path
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.inputs import kind, word
+from halluscope.inputs import finite, kind, whole, word
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.converted import ConvertedJudge
-from halluscope.judging.models.fleet import Fleet
+from halluscope.judging.models.ray_pool import RayPool
 from halluscope.judging.models.seq2seq import CHECKER, Seq2SeqJudge, check_encodes, is_checker, model_of
 from halluscope.judging.voter import Judge
-from halluscope.numbers import finite, whole
 
 ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
 
@@ -93,7 +92,7 @@ class Engine:
             path = Path(model).expanduser()
             there = str(path.resolve()) if path.exists() else model  # a worker has another working directory
             make = partial(replace(self, workers=0).judge, f"{CHECKER}{there}" if checks else there)
-            return Fleet(
+            return RayPool(
                 make, found.name, self.workers, on_gpus=not (self.device or "cuda").startswith("cpu")
             )
         if self.library == "ctranslate2":

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.foreign import brief, encodable, printable
 from halluscope.judging.models.background import ahead
 from halluscope.judging.models.decoding import Steps, greedy
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import RULES
+from halluscope.sanitize import encodable, printable, short_repr
 
 MAX_NEW_TOKENS = 8
 """How many tokens of a reply are generated; one that has not said yes or no by then is read as it is."""
@@ -161,7 +161,7 @@ class LanguageModelJudge:
             raise
         except Exception as error:  # transformers, safetensors and torch each raise their own
             raise JudgeUnavailable(
-                f"The judge {brief(self.weights.name)} cannot be loaded on {self.device}: {type(error).__name__}: "
+                f"The judge {short_repr(self.weights.name)} cannot be loaded on {self.device}: {type(error).__name__}: "
                 f"{printable(error)}"
             ) from error
         special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]

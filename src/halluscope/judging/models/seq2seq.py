@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.foreign import brief
 from halluscope.judging.models.decoding import Steps
 from halluscope.judging.models.language_model import Ids, LanguageModelJudge
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Pairs
+from halluscope.sanitize import short_repr
 
 FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 """The paper's ensemble, the cheapest first."""
@@ -52,8 +52,8 @@ def check_encodes(found: Weights) -> None:
     """
     if not found.is_encoder_decoder:
         raise JudgeUnavailable(
-            f"The checker {brief(found.name)} is not an encoder-decoder; expected one such as MiniCheck's on FLAN-T5 "
-            "(lytang/MiniCheck-Flan-T5-Large). Name an instruct model without 'checker:'."
+            f"The checker {short_repr(found.name)} is not an encoder-decoder; expected one such as MiniCheck's on "
+            "FLAN-T5 (lytang/MiniCheck-Flan-T5-Large). Name an instruct model without 'checker:'."
         )
 
 
@@ -87,9 +87,9 @@ class Seq2SeqJudge(LanguageModelJudge):
     def _check(self, tokenizer: Any) -> None:
         if self.claims and tokenizer.eos_token != SEPARATOR:
             raise JudgeUnavailable(
-                f"The tokenizer of the checker {brief(self.weights.name)} ends a text with "
-                f"{brief(tokenizer.eos_token)}; expected {SEPARATOR}, which separates document and claim. Is the model "
-                "a T5?"
+                f"The tokenizer of the checker {short_repr(self.weights.name)} ends a text with "
+                f"{short_repr(tokenizer.eos_token)}; expected {SEPARATOR}, which separates document and claim. Is "
+                "the model a T5?"
             )
 
     def _steps(self, model: Any) -> Steps:

@@ -7,9 +7,9 @@ from typing import Any
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.files.opening import read_json
-from halluscope.foreign import brief, one_line
 from halluscope.network import hub_or_cache
 from halluscope.paths import is_there
+from halluscope.sanitize import one_line, short_repr
 
 REVISIONS = {
     "google/flan-t5-base": "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2",
@@ -89,7 +89,7 @@ def described(model: str) -> Weights:
             folder = snapshot_download(name, revision=revision or "main", allow_patterns=[*DESCRIBING])
     except Exception as error:
         raise JudgeUnavailable(
-            f"The tokenizer {brief(model)} is neither on this machine nor can it be downloaded "
+            f"The tokenizer {short_repr(model)} is neither on this machine nor can it be downloaded "
             f"({type(error).__name__}). Copy the model's folder here (the weights are not needed), and name the folder."
         ) from error
     return Weights(folder, name, Path(folder).name)
@@ -106,7 +106,7 @@ def check_name(model: str) -> None:
         return
     if path.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
         raise JudgeUnavailable(
-            f"There is no judge {brief(model)}: it is neither a folder, nor a .gguf file, nor a Hub id "
+            f"There is no judge {short_repr(model)}: it is neither a folder, nor a .gguf file, nor a Hub id "
             f"(org/name), nor one of 'flan-t5' and 'lexical'. {_EMBEDDED}"
         )
 
@@ -171,8 +171,8 @@ def encodes(config: Path) -> bool:
         ) from error
     if not isinstance(content, dict):
         raise JudgeUnavailable(
-            f"The judge's {config.name} is not a configuration in JSON: it holds {brief(content)}; expected an object. "
-            "Copy the model's whole folder."
+            f"The judge's {config.name} is not a configuration in JSON: it holds {short_repr(content)}; expected an "
+            "object. Copy the model's whole folder."
         )
     return bool(content.get("is_encoder_decoder", False))
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import HalluscopeError, JudgingFailed
-from halluscope.foreign import brief, one_line
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import AnsweredBy, Judge, Pairs
 from halluscope.judging.votes import FAILED, NO, OTHER, YES
+from halluscope.sanitize import one_line, short_repr
 
 EXPECTED = (
     "batches of row numbers of the pairs, one code for each (0 no, 1 yes, 2 neither), with or without one margin for "
@@ -52,10 +52,10 @@ def _read(judge: Judge, batch: Any, pairs: int) -> AnsweredBy:
     try:
         rows, codes, *more = (np.asarray(part) for part in batch)
     except Exception as error:  # not a tuple, or its parts are not arrays
-        raise _failed(judge, f"answered {brief(batch)}") from error
+        raise _failed(judge, f"answered {short_repr(batch)}") from error
     shapes = {part.shape for part in (rows, codes, *more)}
     if rows.ndim != 1 or len(shapes) > 1 or len(more) > 1 or not _are_answers(rows, codes, more, pairs):
-        raise _failed(judge, f"answered {brief(batch)}")
+        raise _failed(judge, f"answered {short_repr(batch)}")
     margins = more[0] if more else np.full(len(rows), np.nan)
     return rows.astype(np.int64), codes.astype(np.int8), margins.astype(np.float64)
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from halluscope.errors import JudgeUnavailable, JudgingFailed
-from halluscope.foreign import one_line
 from halluscope.judging.cache import Cache, Outbox
 from halluscope.judging.failed import MAX_FAILED, reasons
 from halluscope.judging.questions import Question
@@ -19,6 +18,7 @@ from halluscope.judging.voter import Answered, Judge, Pairs
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.answered import answers
 from halluscope.judging.votes import FAILED, NO, OTHER, UNASKED
+from halluscope.sanitize import one_line
 from halluscope.terminal import tell
 
 ASK = ("needed", "all")

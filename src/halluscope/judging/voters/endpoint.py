@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope import foreign
+from halluscope import sanitize
 from halluscope.errors import HalluscopeError
 from halluscope.judging.chat_completions import ChatCompletions, OverChat, reply_of
 from halluscope.judging.client import AT_ONCE, Client, Failure
@@ -152,7 +152,7 @@ class EndpointVoter(OverChat):
     def _warn_of(self, unread: int, asked: int) -> None:
         warnings.warn(
             f"{unread:,} of {asked:,} replies of {self._chat.model} begin with neither yes nor no, such as "
-            f"{foreign.quoted(self._unread, 80)}; they count as unreadable votes. If the model thinks before it "
+            f"{sanitize.quoted(self._unread, 80)}; they count as unreadable votes. If the model thinks before it "
             "replies, turn that off when you start the server; otherwise use a model that follows instructions.",
             stacklevel=2,
         )

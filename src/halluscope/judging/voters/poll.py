@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.foreign import brief
-from halluscope.inputs import flags, kind, word
+from halluscope.inputs import finite, flags, kind, word
 from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.chat_completions import AT_ONCE_OPTION, LEAVE_OUT
 from halluscope.judging.client import AT_ONCE
@@ -21,8 +20,8 @@ from halluscope.judging.voters import asking, voting
 from halluscope.judging.voters.resolve import check_asked, named, resolve
 from halluscope.judging.voters.served import Served, compares_labels
 from halluscope.judging.votes import Poll
-from halluscope.numbers import finite
 from halluscope.options import Option
+from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
 
@@ -211,7 +210,7 @@ def _recorded(poll: Poll | None, texts: int, vocabulary: Vocabulary) -> Poll:
         votes = f"votes on {len(poll.votes):,} texts and {len(column):,} classes" if poll else "no votes"
         raise ValueError(
             f"The run holds {votes}; expected votes on {texts:,} texts and {len(vocabulary.classes):,} classes"
-            f"{f', {brief(unknown[0])} among them' if unknown else ''}."
+            f"{f', {short_repr(unknown[0])} among them' if unknown else ''}."
         )
     votes_on = poll.votes[:, [column[name] for name in vocabulary.classes]]
     return replace(poll, votes=votes_on, classes=vocabulary.classes)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from halluscope.files.opening import json_rows
-from halluscope.foreign import brief
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import whole
+from halluscope.sanitize import short_repr
 
 FIELDS = ("text", "question", "answer")
 
@@ -46,13 +46,13 @@ class ReplayJudge:
             if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in FIELDS):
                 raise ValueError(
                     f"{where}: expected a JSON object with text, question and answer, all of them texts; got "
-                    f"{brief(row)}."
+                    f"{short_repr(row)}."
                 )
             text, question, reply = (row[name] for name in FIELDS)
             if replies.setdefault((text, question), reply) != reply:
                 raise ValueError(
-                    f"{where}: an earlier line has another answer to the same question, {brief(question)}; expected "
-                    "one answer. Remove one of them."
+                    f"{where}: an earlier line has another answer to the same question, {short_repr(question)}; "
+                    "expected one answer. Remove one of them."
                 )
         return cls(replies)
 
@@ -67,8 +67,8 @@ class ReplayJudge:
     def _reply(self, text: str, question: str) -> int:
         if (text, question) not in self._replies:
             raise ValueError(
-                f"No reply was given to the question {brief(question)} about the text {brief(text)}; expected a "
-                "reply for each. Collect this one too."
+                f"No reply was given to the question {short_repr(question)} about the text {short_repr(text)}; "
+                "expected a reply for each. Collect this one too."
             )
         code = whole(self._replies[text, question], ended=True)
         assert code is not None, "an ended reply is always read"

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import cast
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.foreign import brief
 from halluscope.judging.client import AT_ONCE
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
@@ -15,6 +14,7 @@ from halluscope.judging.voter import Judge
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.judging.voters.served import AS_USUAL, Served, check_name, compares_labels, is_served
+from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
@@ -105,7 +105,7 @@ def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary)
         if judge == LEXICAL or isinstance(judge, LexicalJudge):
             return judge if isinstance(judge, LexicalJudge) else LexicalJudge(vocabulary)
     raise ValueError(
-        f"explain says which rule of the lexical judge took a mention back, but judges names {brief(judges)}; "
+        f"explain says which rule of the lexical judge took a mention back, but judges names {short_repr(judges)}; "
         "expected judges='lexical', alone or among others."
     )
 
@@ -136,11 +136,11 @@ def check_asked(meant: Sequence[str | Judge], questions: QuestionSet) -> None:
             continue
         name = judge if isinstance(judge, str) else judge.key
         raise ValueError(
-            f"judges names the checker {brief(name)}, which reads claims, but questions is {questions.name!r}; "
+            f"judges names the checker {short_repr(name)}, which reads claims, but questions is {questions.name!r}; "
             "expected questions='claims'. A judge that answers questions cannot vote in the same poll."
             if takes
-            else f"judges names {brief(name)}, which answers questions, but questions is {questions.name!r}, a set of "
-            f"claims for a checker; expected '{CHECKER}MODEL', or other questions."
+            else f"judges names {short_repr(name)}, which answers questions, but questions is {questions.name!r}, a "
+            f"set of claims for a checker; expected '{CHECKER}MODEL', or other questions."
         )
 
 
@@ -154,8 +154,8 @@ def _check_given(judge: object) -> None:
     called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
     if not isinstance(key, str) or not isinstance(stored, bool) or not called:
         raise JudgeUnavailable(
-            f"judges: {brief(judge)} is not a judge; expected a name, a model, or an object with key, stored, answer "
-            "and close, as in `halluscope.judging.voter.Judge`."
+            f"judges: {short_repr(judge)} is not a judge; expected a name, a model, or an object with key, stored, "
+            "answer and close, as in `halluscope.judging.voter.Judge`."
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.foreign import brief
+from halluscope.inputs import finite
 from halluscope.judging.chat_completions import Usage
 from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.models.causal import common_prefix
@@ -29,7 +29,7 @@ from halluscope.judging.voter import AnsweredBy, Margins, Pairs
 from halluscope.judging.voters.endpoint import EndpointVoter
 from halluscope.judging.voters.scoring_endpoints import Asked, Endpoint, Labels, detected, read
 from halluscope.judging.votes import FAILED, NO, YES
-from halluscope.numbers import finite
+from halluscope.sanitize import short_repr
 
 LABELS = "Yes/No"
 """The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no."""
@@ -154,8 +154,8 @@ class ScoringVoter:
         endpoint = detected(self.client, self.label_ids)
         if len(self.label_ids.yes) > 1 and not endpoint.adds_up:
             raise JudgeUnavailable(
-                f"labels is {brief(self.labels)}, but {self.client.server.origin} has vLLM's endpoint, which gives "
-                "the share of one token only; expected one word for yes, as in 'Yes/No,no'."
+                f"labels is {short_repr(self.labels)}, but {self.client.server.origin} has vLLM's endpoint, which "
+                "gives the share of one token only; expected one word for yes, as in 'Yes/No,no'."
             )
         self._compare_tokenizers()
         if self._chat:
@@ -222,7 +222,7 @@ class ScoringVoter:
         yes, no = (tuple(self._tokens.after(chat, word) for word in words) for words in self._words)
         if len({*yes, *no}) < len(yes) + len(no):
             raise JudgeUnavailable(
-                f"labels is {brief(self.labels)}, but two of these words are the same token of the tokenizer; "
+                f"labels is {short_repr(self.labels)}, but two of these words are the same token of the tokenizer; "
                 f"expected a different token for each, such as {LABELS!r}."
             )
         return Labels(yes, no)
@@ -236,14 +236,14 @@ class ScoringVoter:
             if isinstance(said, Failure):
                 warnings.warn(
                     f"{server.origin} does not say how it tokenizes ({said.reason} at /tokenize), so nothing checks "
-                    f"that the tokenizer {brief(self._tokens.weights.name)} is that of the server's model.",
+                    f"that the tokenizer {short_repr(self._tokens.weights.name)} is that of the server's model.",
                     stacklevel=2,
                 )
                 return
             if not isinstance(said, dict) or said.get("tokens") != self._tokens.ids(chat + word):
                 raise JudgeUnavailable(
-                    f"The tokenizer {brief(self._tokens.weights.name)} makes other tokens than {server.origin} does; "
-                    "expected that of the server's model. Name its folder or Hub id: tokenizer='ORG/NAME'."
+                    f"The tokenizer {short_repr(self._tokens.weights.name)} makes other tokens than {server.origin} "
+                    "does; expected that of the server's model. Name its folder or Hub id: tokenizer='ORG/NAME'."
                 )
 
 
@@ -270,7 +270,8 @@ def _words(labels: object) -> list[list[str]]:
     """
     if not isinstance(labels, str) or not _LABELS.fullmatch(labels):
         raise ValueError(
-            f"labels is {brief(labels)}; expected words for yes and words for no, such as 'Yes/No' or 'Yes,yes/No,no'."
+            f"labels is {short_repr(labels)}; expected words for yes and words for no, such as 'Yes/No' or "
+            "'Yes,yes/No,no'."
         )
     return [words.split(",") for words in labels.split("/")]
 
@@ -280,7 +281,8 @@ def _tokens(model: str, tokenizer: str | None) -> ChatTokens:
         return ChatTokens(tokenizer or model)
     except JudgeUnavailable as error:
         raise JudgeUnavailable(
-            f"The judge {brief(SCORING + model)} needs its model's tokenizer, for the chat template and the tokens of "
-            f"the labels, but {brief(tokenizer or model)} has no tokenizer. Name its folder or Hub id: "
+            f"The judge {short_repr(SCORING + model)} needs its model's tokenizer, for the chat template and the "
+            "tokens of "
+            f"the labels, but {short_repr(tokenizer or model)} has no tokenizer. Name its folder or Hub id: "
             f"tokenizer='ORG/NAME'. {error}"
         ) from error

@@ -25,12 +25,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope import foreign
+from halluscope import sanitize
 from halluscope.errors import JudgeUnavailable
+from halluscope.inputs import is_number
 from halluscope.judging.client import Client, Failure
 from halluscope.judging.models.language_model import Ids
 from halluscope.judging.server import ENDPOINT
-from halluscope.numbers import is_number
 
 SUREST = math.log(2.0**53)
 """The largest margin, in nats, that a share in double precision can express; beyond it the share is 1."""
@@ -169,7 +169,8 @@ def detected(client: Client, labels: Labels) -> Endpoint:
             raise client.unavailable(margins)
         absent.append(f"/{endpoint.path}: {margins.reason}{f', {margins.said}' if margins.words else ''}")
     raise JudgeUnavailable(
-        f"{server.origin} does not score labels for {foreign.brief(server.model)} ({'; '.join(absent)}). Check the "
+        f"{server.origin} does not score labels for {sanitize.short_repr(server.model)} ({'; '.join(absent)}). "
+        "Check the "
         f"model's name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score, so "
         f"{plain}"
     )

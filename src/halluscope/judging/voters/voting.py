@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halluscope import inputs
-from halluscope.foreign import brief
+from halluscope.inputs import is_number
 from halluscope.judging.votes import NO, UNASKED, YES
-from halluscope.numbers import is_number
+from halluscope.sanitize import short_repr
 
 IGNORED = -1
 """The label of a cell on which too few votes agree; such a cell is not counted."""
@@ -42,11 +42,11 @@ def required(agreement: str | int, votes: int) -> int:
         return votes if agreement == "unanimous" else fewest
     if not isinstance(agreement, int | np.integer) or isinstance(agreement, bool):
         raise ValueError(
-            f"agreement is {brief(agreement)}; expected {', '.join(map(repr, AGREEMENTS))} or a number."
+            f"agreement is {short_repr(agreement)}; expected {', '.join(map(repr, AGREEMENTS))} or a number."
         )
     if not fewest <= agreement <= votes:
         raise ValueError(
-            f"agreement is {brief(agreement)}, but there are {votes} votes (judges x questions) per cell; "
+            f"agreement is {short_repr(agreement)}, but there are {votes} votes (judges x questions) per cell; "
             f"expected a number from {fewest} (more than half) to {votes} (unanimous)."
         )
     return int(agreement)
@@ -69,7 +69,7 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
         if not valid.all():
             row, cls, vote = map(int, np.argwhere(~valid)[0])
             raise ValueError(
-                f"votes[{row}, {cls}, {vote}] is {brief(array[row, cls, vote])}; expected 0 (no) or 1 (yes)."
+                f"votes[{row}, {cls}, {vote}] is {short_repr(array[row, cls, vote])}; expected 0 (no) or 1 (yes)."
             )
     return array.astype(bool)
 

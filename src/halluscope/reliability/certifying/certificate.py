@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from halluscope.files.opening import read_json
 from halluscope.files.writing import new_file
-from halluscope.foreign import brief, one_line
+from halluscope.inputs import is_number
 from halluscope.judging.cache import Cache
 from halluscope.judging.votes import YES
-from halluscope.numbers import is_number
 from halluscope.reliability.certifying.judgement import Judgement, errors
 from halluscope.reliability.certifying.labels import LARGEST_WEIGHT, Labels, check_texts, digest, name_of
 from halluscope.reporting.tables import finite, to_json
+from halluscope.sanitize import one_line, short_repr
 from halluscope.stats.corrected import FEWEST_TEXTS, UNLABELLED, Sample
 from halluscope.version import __version__
 from halluscope.vocabularies import Vocabulary
@@ -77,8 +77,9 @@ class Certificate:
             certified, scored = _plain(self.content[name]), _plain(about[name])
             if certified != scored:
                 raise ValueError(
-                    f"The certificate {self.digest} is about the {ABOUT[name]} {brief(certified, 200)}, but this score "
-                    f"uses {brief(scored, 200)}. Score what was certified, or certify what you score: `halluscope "
+                    f"The certificate {self.digest} is about the {ABOUT[name]} {short_repr(certified, 200)}, but "
+                    "this score "
+                    f"uses {short_repr(scored, 200)}. Score what was certified, or certify what you score: `halluscope "
                     "certify`."
                 )
 
@@ -128,7 +129,7 @@ class Certificate:
     def _columns(self, names: Sequence[str], columns: Mapping[str, int]) -> list[int]:
         if unknown := [name for name in names if name not in columns]:
             raise ValueError(
-                f"The certificate {self.digest} has a label for {brief(unknown[0])}, which is not a class of this "
+                f"The certificate {self.digest} has a label for {short_repr(unknown[0])}, which is not a class of this "
                 "vocabulary."
             )
         return [columns[name] for name in names]
@@ -175,18 +176,18 @@ def read(source: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
         return source
     expected = "expected a file that `halluscope certify` wrote"
     if not isinstance(source, str | Path | Mapping):
-        raise ValueError(f"certificate is {brief(source)}; {expected}.")
+        raise ValueError(f"certificate is {short_repr(source)}; {expected}.")
     if isinstance(source, Mapping):
         where, content = "certificate", source
     elif Path(source).is_file():
         where, content = one_line(source, 200), read_json(Path(source))
     else:
-        raise ValueError(f"certificate is {brief(str(source))}, which is not a file; {expected}.")
+        raise ValueError(f"certificate is {short_repr(str(source))}, which is not a file; {expected}.")
     if not isinstance(content, Mapping) or content.get("form") != FORM or not _digest(content):
         raise ValueError(f"{where} is not a certificate; {expected}.")
     if content.get(DIGEST) != _digest(content):
         raise ValueError(
-            f"{where}: the content does not match its digest {brief(content.get(DIGEST))}; the file was "
+            f"{where}: the content does not match its digest {short_repr(content.get(DIGEST))}; the file was "
             "changed after it was written. Take the original, or run `halluscope certify` again."
         )
     if problem := next(_problems(content), None):
@@ -225,12 +226,12 @@ def _problems(content: Mapping[str, Any]) -> Iterator[str]:
         value = content.get(name)
         words = value if isinstance(value, list) and name == "judges" else [value]
         if not words or not all(isinstance(word, str) and word for word in words):
-            yield f"{name} is {brief(value)}"
+            yield f"{name} is {short_repr(value)}"
     labels = content.get("labels")
     if not isinstance(labels, list) or not labels:
-        yield f"labels is {brief(labels)}"
+        yield f"labels is {short_repr(labels)}"
     else:
-        yield from (f"a label is {brief(entry)}" for entry in labels if not _is_entry(entry))
+        yield from (f"a label is {short_repr(entry)}" for entry in labels if not _is_entry(entry))
 
 
 def _is_entry(entry: Any) -> bool:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import json_rows
-from halluscope.foreign import brief
+from halluscope.inputs import finite
 from halluscope.judging.cache import sha256
-from halluscope.numbers import finite
 from halluscope.options import nearest
 from halluscope.reliability.review.sheet import IMPLIED, OTHERS, Entry, Sheet, read_sheet
+from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, signature
 from halluscope.vocabularies import Vocabulary
 
@@ -133,7 +133,8 @@ def _of_sheet(sheet: Sheet, population: Population, vocabulary: Vocabulary) -> L
         )
     if (drawn_from := sheet.entries[0]["drawn_from"]) != population.name:
         raise ValueError(
-            f"The sheet {sheet.name} was drawn from {brief(drawn_from)}, but the responses are {population.name}. The "
+            f"The sheet {sheet.name} was drawn from {short_repr(drawn_from)}, but the responses are "
+            f"{population.name}. The "
             "sheet's weights hold only for the texts that it was drawn from; name the same responses and the same part."
         )
     share = len(complete) / (len(complete) + len(left))  # other texts count as never drawn
@@ -156,19 +157,19 @@ def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> 
     for name in filter(None, map(str.strip, last["note"].split(","))):
         if name.casefold() not in classes:
             raise ValueError(
-                f"{where} names {brief(name)}, which is not a class of the vocabulary {vocabulary.name!r}."
+                f"{where} names {short_repr(name)}, which is not a class of the vocabulary {vocabulary.name!r}."
                 f"{nearest(name, vocabulary.classes)} Correct the note."
             )
         others.append(classes[name.casefold()])
     if (last["mark"] == OTHERS[1]) != bool(others):
         raise ValueError(
-            f"{where} is marked {last['mark']!r}, but its note is {brief(last['note'])}; expected the names of classes "
-            f"with {OTHERS[1]!r}, and no note with {OTHERS[0]!r}."
+            f"{where} is marked {last['mark']!r}, but its note is {short_repr(last['note'])}; expected the names of "
+            f"classes with {OTHERS[1]!r}, and no note with {OTHERS[0]!r}."
         )
     if denied := [name for name in others if marks.get(name) == sheet.marks[1]]:
         raise ValueError(
-            f"{where} names {brief(denied[0])}, which has a row of its own that is marked {sheet.marks[1]!r}. Correct "
-            "one of the two."
+            f"{where} names {short_repr(denied[0])}, which has a row of its own that is marked {sheet.marks[1]!r}. "
+            "Correct one of the two."
         )
     return {*others, *(name for name, mark in marks.items() if name and mark == sheet.marks[0])}
 
@@ -180,7 +181,7 @@ def _chance(entry: Entry, sheet: Sheet) -> float:
         chance = 0.0
     if not 0 < chance <= 1:
         raise ValueError(
-            f"Row {entry['row']} of the sheet {sheet.name} has the chance {brief(entry['chance'])}; expected the "
+            f"Row {entry['row']} of the sheet {sheet.name} has the chance {short_repr(entry['chance'])}; expected the "
             "number between 0 and 1 that the sheet was made with."
         )
     return chance
@@ -203,7 +204,7 @@ def _of_lines(path: Path, population: Population, vocabulary: Vocabulary) -> Lab
         line = _line(row, where, digests, vocabulary)
         if lines.setdefault((line.text, line.name), line) != line:
             raise ValueError(
-                f"{where}: an earlier line gives another label of the class {brief(line.name)} for the same text; "
+                f"{where}: an earlier line gives another label of the class {short_repr(line.name)} for the same text; "
                 "expected one label. Remove one of the two."
             )
     if not lines:
@@ -239,21 +240,21 @@ def _of_lines(path: Path, population: Population, vocabulary: Vocabulary) -> Lab
 def _line(row: Any, where: str, digests: Mapping[str, str], vocabulary: Vocabulary) -> _Line:
     expected = "expected an object with id or text, class, answer (yes or no) and perhaps weight"
     if not isinstance(row, dict) or ("id" in row) == ("text" in row):
-        raise ValueError(f"{where}: {expected}; got {brief(row)}.")
+        raise ValueError(f"{where}: {expected}; got {short_repr(row)}.")
     name, answer = row.get("class"), row.get("answer")
     if name not in vocabulary.classes:
         raise ValueError(
-            f"{where}: class is {brief(name)}, which the vocabulary {vocabulary.name!r} does not have."
+            f"{where}: class is {short_repr(name)}, which the vocabulary {vocabulary.name!r} does not have."
         )
     if not isinstance(answer, str | bool | int) or answer not in ANSWERS:
-        raise ValueError(f"{where}: answer is {brief(answer)}; expected yes or no.")
+        raise ValueError(f"{where}: answer is {short_repr(answer)}; expected yes or no.")
     weight = finite("weight", row["weight"], 1, LARGEST_WEIGHT) if "weight" in row else 0.0
     if "text" in row:
         if not isinstance(row["text"], str):
-            raise ValueError(f"{where}: text is {brief(row['text'])}; expected a text.")
+            raise ValueError(f"{where}: text is {short_repr(row['text'])}; expected a text.")
         return _Line(digest(row["text"]), name, ANSWERS[answer], weight)
     if str(row["id"]) not in digests:
         raise ValueError(
-            f"{where}: no response has the id {brief(row['id'])}; expected one of the responses' ids."
+            f"{where}: no response has the id {short_repr(row['id'])}; expected one of the responses' ids."
         )
     return _Line(digests[str(row["id"])], name, ANSWERS[answer], weight)

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from halluscope.inputs import whole
 from halluscope.judging.voters import voting
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.votes import YES
-from halluscope.numbers import whole
 from halluscope.reliability.certifying.judgement import Judgement
 from halluscope.reliability.certifying.labels import Population, digest
 from halluscope.reliability.review.sheet import Drawn, class_names

@@ -10,10 +10,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from halluscope.foreign import brief
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reliability.parallel.negation import OPPOSITE, Refused, negate, opposite
 from halluscope.reliability.parallel.rephrasing import digest, frame, rephrase, shuffle
+from halluscope.sanitize import short_repr
 
 # The columns that may hold a row's question, in the order of preference.
 QUESTIONS = ("question", "text", "instruction", "prompt")
@@ -140,7 +140,7 @@ def _parallel(
     column = next((name for name in QUESTIONS if isinstance(row.get(name), str)), None)
     if column is None:
         raise ValueError(
-            f"rows[{index}] has no question, only {brief(list(row), 120)}; expected {' or '.join(QUESTIONS)}."
+            f"rows[{index}] has no question, only {short_repr(list(row), 120)}; expected {' or '.join(QUESTIONS)}."
         )
     answer = next((name for name in ANSWERS if row.get(name) is not None), None)
     options = next((name for name in OPTIONS if row.get(name) is not None), None)

@@ -11,9 +11,8 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.files.writing import new_folder
-from halluscope.foreign import encodable
+from halluscope.reading.datasets import picture_columns, without_pictures
 from halluscope.reading.pictures import open_named, open_stored
-from halluscope.reading.rows import picture_columns, without_pictures
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS, Row
 from halluscope.reliability.review.sheet import (
     COLUMNS,
@@ -33,6 +32,7 @@ from halluscope.reliability.review.sheet import (
 from halluscope.reporting.page.html_template import data_uri, template
 from halluscope.responses import files
 from halluscope.responses.files import TEXTS
+from halluscope.sanitize import encodable
 
 IDS = ("question_id", "id", "image_id")
 FILES = ("file_name", "filename", "image")

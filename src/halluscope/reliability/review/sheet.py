@@ -19,7 +19,7 @@ from pathlib import Path
 
 from halluscope import limits, vocabularies
 from halluscope.files.opening import read_text
-from halluscope.foreign import brief
+from halluscope.sanitize import short_repr
 from halluscope.stats.strata import Stratum
 
 VALID, AGREE, READING, IMPLIED = "valid", "agree", "reading", "implied"
@@ -252,7 +252,7 @@ def _rows(lines: Sequence[tuple[str, Entry]], name: str, kind: str, size: int) -
     for where, line in lines:
         if line["sheet"] != name:
             raise ValueError(
-                f"{where} is from the sheet {brief(line['sheet'])}, and the others are from {name!r}. Remove it."
+                f"{where} is from the sheet {short_repr(line['sheet'])}, and the others are from {name!r}. Remove it."
             )
         row = int(line["row"]) if _NUMBER.fullmatch(line["row"]) else 0
         if not 1 <= row <= size:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import HalluscopeError
-from halluscope.foreign import brief, one_line
 from halluscope.judging.votes import UNASKED
 from halluscope.options import nearest
 from halluscope.registry import HIGHER, LOWER, Benchmark
@@ -16,6 +15,7 @@ from halluscope.reporting.figures import charts, counts, points, style
 from halluscope.reporting.figures.points import Share
 from halluscope.reporting.page import content
 from halluscope.reporting.report_items import Shown
+from halluscope.sanitize import one_line, short_repr
 
 MOST_CLASSES, MOST_PAIRS = 20, 15  # rows of a figure
 MOST_MODELS = 12  # models in a plane, where each point is named
@@ -97,7 +97,7 @@ def check(names: Sequence[str]) -> None:
     if unknown := [name for name in names if name not in FIGURES]:
         near = nearest(unknown[0], [*FIGURES])
         raise ValueError(
-            f"There is no figure {brief(unknown[0])}.{near} Expected one of {', '.join(FIGURES)}."
+            f"There is no figure {short_repr(unknown[0])}.{near} Expected one of {', '.join(FIGURES)}."
         )
 
 

@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import Any
 
 from halluscope.errors import MissingExtra
-from halluscope.foreign import one_line
+from halluscope.sanitize import one_line
 
 FORMATS = ("svg", "pdf", "png")
 

@@ -11,10 +11,10 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from halluscope.foreign import keyless, printable, spelt
 from halluscope.reporting.page.content import Page, Picture
 from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, pieces
+from halluscope.sanitize import printable, redact, spelt
 
 OUTCOMES = (FOUND, HALLUCINATED, MISSED, ABSENT)
 LONGEST = 2000  # characters of a name or a fact; the rest is cut. Responses and questions are kept whole.
@@ -133,7 +133,7 @@ def _response(item: Item) -> list[Any]:
 
 def _text(item: Item) -> list[Any]:
     """Return a response as pieces; one with an access key gets no marks, since blacking it out shifts their places."""
-    keyed = keyless(item.text)
+    keyed = redact(item.text)
     if keyed != item.text:
         return [spelt(keyed)]
     return [

@@ -10,10 +10,10 @@ from typing import Any
 from markupsafe import Markup
 
 from halluscope.files.writing import check_new, new_file
-from halluscope.foreign import printable
 from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.html_template import data_uri, template
 from halluscope.reporting.page.packing import pack
+from halluscope.sanitize import printable
 
 # The most credits of images that the page lists at its end; each is also shown below its image.
 CREDITS = 40

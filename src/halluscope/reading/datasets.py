@@ -15,11 +15,11 @@ from typing import Any, Protocol, TypeVar
 
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.files.opening import check_file, json_rows, leads_out, read_json, read_text, same
-from halluscope.foreign import brief
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
 from halluscope.paths import is_there
 from halluscope.reading.tables import check_parquet
+from halluscope.sanitize import short_repr
 
 Row = Mapping[str, Any]
 JSON = (".json", ".jsonl", ".gz")
@@ -201,7 +201,7 @@ def _objects(path: Path) -> list[Row]:
     rows = list(json_rows(path))
     for where, row in rows:
         if not isinstance(row, dict):
-            raise ValueError(f"{where} is {brief(row)}; expected an object.")
+            raise ValueError(f"{where} is {short_repr(row)}; expected an object.")
     return [row for _, row in rows]
 
 
@@ -212,7 +212,7 @@ def _dataset(source: Source, written: str) -> Any:
             f"{written} has the splits {', '.join(splits)}; name one: {written}@{next(iter(splits))}."
         )
     if source.split is not None and source.split not in splits:
-        raise ValueError(f"{written} has no split {brief(source.split)}; it has {', '.join(splits)}.")
+        raise ValueError(f"{written} has no split {short_repr(source.split)}; it has {', '.join(splits)}.")
     rows = splits[source.split or next(iter(splits))]
     for column, feature in rows.features.items():
         if (as_stored := _as_stored(feature)) != feature:
@@ -235,7 +235,8 @@ def _load(source: Source) -> Any:
     if "/" not in source.name and "\\" not in source.name and not is_there(source.name):
         built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
         raise ValueError(
-            f"There is no dataset {brief(source.name)} in {Path(FOLDER).absolute()}.{nearest(source.name, built)} It "
+            f"There is no dataset {short_repr(source.name)} in "
+            f"{Path(FOLDER).absolute()}.{nearest(source.name, built)} It "
             f"holds {', '.join(built) or 'no datasets'}; `halluscope build NAME` makes one. You may also name a "
             "folder, or a Hub id (org/name)."
         )
@@ -250,7 +251,9 @@ def _load(source: Source) -> Any:
         with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own errors, and fsspec's, pyarrow's and the Hub's
-        why = f"{type(error).__name__}: {brief(str(error), 200)}" if there else "the Hub cannot be reached"
+        why = (
+            f"{type(error).__name__}: {short_repr(str(error), 200)}" if there else "the Hub cannot be reached"
+        )
         raise ValueError(
             f"{source.name} cannot be loaded as a dataset ({why}). Expected the folder that `halluscope build NAME` "
             "made, or a Hub id."
@@ -273,8 +276,8 @@ def _check_folder(folder: Path) -> None:
     for name in _named_by(folder / CARD):
         if "::" in name or "://" in name or leads_out(name):
             raise BuildError(
-                f"{folder / CARD} names {brief(name)} as data, which is outside the folder; expected names of files "
-                "inside it. Nothing was fetched. Copy the data into the folder, and correct the card."
+                f"{folder / CARD} names {short_repr(name)} as data, which is outside the folder; expected names of "
+                "files inside it. Nothing was fetched. Copy the data into the folder, and correct the card."
             )
     for file in folder.rglob("*.parquet"):
         if file.is_file():
@@ -294,7 +297,8 @@ def _named_by(card: Path) -> list[str]:
         return list(_texts(list(named)))
     except Exception as error:  # the library's own errors, and YAML's
         raise BuildError(
-            f"{card} cannot be read: {brief(str(error), 200)}. Correct the YAML at its beginning, or remove the YAML."
+            f"{card} cannot be read: {short_repr(str(error), 200)}. Correct the YAML at its beginning, or remove "
+            "the YAML."
         ) from error
 
 
@@ -316,7 +320,7 @@ def _check_parquet(path: Path) -> None:
         raise
     except Exception as error:  # pyarrow's own errors, of several kinds
         raise BuildError(
-            f"{path} is not a Parquet file, or is cut off: {brief(str(error), 200)}. Get the file again."
+            f"{path} is not a Parquet file, or is cut off: {short_repr(str(error), 200)}. Get the file again."
         ) from error
 
 
@@ -338,5 +342,5 @@ def _parquet(path: Path) -> Any:
         return datasets.load_dataset("parquet", data_files=escape(str(path)))
     except Exception as error:  # the library raises its own errors, and pyarrow's
         raise BuildError(
-            f"{path} is not a Parquet file: {brief(str(error), 200)}. Get the file again."
+            f"{path} is not a Parquet file: {short_repr(str(error), 200)}. Get the file again."
         ) from error

@@ -34,7 +34,7 @@ class Work(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outlook:
+class ModelInfo:
     """A judge that is a language model, not loaded."""
 
     model: str  # the model as the user wrote it
@@ -55,7 +55,7 @@ class Outlook:
         return Work(tokens, _flop(self.shape, tokens))
 
 
-def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> list[Outlook]:
+def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> list[ModelInfo]:
     """Return the outlook on models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here."""
     return [
         _behind(model, served) if is_served(model) else _outlook(model, *_find(model_of(model)), engine)
@@ -63,18 +63,18 @@ def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> li
     ]
 
 
-def _behind(name: str, served: Served) -> Outlook:
+def _behind(name: str, served: Served) -> ModelInfo:
     """Return the outlook on a model behind a server; no request is sent, and other settings count as accepted."""
     judge = served.judge(name)
     if isinstance(judge, ScoringVoter):
-        return Outlook(name, judge.name, judge.key, None, None, by_text=True)
-    return Outlook(name, judge.name, judge.key, None, None, reply=judge.max_tokens)
+        return ModelInfo(name, judge.name, judge.key, None, None, by_text=True)
+    return ModelInfo(name, judge.name, judge.key, None, None, reply=judge.max_tokens)
 
 
-def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) -> Outlook:
+def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) -> ModelInfo:
     known = SHAPES.get(model_of(model).partition("@")[0])
     if found is None:
-        return Outlook(model, model, None, known, None, missing)
+        return ModelInfo(model, model, None, known, None, missing)
     if is_checker(model):
         check_encodes(found)
     precision = engine.precision if engine.library == "torch" else None
@@ -85,18 +85,18 @@ def _outlook(model: str, found: Weights | None, missing: str, engine: Engine) ->
             else CausalReader(found, engine.device, precision=precision)
         )
     except MissingExtra as error:
-        return Outlook(model, found.name, None, known, None, missing or str(error))
+        return ModelInfo(model, found.name, None, known, None, missing or str(error))
     key = reader.key if engine.library == "torch" else engine.judge(model).key if not missing else None
     if not found.source:
-        return Outlook(model, found.name, key, known, None, missing)
+        return ModelInfo(model, found.name, key, known, None, missing)
     key = key if found.revision else None
     try:
         reader.load()
     except JudgeUnavailable as error:
         if not missing:
             raise
-        return Outlook(model, found.name, key, known, None, f"{missing} {error}")
-    return Outlook(model, found.name, key, shape(reader.config) or known, reader, missing)
+        return ModelInfo(model, found.name, key, known, None, f"{missing} {error}")
+    return ModelInfo(model, found.name, key, shape(reader.config) or known, reader, missing)
 
 
 def characters(texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> NDArray[np.float64]:

@@ -36,7 +36,7 @@ LIVES = 3
 """How many workers may die over the same texts before it is an error."""
 
 
-class Fleet:
+class RayPool:
     """One judge in several workers.
 
     Args:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.foreign import BLACKED, WITHHELD, brief, heard, is_secret_in, one_line, printable
+from halluscope.sanitize import BLACKED, WITHHELD, heard, is_secret_in, one_line, printable, short_repr
 
 KEY = "sk-t/est+0123=\u00e4"
 
@@ -24,7 +24,7 @@ def test_nothing_steers_a_terminal(text):
 def test_a_key_is_blacked_out_however_it_is_spelt(name, monkeypatch):
     monkeypatch.setenv(name, f" {KEY}\n")
     for spelt in (KEY, quote(KEY), quote(KEY, safe=""), json.dumps(KEY), repr(KEY)):
-        for shown in (printable(f"a {spelt} b"), one_line(spelt), brief(f"{spelt} b"), heard(spelt)):
+        for shown in (printable(f"a {spelt} b"), one_line(spelt), short_repr(f"{spelt} b"), heard(spelt)):
             assert BLACKED in shown and "0123" not in shown, spelt
 
 
@@ -43,7 +43,7 @@ def test_a_variable_of_another_name_is_secret_once_it_is_said(monkeypatch):
     ids=lambda value: type(value).__name__,
 )
 def test_a_value_is_shown_briefly(value):
-    shown = brief(value)
+    shown = short_repr(value)
     assert shown and len(shown) <= 80 and "\n" not in shown
     shown.encode()
 
@@ -53,4 +53,4 @@ def test_a_repr_that_fails():
         def __repr__(self) -> str:
             raise KeyError("no")
 
-    assert brief(Odd()) == "<Odd>" or "Odd" in brief(Odd())
+    assert short_repr(Odd()) == "<Odd>" or "Odd" in short_repr(Odd())

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from halluscope.errors import OutputError
 from halluscope.files.writing import new_folder
-from halluscope.foreign import one_line
+from halluscope.inputs import whole
 from halluscope.judging.batch.requests import (
     ID,
     LIST,
@@ -27,7 +27,7 @@ from halluscope.judging.batch.requests import (
 from halluscope.judging.cache import sha256
 from halluscope.judging.chat_completions import PATH
 from halluscope.judging.questions import Question
-from halluscope.numbers import whole
+from halluscope.sanitize import one_line
 
 URL = f"/v1/{PATH}"
 

@@ -38,11 +38,11 @@ def printable(text: object) -> str:
     >>> printable("a\x1b[31mb\r\u202ec\n")
     'a\\x1b[31mb\\x0d\\u202ec\n'
     """
-    return spelt(keyless(str(text)))
+    return spelt(redact(str(text)))
 
 
 def spelt(text: str) -> str:
-    """Spell out every character that could control a terminal, in a text that `keyless` has seen already."""
+    """Spell out every character that could control a terminal, in a text that `redact` has seen already."""
     return _STEERS.sub(_code, text)
 
 
@@ -56,10 +56,10 @@ def one_line(text: object, longest: int | None = None) -> str:
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}..."
 
 
-def brief(value: Any, longest: int = 80) -> str:
+def short_repr(value: Any, longest: int = 80) -> str:
     """Return a value as an error message shows it: short and on one line; showing it never raises an error.
 
-    >>> brief([1] * 1000), brief("x" * 100, 10)
+    >>> short_repr([1] * 1000), short_repr("x" * 100, 10)
     ('[1, 1, 1, 1, 1, 1, ...]', "'xxxxxxxxx")
     """
     try:
@@ -89,7 +89,7 @@ def encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def keyless(text: str) -> str:
+def redact(text: str) -> str:
     """Black out each access key that the environment holds, however it is spelt in the text."""
     spelt = {spelling for secret in _secrets() for spelling in _spellings(secret)}
     for secret in sorted(spelt, key=len, reverse=True):
@@ -133,7 +133,7 @@ class _Short(reprlib.Repr):
     """Shortens values after blacking out keys: half a key would not be found."""
 
     def repr_str(self, x: str, level: int) -> str:
-        return super().repr_str(keyless(x), level)
+        return super().repr_str(redact(x), level)
 
 
 _SHORT = _Short()

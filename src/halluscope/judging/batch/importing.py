@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from halluscope import foreign
+from halluscope import sanitize
 from halluscope.errors import BuildError
-from halluscope.files.entries import lines
+from halluscope.files.json_stream import lines
 from halluscope.files.opening import check_once
 from halluscope.files.writing import only_writer
 from halluscope.judging.batch.requests import CAME, ID, Reply, Vote, Wanted, came, read_list, rounds
@@ -104,10 +104,13 @@ def _rows(files: Iterable[Path], asked: dict[str, Wanted]) -> Iterator[tuple[str
                 or not isinstance(row.get(ID), str)
                 or not {"response", "error"} & row.keys()
             ):
-                raise BuildError(f"{where} is {foreign.brief(row)}; expected {EXPECTED}. Nothing was kept.")
+                raise BuildError(
+                    f"{where} is {sanitize.short_repr(row)}; expected {EXPECTED}. Nothing was kept."
+                )
             if row[ID] not in asked:
                 raise BuildError(
-                    f"{where} answers the request {foreign.brief(row[ID])}, which is not in any round of the export; "
+                    f"{where} answers the request {sanitize.short_repr(row[ID])}, which is not in any round of the "
+                    "export; "
                     "expected answers to exported requests. Name the folder of the export that it belongs to, or leave "
                     "the file out. Nothing was kept."
                 )
@@ -124,12 +127,12 @@ def _completion(row: dict[str, Any]) -> Any:
     """Return what the server replied, or a `Failure`."""
     response, error = row.get("response"), row.get("error")
     if isinstance(error, dict) and error:
-        return _failure(f"error {foreign.heard(foreign.brief(error.get('code'), 400), 40)}", error)
+        return _failure(f"error {sanitize.heard(sanitize.short_repr(error.get('code'), 400), 40)}", error)
     if not isinstance(response, dict):
         return Failure("no response")
     status, body = response.get("status_code"), response.get("body")
     if status != 200:
-        return _failure(f"HTTP {foreign.heard(foreign.brief(status, 400), 40)}", body)
+        return _failure(f"HTTP {sanitize.heard(sanitize.short_repr(status, 400), 40)}", body)
     return body
 
 
@@ -137,7 +140,9 @@ def _failure(reason: str, words: Any) -> Failure:
     """Return a failure with the server's message."""
     inner = words.get("error", words) if isinstance(words, dict) else words
     said = inner.get("message", inner) if isinstance(inner, dict) else inner
-    return Failure(reason, words=said if isinstance(said, str) else foreign.brief(said, 400) if said else "")
+    return Failure(
+        reason, words=said if isinstance(said, str) else sanitize.short_repr(said, 400) if said else ""
+    )
 
 
 def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: Taken) -> None:

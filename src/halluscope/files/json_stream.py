@@ -9,14 +9,14 @@ from typing import Any
 from halluscope import limits
 from halluscope.errors import BuildError
 from halluscope.files.opening import BIT, Readable, after_gap, bits, no_text, once_each, parse
-from halluscope.foreign import brief
+from halluscope.sanitize import short_repr
 
 
 def entries(file: Readable) -> Iterator[Any]:
     """Yield the entries of a file that is one JSON list (.gz too)."""
     text = _Text(file)
     if text.sign() != "[":
-        raise BuildError(f"{file} begins with {brief(text.ahead())}; expected a JSON list.")
+        raise BuildError(f"{file} begins with {short_repr(text.ahead())}; expected a JSON list.")
     yield from text.entries()
     text.end()
 
@@ -25,17 +25,17 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
     """Yield the entries of lists in a file that is one JSON object (.gz too), each with the name of its list."""
     text, seen, expected = _Text(file), set[str](), f"expected an object with lists of {_few(names)}"
     if text.sign() != "{":
-        raise BuildError(f"{file} begins with {brief(text.ahead())}; {expected}.")
+        raise BuildError(f"{file} begins with {short_repr(text.ahead())}; {expected}.")
     for name in text.names():
         if name in seen:
-            raise BuildError(f"{file} holds {brief(name)} twice; {expected}, each once.")
+            raise BuildError(f"{file} holds {short_repr(name)} twice; {expected}, each once.")
         seen.add(name)
         if name not in names:
             text.value()
         elif text.sign() == "[":
             yield from ((name, entry) for entry in text.entries())
         else:
-            raise BuildError(f"{file}: {name} is {brief(text.value())}; expected a list.")
+            raise BuildError(f"{file}: {name} is {short_repr(text.value())}; expected a list.")
     text.end()
     if missing := [name for name in names if name not in seen]:
         raise BuildError(f"{file} has no {_few(missing, ' and no ')}; {expected}.")
@@ -179,7 +179,7 @@ class _Text:
         at = place - self._before
         return BuildError(
             f"{self._name} is not JSON, or is cut off: {what} at character {place + 1:,}; got "
-            f"{brief(self._held[at : at + 80])}. Get the file again."
+            f"{short_repr(self._held[at : at + 80])}. Get the file again."
         )
 
 
