@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: demo test test-all check coverage bench docs results lmms-eval inspect format release clean
+.PHONY: demo test test-all check coverage bench watch docs results lmms-eval inspect format release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/halluscope demo
@@ -25,8 +25,12 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+# Times halluscope against plain baselines, and fails below a floor of perf/results.toml; `watch` runs the quick ones.
 bench: $(VENV)/.dev
-	for script in perf/bench_*.py; do $(BIN)/python $$script || exit 1; done
+	$(BIN)/python perf/watch.py --write
+
+watch: $(VENV)/.dev
+	$(BIN)/python perf/watch.py --quick
 
 # Builds the documentation as a site; a broken link is an error. Links to other sites are listed in site/links.txt.
 docs: $(VENV)-docs/.ready

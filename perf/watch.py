@@ -1,0 +1,106 @@
+"""Runs benchmarks, and fails where a ratio is below its floor in `results.toml`.
+
+    python perf/watch.py [--quick] [--write] [SCRIPT...]
+
+A ratio is the time of a stated baseline over ours, both measured in turn. `--quick` runs only the scripts that take
+seconds, as CI does. `--write` puts the ratios into `results.toml` and into the table of README.md. A new ratio gets
+half its value as its floor; after that a floor is only changed by hand.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from timing import RATIOS
+
+HERE = Path(__file__).parent
+RESULTS, README = HERE / "results.toml", HERE / "README.md"
+QUICK = ("bench_commands", "bench_correction", "bench_lexical", "bench_pope", "bench_scoring", "bench_chair")
+BEGIN, END = "<!-- ratios: python perf/watch.py --write -->", "<!-- end of ratios -->"
+HEADER = """\
+# Written by `python perf/watch.py --write`: the time of a baseline over halluscope's, in the same process.
+# A ratio below its floor fails `make bench`. Floors are changed by hand.
+"""
+
+Ratios = dict[tuple[str, str], dict[str, Any]]
+
+
+def main() -> int:
+    """Run the scripts; return 1 if one fails or a ratio is below its floor."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "scripts", nargs="*", metavar="SCRIPT", help="names such as bench_pope (default: all)"
+    )
+    parser.add_argument("--quick", action="store_true", help="only the scripts that take seconds")
+    parser.add_argument("--write", action="store_true", help="write results.toml and README.md's table")
+    options = parser.parse_args()
+    known = read()
+    scripts = options.scripts or (
+        QUICK if options.quick else [file.stem for file in sorted(HERE.glob("bench_*.py"))]
+    )
+    failed = []
+    for script in scripts:
+        status, found = run(script)
+        failed += [f"{script} failed with status {status}"] if status else []
+        for key, row in found.items():
+            row["floor"] = known[key]["floor"] if key in known else round(row["ratio"] / 2, 2)
+            if row["ratio"] < row["floor"]:
+                failed.append(
+                    f"{script}, {key[1]}: {row['ratio']:.2f} times as fast; the floor is {row['floor']}"
+                )
+            known[key] = row
+    if options.write:
+        RESULTS.write_text(HEADER + "".join(as_toml(known)))
+        README.write_text(with_table(README.read_text(), known))
+    print(*(failed or [f"{len(known)} ratios are at or above their floors"]), sep="\n")
+    return bool(failed)
+
+
+def run(script: str) -> tuple[int, Ratios]:
+    """Run a script in a process of its own; return its exit status, and its ratios by script and name."""
+    with tempfile.NamedTemporaryFile("r") as file:
+        print(f"\n{script}", flush=True)
+        status = subprocess.run(
+            [sys.executable, str(HERE / f"{script}.py")], env=os.environ | {RATIOS: file.name}, check=False
+        ).returncode
+        rows = map(json.loads, file)
+        return status, {(row["script"], row["name"]): row for row in rows}
+
+
+def read() -> Ratios:
+    """Return the ratios of the last `--write`."""
+    tables = tomllib.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return {(script, name): row for script, rows in tables.items() for name, row in rows.items()}
+
+
+def as_toml(ratios: Ratios) -> Iterator[str]:
+    """Yield a table for each ratio; a JSON text is a text of TOML too."""
+    for (script, name), row in sorted(ratios.items()):
+        yield f"\n[{script}.{json.dumps(name)}]\nratio = {row['ratio']:.2f}\nfloor = {row['floor']}\n"
+        yield f"baseline = {json.dumps(row['baseline'])}\n"
+
+
+def with_table(text: str, ratios: Ratios) -> str:
+    """Return README's text with the ratios between its two marks."""
+    before, _, rest = text.partition(BEGIN)
+    return before + BEGIN + "\n" + "\n".join(lines(ratios.items())) + "\n" + END + rest.partition(END)[2]
+
+
+def lines(ratios: Iterable[tuple[tuple[str, str], Mapping[str, Any]]]) -> Iterator[str]:
+    """Yield the lines of a Markdown table."""
+    yield "| script | what | baseline | times as fast | floor |\n|---|---|---|---|---|"
+    for (script, name), row in sorted(ratios):
+        yield f"| {script} | {name} | {row['baseline']} | {row['ratio']:.2g} | {row['floor']} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
