@@ -3,8 +3,8 @@
     python perf/bench_commands.py [--rows 10000 100000 1000000]
 
 The baseline of `halluscope score` on yes/no questions is a short script that reads the same two files with json and
-pyarrow, joins them by id, and counts by POPE's rule. That of the descriptions is the plain search of bench_lexical.py over
-the same file. An import is compared with numpy's, after `import halluscope`.
+pyarrow, joins them by id, and counts by POPE's rule. That of the descriptions is the plain search of bench_lexical.py
+over the same file. An import is compared with numpy's, after `import halluscope`.
 """
 
 import argparse

@@ -12,7 +12,7 @@ from halluscope import registry
 from halluscope.paths import PACKAGE
 
 FLOORS = (
-    *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits"),
+    *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits", "cores"),
     *("inputs", "options", "arguments", "files", "vocabularies", "stats"),
     *("judging", "judging.models", "judging.voters", "judging.graders", "judging.batch", "judging.cost"),
     *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring", "runs"),

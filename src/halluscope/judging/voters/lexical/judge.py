@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halluscope.cores import read_all
 from halluscope.judging import votes as answers
 from halluscope.judging.questions import Question
 from halluscope.judging.voter import Answered, Pairs
@@ -74,6 +75,8 @@ class LexicalJudge:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._classes = vocabulary.classes
+        self._column = {cls: i for i, cls in enumerate(self._classes)}
+        self._implied: dict[str, list[int]] = {}  # text -> the numbers of the classes that it implies
         names = {cls: _names(cls) for cls in vocabulary.classes}
         words = {cls: spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
         self._names = frozenset(form for name in names.values() for form in all_forms(name))
@@ -88,21 +91,27 @@ class LexicalJudge:
         self.key = f"lexical-{RULES_VERSION}-{hashlib.sha256(known.encode()).hexdigest()[:8]}"
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """Vote on each pair once; a text is read once for all its questions."""
-        column = {cls: i for i, cls in enumerate(self._classes)}
-        asked = np.array([column[question.object] for question in questions], dtype=np.int64)
+        """Vote on each pair once; a text is read once for all its questions, also for those of a later call."""
+        asked = np.array([self._column[question.object] for question in questions], dtype=np.int64)
         order = np.argsort(pairs[:, 0], kind="stable")
         rows, starts = np.unique(pairs[order, 0], return_index=True)
         ends = np.append(starts[1:], len(order))
+        new = list(dict.fromkeys(text for row in rows if (text := texts[row]) not in self._implied))
+        reading = zip(new, read_all(self._columns_in, new), strict=True)
         for first in range(0, len(rows), TEXTS_A_BATCH):
             batch = slice(first, first + TEXTS_A_BATCH)
             present = np.full((len(rows[batch]), len(self._classes)), answers.NO, dtype=np.int8)
             for i, row in enumerate(rows[batch]):
-                implied = [column[found.object] for found in self.mentions(texts[row]) if found.implied]
-                present[i, implied] = answers.YES
+                while texts[row] not in self._implied:
+                    self._implied.update([next(reading)])
+                present[i, self._implied[texts[row]]] = answers.YES
             places = order[starts[first] : ends[batch][-1]]
             text_of = np.searchsorted(rows[batch], pairs[places, 0])
             yield places, present[text_of, asked[pairs[places, 1]]]
+
+    def _columns_in(self, text: str) -> list[int]:
+        """Return the numbers of the classes that a text implies."""
+        return sorted({self._column[found.object] for found in self.mentions(text) if found.implied})
 
     def mentions(self, text: str) -> list[Mention]:
         """Return all mentions in a text, in their order, including those that a rule takes back."""
@@ -142,7 +151,8 @@ class LexicalJudge:
         ]
 
     def close(self) -> None:
-        """Do nothing, because this judge holds no resources."""
+        """Forget the texts that were read."""
+        self._implied.clear()
 
     def _read(self, sentence: Sentence, quoted: Spans, found: list[Found]) -> None:
         """Add the mentions in one sentence, each with the rule that takes it back."""
