@@ -16,7 +16,7 @@ from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files
 from halluscope.responses.files import PROMPT, Given, Reading
-from halluscope.responses.match import ORDER, Identity, Matched, match
+from halluscope.responses.match import IMAGE, ORDER, QUESTION, Identity, Matched, match
 from halluscope.sanitize import short_repr
 from halluscope.signature import changed, data_of
 
@@ -166,6 +166,8 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
             choices["part"] = f"{len(matched.rows)}of{matched.of}"
     if matched.origin:
         result["origin"] = matched.origin
+    if matched.version:
+        result["questions_version"] = choices["questions"] = matched.version
     if matched.other_prompts:
         result["other_prompts"] = matched.other_prompts
         choices["prompts"] = f"other,{matched.other_prompts}"
@@ -192,7 +194,7 @@ def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
 
 def _how(benchmark: Benchmark, by: str) -> str:
     """Say for a signature how responses were matched, whatever their columns' names: "id", "id,sampling", "order"."""
-    known = (ORDER, *registry.identity(benchmark).also)
+    known = (ORDER, IMAGE, QUESTION, *registry.identity(benchmark).also)
     return ",".join(dict.fromkeys(part if part in known else "id" for part in by.split(" and ")))
 
 
@@ -279,6 +281,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: Matchi
         matching.limit is not None,
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
         matching.id_column,
+        getattr(module, "version_of", lambda rows, prompts: ""),
     )
 
 

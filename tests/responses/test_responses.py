@@ -22,7 +22,7 @@ from halluscope.responses.files import TEXTS, Reading, Response, read, text_of
 from halluscope.responses.match import IDS, ORDER, Identity, match
 
 IMAGES = [ImageObjects(7, ["dog"], "000007.jpg"), ImageObjects(3, [], "000003.jpg"), ImageObjects(9, ["cat"])]
-DESCRIBED = Identity(("image_id",), chooses=True)
+DESCRIBED = Identity(("image_id",), partial_ok=True)
 
 
 def lines(path, *rows):
@@ -389,14 +389,18 @@ def test_without_ids_the_order_counts():
     bare = [{"response": str(number), "question": question.question} for number, question in enumerate(ASKED)]
     got = matched(bare, ALL, ASKED)
     assert (got.by, got.rows, got.texts) == (ORDER, ASKED, ["0", "1", "2", "3"])
+    said = [{"response": row["response"]} for row in bare]
     with pytest.raises(
         ValueError,
         match="responses holds 3 responses without an id, and the dataset has 4 rows; .* question_id or id or qid or "
         "index",
     ):
-        matched(bare[:3], ALL, ASKED)
-    with pytest.raises(ValueError, match=r"responses\[0\] \(matched by order\) has the question .*order\?"):
-        matched(bare[::-1], ALL, ASKED)
+        matched(said[:3], ALL, ASKED)
+    got = matched(bare[::-1], ALL, ASKED)  # each question says by itself which row it is
+    assert (got.by, got.rows, got.texts) == ("order and question", ASKED, ["0", "1", "2", "3"])
+    other = [*bare[:3], {**bare[3], "question": "Is there a fish in the image?"}]
+    with pytest.raises(ValueError, match=r"responses\[3\] \(matched by order\) has the question .*order\?"):
+        matched(other, ALL, ASKED)
 
 
 # What a response says of its row

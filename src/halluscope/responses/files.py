@@ -6,7 +6,8 @@ lm-eval logs a whole document; lmms-eval logs only the items of each score, whic
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ TASK, PROMPT = "halluscope_task", "halluscope_prompt"
 
 # The keys that mark a row as a harness's sample
 SAMPLE = {"doc_id", "filtered_resps"}
+
+# A list of one text, written as text by Python or as JSON
+_LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -108,12 +112,15 @@ def text_of(
         raise ValueError(
             f"{where} is a row of the dataset, whose {name!r} is the right answer; expected the LVLM's response."
         )
-    if not isinstance(row[name], str):
+    text = row[name]
+    if isinstance(text, list | tuple) and len(text) == 1:
+        (text,) = text
+    if not isinstance(text, str):
         raise ValueError(
-            f"{where}: {name} is {short_repr(row[name])}; expected the LVLM's text (it may be empty)."
+            f"{where}: {name} is {short_repr(text)}; expected the LVLM's text (it may be empty)."
         )
-    limits.check("cell", len(row[name]), f"{where}: {name}")
-    return _whole_characters(str(row[name])), name
+    limits.check("cell", len(text), f"{where}: {name}")
+    return _whole_characters(text), name
 
 
 def _whole_characters(text: str) -> str:
@@ -182,7 +189,10 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row] | None, how: Rea
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     if sampled := _is_sample(located[0][1]):
         located = list(_of_samples(located, how.tasks))
-    return Responses(name, source, [_response(where, row, how) for where, row in located], sampled)
+    each = [_response(where, row, how) for where, row in located]
+    if all(_LIST.fullmatch(response.text) for response in each):
+        each = [replace(response, text=_LIST.sub(r"\2", response.text)) for response in each]
+    return Responses(name, source, each, sampled)
 
 
 def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Iterator[tuple[str, Any]]:
@@ -190,7 +200,18 @@ def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) ->
     for file in files:
         beside = _part(file, how) if len(files) > 1 else {}
         for where, row in _of_file(file):
-            yield where, {**beside, **row} if beside and isinstance(row, Mapping) else row
+            yield where, {**beside, **_in_lower_case(row)} if isinstance(row, Mapping) else row
+
+
+def _in_lower_case(row: Row) -> Row:
+    """Return a row with a second name for each column that has capitals or spaces: "doc_id" for "Doc ID"."""
+    names = {plain: name for name in row if isinstance(name, str) and (plain := _lower(name)) not in row}
+    return {**row, **{plain: row[name] for plain, name in names.items()}} if names else row
+
+
+@lru_cache(1000)
+def _lower(name: str) -> str:
+    return "_".join(name.lower().split())
 
 
 def _of_file(file: Path) -> Iterator[tuple[str, Any]]:

@@ -1,13 +1,16 @@
-"""Matches responses to the rows of a dataset by their ids, or, if none has an id, by their order.
+"""Matches responses to the rows of a dataset by what identifies them.
 
-Whatever else a response states (question, image, sampling) must not contradict its row; what cannot be compared is
-counted (`Matched.uncompared`).
+Ids are tried first, or, if no response has an id, the order. Where several sets of rows share their ids, as POPE's
+samplings do, the set is taken in which nothing contradicts; where ids do not fit, the image and the question decide, or
+else the questions in their order (`by_content`). Whatever a response states must not contradict its row; what cannot be
+compared is counted (`Matched.uncompared`).
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -15,8 +18,8 @@ import numpy as np
 from halluscope.responses.files import PROMPT, Response, Responses
 from halluscope.sanitize import short_repr
 
-# The way of matching responses that have no id
-ORDER = "order"
+# The ways of matching responses by other things than ids
+ORDER, IMAGE, QUESTION = "order", "image", "question"
 
 # The columns where an id is looked for, after the column with the dataset's own name for the id. They are
 # used only for a dataset whose rows are identified by one column.
@@ -70,6 +73,9 @@ class Identity:
     first: bool = False
     prompt: str = ""  # what an LVLM is asked if rows have neither a question nor a prompt of their own
     column: str | None = None  # the column with a response's id; None to look for it
+    # returns the name of an older published version of the questions, given rows and the prompts that responses to
+    # them state; its rows are whole by themselves. "" for the dataset's own version, or an unknown one
+    version_of: Callable[[Sequence[Any], Sequence[str]], str] = field(default=lambda rows, prompts: "")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,6 +110,9 @@ class Matched(Generic[R]):
     asked: Sequence[str] = ()
     # what is known of a dataset that is not the published one (`halluscope.scoring`); "" for nothing
     origin: str = ""
+    version: str = (
+        ""  # the older published version of the questions that was answered; "" for the dataset's own
+    )
 
     def only(self, places: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -116,6 +125,8 @@ class Matched(Generic[R]):
 
 
 Pair = tuple[Any, Response]
+# What rows were matched by, the rows with their responses, and how many rows need a response
+Found = tuple[str, list[Pair], int]
 
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
@@ -144,7 +155,12 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
     matching = _Matching(responses.source, each, rows, wanted, identity)
     columns = matching.id_columns()
-    by, pairs = (ORDER, matching.by_order()) if columns is None else matching.by_id(columns)
+    try:
+        by, pairs, of = matching.by_order() if columns is None else matching.by_id(columns)
+    except ValueError:
+        if (found := matching.by_content(columns)) is None:
+            raise
+        by, pairs, of = found
     matching.check_no_echo(pairs)
     asked = [_stated(response, identity) for _, response in pairs]
     others = sum(
@@ -156,7 +172,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         [row for row, _ in pairs],
         [response.text for _, response in pairs],
         by,
-        len(wanted),
+        of,
         responses.sampled,
         any(any(_compared(response, row, identity)) for row, response in pairs),
         len(responses.each) - len(pairs),
@@ -164,7 +180,12 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         Counter(column for row, response in pairs for column in _uncompared(response, row, identity)),
         sorted({str(response.row.get(PROMPT) or "") for _, response in pairs}),
         asked,
+        version=identity.version_of([row for row, _ in pairs], [_raw(response) for _, response in pairs]),
     )
+
+
+class _Incomplete(ValueError):
+    """Responses fit a set of rows, some of which have no response."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +219,7 @@ class _Matching:
                 )
         return columns
 
-    def by_id(self, columns: tuple[str, ...]) -> tuple[str, list[Pair]]:
+    def by_id(self, columns: tuple[str, ...]) -> Found:
         identity, also = self.identity, self._also()
         names = [*columns, *also]
         index: dict[Hashable, int] = {}
@@ -224,7 +245,8 @@ class _Matching:
         if not identity.partial_ok:
             self._check_whole(matched, index, [*identity.id, *also])
             matched = dict(sorted(matched.items()))
-        return " and ".join(names), [(self.wanted[i], response) for i, response in matched.items()]
+        pairs = [(self.wanted[i], response) for i, response in matched.items()]
+        return " and ".join(names), pairs, len(self.wanted)
 
     def _also(self) -> list[str]:
         """Return the columns that, together with the ids, identify rows: those that all responses and all rows have."""
@@ -252,18 +274,20 @@ class _Matching:
         missing = [
             key for key, i in index.items() if i not in matched and identity.set_of(wanted[i]) in begun
         ]
-        if missing and not identity.partial:
-            raise ValueError(
-                f"{self.source} has no response to {len(missing):,} of the {len(wanted):,} rows of the dataset, such "
-                f"as {_named(names, missing[0])}. Answer them, or pass --partial (partial=True) to score the rows that "
-                "have one."
-            )
+        self._check_none_missing(len(missing), len(wanted), missing and _named(names, missing[0]))
         if not matched:
             raise ValueError(
                 f"{self.source} holds no response to any of the {len(wanted):,} rows that the options select."
             )
 
-    def _by_id_and_order(self, columns: tuple[str, ...], shared: str) -> tuple[str, list[Pair]]:
+    def _check_none_missing(self, missing: int, of: int, such_as: Any) -> None:
+        if missing and not self.identity.partial:
+            raise _Incomplete(
+                f"{self.source} has no response to {missing:,} of the {of:,} rows of the dataset, such as {such_as}. "
+                "Answer them, or pass --partial (partial=True) to score the rows that have one."
+            )
+
+    def _by_id_and_order(self, columns: tuple[str, ...], shared: str) -> Found:
         """Match responses whose ids several rows share, which is possible only if they are in the order of the rows."""
         wanted, identity = self._first(), self.identity
         ids = [tuple(_id(response, name, {}) for name in columns) for response in self.each]
@@ -276,9 +300,9 @@ class _Matching:
         pairs = list(zip(wanted, self.each, strict=True))
         for row, response in pairs:
             self._agree(response, row, f"matched by {ORDER} and {_named(columns, _key(row, identity, []))}")
-        return f"{' and '.join(columns)} and {ORDER}", pairs
+        return f"{' and '.join(columns)} and {ORDER}", pairs, len(self.wanted)
 
-    def by_order(self) -> list[Pair]:
+    def by_order(self) -> Found:
         count, first = len(self.each), self._first()
         rows = first if count == len(first) else self.rows
         if count != len(rows):
@@ -291,7 +315,77 @@ class _Matching:
         pairs = list(zip(rows, self.each, strict=True))
         for row, response in pairs:
             self._agree(response, row, f"matched by {ORDER}")
-        return [(row, response) for row, response in pairs if self.identity.wanted(row)]
+        kept = [(row, response) for row, response in pairs if self.identity.wanted(row)]
+        return ORDER, kept, len(self.wanted)
+
+    def by_content(self, columns: tuple[str, ...] | None) -> Found | None:
+        """Match responses by the images and questions that they state; return None where these do not decide.
+
+        The rows of a dataset are sets that share their ids (one per value of `Identity.also`). Either all responses
+        belong to one set by their ids, or the file answers sets one after the other.
+        """
+        asked = Counter(_question(row) for row in self.wanted if _question(row))
+        said = [_said(response, asked) for response in self.each]
+        if not asked or not all(said):
+            return None
+        sets = self._sets()
+        tried = [self._of_set(rows, columns) for rows in sets if columns and len(sets) > 1]
+        fitting = [found for found in tried if found]
+        if len(fitting) > 1:
+            named = " and ".join(_set_named(pairs[0][0], self.identity) for _, pairs, _ in fitting)
+            options = " or ".join(f"--{column}" for column in self.identity.also)
+            raise ValueError(f"{self.source} fits {named} equally well. Choose one: {options}.")
+        if fitting:
+            return fitting[0]
+        images = [_image_said(response) for response in self.each]
+        known = all(images)
+        pairs: list[Pair] = []
+        needed = first = 0
+        lacking: tuple[int, int, str] | None = None
+        while first < len(self.each):
+            about = list(zip(images[first:], said[first:], strict=True))
+            runs = [_run(rows, about, known) for rows in sets]
+            longest = max(map(len, runs), default=0)
+            best = [number for number, run in enumerate(runs) if len(run) == longest]
+            if not longest or len(best) > 1:
+                return None
+            rows, part = sets.pop(best[0]), self.each[first : first + longest]
+            placed = [*zip(runs[best[0]], part, strict=True)]
+            missing = len(rows) - longest
+            if self.identity.version_of(runs[best[0]], [*map(_raw, part)]):
+                missing = 0
+            if missing and not lacking:
+                there = set(map(id, runs[best[0]]))
+                row = next(row for row in rows if id(row) not in there)
+                lacking = missing, len(rows), _named(self.identity.id, _key(row, self.identity, ()))
+            pairs += placed
+            needed += longest + missing
+            first += longest
+        if lacking:
+            self._check_none_missing(*lacking)
+        for row, response in pairs:
+            self._agree(response, row, "matched by its question")
+        order = {id(row): place for place, row in enumerate(self.rows)}
+        pairs.sort(key=lambda pair: order[id(pair[0])])
+        kept = [(row, response) for row, response in pairs if self.identity.wanted(row)]
+        return f"{IMAGE if known else ORDER} and {QUESTION}", kept, needed
+
+    def _sets(self) -> list[list[Any]]:
+        """Return the rows that an LVLM is asked, by their values of `Identity.also`."""
+        sets: dict[Hashable, list[Any]] = {}
+        for row in self.rows:
+            sets.setdefault(tuple(getattr(row, name) for name in self.identity.also), []).append(row)
+        return list(sets.values())
+
+    def _of_set(self, rows: Sequence[Any], columns: tuple[str, ...]) -> Found | None:
+        """Match all responses to one set of rows by their ids; return None if anything contradicts."""
+        wanted = [row for row in rows if self.identity.wanted(row)]
+        try:
+            return replace(self, rows=rows, wanted=wanted).by_id(columns) if wanted else None
+        except _Incomplete:
+            raise
+        except ValueError:
+            return None
 
     def _first(self) -> Sequence[Any]:
         """Return the rows that responses may belong to by their order: the first rows, if only the first were read."""
@@ -317,6 +411,83 @@ class _Matching:
                 "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
                 "name it: --text-column (text_column)."
             )
+
+
+def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> list[Any]:
+    """Return the rows of a set that the first responses answer, up to the first response that fits no row.
+
+    If the images are `known`, each response belongs to the row with its image and question. Otherwise responses come
+    image by image as the rows do, and within an image in nearly any order. A question that two images share begins the
+    second if the first had it earlier, or if it is the second's first question and nothing of the first follows.
+    """
+    found: list[Any] = []
+    if known:
+        left = {(image, _question(row)): row for row in rows for image in _images_of(row)}
+        for key in said:
+            if (row := left.pop(key, None)) is None:
+                break
+            found.append(row)
+        return found
+    blocks = [list(block) for _, block in groupby(rows, key=_images_of)]
+    asked = [{_question(row): place for place, row in enumerate(block)} for block in blocks]
+    number, last = 0, -1
+    for turn, (_, question) in enumerate(said):
+        place = asked[number].get(question, -1)
+        following = asked[number + 1] if number + 1 < len(blocks) else {}
+        after = said[turn + 1][1] if turn + 1 < len(said) else question
+        is_first = following.get(question) == 0 and after != question and after not in asked[number]
+        if question in following and (place < last or is_first):
+            number, place, last = number + 1, following[question], -1
+        if place < 0:
+            break
+        del asked[number][question]
+        found.append(blocks[number][place])
+        last = max(place, last)
+    return found
+
+
+def _said(response: Response, asked: Collection[str]) -> str:
+    """Return the dataset's question that a response states, with or without other words; "" if it states none."""
+    for column in QUESTIONS:
+        text = response.row.get(column)
+        if column == response.column or not isinstance(text, str):
+            continue
+        parts = (text, *text.splitlines(), *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")))
+        for part in map(_plain_question, parts):
+            if part in asked:
+                return part
+    return ""
+
+
+def _raw(response: Response) -> str:
+    """Return the question that a response states, as it stands there; "" if it states none."""
+    said = (response.row.get(column) for column in QUESTIONS if column != response.column)
+    return next((text for text in said if isinstance(text, str) and text.strip()), "")
+
+
+def _question(row: Any) -> str:
+    return _plain_question(getattr(row, "question", "") or "")
+
+
+def _plain_question(text: str) -> str:
+    """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
+    return _spaced(text.replace("imange", "image"))
+
+
+def _image_said(response: Response) -> str:
+    """Return the image that a response states, as `_images_of` writes it; "" if it states none."""
+    said = (response.row.get(column) for column in IMAGES)
+    return next((_plain(_base(value)) for value in said if _names_an_image(value)), "")
+
+
+def _images_of(row: Any) -> tuple[str, ...]:
+    """Return the names of a row's image: its file's, and its id."""
+    names = (getattr(row, "file_name", ""), getattr(row, "image_id", None))
+    return tuple(dict.fromkeys(_plain(_base(name)) for name in names if name not in ("", None)))
+
+
+def _set_named(row: Any, identity: Identity) -> str:
+    return ", ".join(f"{name} {getattr(row, name)}" for name in identity.also)
 
 
 def _has(response: Response, column: str) -> bool:
@@ -443,7 +614,9 @@ def _is_image(said: Any, row: Any) -> bool | None:
 def _says(response: Response, column: str, asked: str) -> bool | None:
     """Whether a response's column holds a question or prompt; None if the column states none."""
     said = response.row.get(column)
-    return _spaced(asked) in _spaced(said) if isinstance(said, str) and said.strip() else None
+    if not isinstance(said, str) or not said.strip():
+        return None
+    return _plain_question(asked) in _plain_question(said.replace("\\n", " "))
 
 
 def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:

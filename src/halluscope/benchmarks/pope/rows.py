@@ -162,6 +162,25 @@ def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -
     return isinstance(question, ObjectQuestion) and sampling in (None, question.sampling)
 
 
+# The older versions of POPE's questions about COCO: (sampling, its rows, those that say "imange") -> when it was
+# published. They have today's questions and labels, but for 90 random ones that were added later.
+VERSIONS = {
+    ("adversarial", 3000, 57): "2023-10",
+    ("adversarial", 3000, 58): "2023-05",
+    ("popular", 3000, 44): "2023-05",
+    ("random", 2910, 144): "2023-05",
+}
+
+
+def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[str]) -> str:
+    """Return which older versions of the samplings the prompts are from, such as "2023-05"; "" if they are of none."""
+    rows = Counter(question.sampling for question in questions)
+    old = Counter(
+        question.sampling for question, prompt in zip(questions, prompts, strict=True) if "imange" in prompt
+    )
+    return ",".join(sorted({VERSIONS.get((name, rows[name], old[name]), "") for name in rows} - {""}))
+
+
 def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:
     """Return the metric's inputs from the dataset's rows."""
     sampled = all(question.sampling for question in questions)

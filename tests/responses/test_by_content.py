@@ -1,0 +1,155 @@
+"""Files whose ids do not decide are matched by the images and questions that they state."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import halluscope
+
+LABELS = ("yes", "no")
+THINGS = {
+    "random": ("dog", "car", "cat", "bus", "cup", "tie"),
+    "popular": ("dog", "person", "cat", "chair", "cup", "table"),
+}
+IMAGES = [f"COCO_val2014_{number:012}.jpg" for number in (42, 7, 99)]
+
+
+def question(thing, word="image"):
+    return f"Is there a {thing} in the {word}?"
+
+
+def of_images(things):
+    """Return the image and the thing of each question; each image has questions of its own."""
+    return [
+        (image, f"{colour} {thing}")
+        for image, colour in zip(IMAGES, ("red", "green", "blue"), strict=True)
+        for thing in things
+    ]
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    """Return the files of two samplings, which share their ids and half of their questions."""
+    files = []
+    for sampling, things in THINGS.items():
+        rows = of_images(things)
+        file = tmp_path / f"coco_pope_{sampling}.json"
+        file.write_text(
+            "".join(
+                json.dumps(
+                    {"question_id": i + 1, "image": image, "text": question(thing), "label": LABELS[i % 2]}
+                )
+                + "\n"
+                for i, (image, thing) in enumerate(rows)
+            )
+        )
+        files.append(str(file))
+    return files
+
+
+def said(sampling, first=1, word="image", image=False, keep=lambda place: True):
+    """Return responses as LLaVA's scripts write them: the right answers, without the image unless it is asked for."""
+    rows = of_images(THINGS[sampling])
+    kept = [(place, *row) for place, row in enumerate(rows) if keep(place)]
+    return [
+        {
+            "question_id": first + number,
+            "prompt": f"{question(thing, word)}\nAnswer the question using a single word or phrase.",
+            "text": LABELS[place % 2],
+            **({"image": name} if image else {}),
+        }
+        for number, (place, name, thing) in enumerate(kept)
+    ]
+
+
+@pytest.mark.parametrize("image", [False, True])
+@pytest.mark.parametrize("word", ["image", "imange"])
+@pytest.mark.parametrize("sampling", THINGS)
+def test_a_file_of_one_sampling_is_scored_for_it(dataset, sampling, word, image):
+    result = halluscope.score("pope", said(sampling, word=word, image=image), dataset, bootstrap=0)
+    assert (result["rows"], result["accuracy"], [*result["samplings"]]) == (18, 1.0, [sampling])
+    assert "part" not in result
+
+
+@pytest.mark.parametrize("order", [("random", "popular"), ("popular", "random")])
+def test_samplings_one_after_the_other_in_any_order_and_with_any_ids(dataset, order):
+    rows = [row for number, name in enumerate(order) for row in said(name, first=10_000_000 * number + 1)]
+    result = halluscope.score("pope", rows, dataset, bootstrap=0)
+    assert (result["rows"], result["accuracy"], {*result["samplings"]}) == (36, 1.0, {*order})
+    assert result["matched"] == "order and question" and "|responses:order,question|" in result["signature"]
+
+
+def test_images_and_questions_place_rows_in_any_order(dataset):
+    rows = said("popular", first=500, image=True)[::-1]
+    result = halluscope.score("pope", rows, dataset, bootstrap=0)
+    assert (result["rows"], result["accuracy"], result["matched"]) == (18, 1.0, "image and question")
+
+
+def test_a_part_needs_partial(dataset):
+    rows = said("popular", keep=lambda place: place < 10)
+    with pytest.raises(
+        ValueError, match="no response to 8 of the 18 rows of the dataset, such as question_id 11.*--partial"
+    ):
+        halluscope.score("pope", rows, dataset, bootstrap=0)
+    result = halluscope.score("pope", rows, dataset, bootstrap=0, partial=True)
+    assert (result["rows"], result["accuracy"], result["part"]) == (10, 1.0, [10, 18])
+
+
+def test_what_contradicts_is_refused(dataset):
+    with pytest.raises(ValueError, match="question"):  # popular's responses to random's questions
+        halluscope.score("pope", said("popular"), dataset[:1], bootstrap=0)
+    rows = said("random", first=100)
+    with pytest.raises(ValueError, match="several of the 36 rows of the dataset share their question_id"):  # in no order of the questions
+        halluscope.score("pope", rows[::-1], dataset, bootstrap=0)
+    both = [row for row in said("random", image=True) if row["prompt"].split()[4] in ("dog", "cat", "cup")]
+    with pytest.raises(
+        ValueError, match="fits sampling random and sampling popular equally well.*--sampling"
+    ):
+        halluscope.score("pope", both, dataset, bootstrap=0, partial=True)
+
+
+@pytest.mark.parametrize("form", ["['{}']", '["{}"]', ' [ "{}" ] '])
+def test_a_list_of_one_text_is_the_text(dataset, form):
+    rows = [{**row, "text": form.format(row["text"])} for row in said("random")]
+    assert halluscope.score("pope", rows, dataset, bootstrap=0, parser="strict")["accuracy"] == 1.0
+    rows = [{**row, "text": [row["text"]]} for row in said("random")]
+    assert halluscope.score("pope", rows, dataset, bootstrap=0, parser="strict")["accuracy"] == 1.0
+
+
+def test_columns_with_capitals_and_spaces(dataset, tmp_path):
+    file = tmp_path / "said.csv"
+    lines = [f'"{row["question_id"]}","{row["prompt"]}","{row["text"]}"' for row in said("popular", first=0)]
+    file.write_text("Doc ID,Question,Prediction\n" + "\n".join(lines) + "\n")
+    assert halluscope.score("pope", file, dataset, bootstrap=0)["accuracy"] == 1.0
+
+
+UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")
+WILD = Path(UPSTREAM or "", "wild")
+OFFICIAL = [
+    str(Path(UPSTREAM or "", "pope/coco", f"coco_pope_{name}.json"))
+    for name in ("random", "popular", "adversarial")
+]
+
+
+@pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
+@pytest.mark.parametrize("model, f1", [("13b", {"random": 87.1, "popular": 86.2, "adversarial": 84.5})])
+def test_llavas_own_answers_give_its_printed_scores(model, f1):
+    (file,) = WILD.glob(f"*/*pope__answers__llava-v1.5-{model}.jsonl")
+    result = halluscope.score("pope", file, OFFICIAL, bootstrap=0)
+    assert {name: round(100 * table["f1"], 1) for name, table in result["samplings"].items()} == f1
+    assert (result["rows"], result["questions_version"]) == (8910, "2023-05")
+    assert "|questions:2023-05" in result["signature"]
+
+
+@pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
+def test_a_truncated_file_gives_the_scores_printed_beside_it():
+    (file,) = WILD.glob("*/*pope__answers__llava-v1.5-7b.jsonl")
+    result = halluscope.score("pope", file, OFFICIAL, bootstrap=0, partial=True)
+    printed = {"adversarial": (0.8513333, 0.8418440, 3000), "random": (0.8808997, 0.8723825, 2712)}
+    for name, (accuracy, f1, rows) in printed.items():
+        table = result["samplings"][name]
+        assert (table["accuracy"], table["f1"], table["rows"]) == pytest.approx(
+            (accuracy, f1, rows), abs=1e-6
+        )
