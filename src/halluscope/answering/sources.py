@@ -10,10 +10,9 @@ from typing import Any
 from PIL.Image import Image
 
 from halluscope import registry
-from halluscope.building.output import home
 from halluscope.errors import HalluscopeError
 from halluscope.reading import pictures
-from halluscope.reading.datasets import Row, read_rows
+from halluscope.reading.datasets import Row, home, read_rows
 from halluscope.reading.datasets import Source as Written
 from halluscope.reading.datasets import configs as config_names
 from halluscope.reading.pictures import Find

@@ -18,12 +18,7 @@ from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.files.writing import new_folder, real
-from halluscope.reading.datasets import FOLDER
-
-
-def home(name: str) -> Path:
-    """Return the default folder of a dataset: datasets/<name> in the working directory."""
-    return Path(FOLDER, name)
+from halluscope.reading.datasets import home
 
 
 def target(spec: Spec, out: Path | None = None, force: bool = False, name: str | None = None) -> Path:

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from importlib import metadata
 
 from halluscope import limits, registry
-from halluscope.building.output import home
 from halluscope.judging.cache import Cache
-from halluscope.reading.datasets import is_subset
+from halluscope.reading.datasets import home, is_subset
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import aligned
 from halluscope.sanitize import one_line
