@@ -1,9 +1,9 @@
 """Defines a benchmark's record, and finds the records of all benchmarks.
 
 Each benchmark has a package in `halluscope.benchmarks`, called its room. The room's `__init__` holds the record
-`BENCHMARK`; its modules do the work: `rows`, `build`, `metric`, `scoring`, `report`. Records are checked when they are
-loaded, and an incomplete one raises an error. Most rooms hold a metric and the datasets that it is scored on. A room
-may also hold only a metric, or only datasets for training.
+`BENCHMARK`; its modules do the work: `rows`, `build`, `metric`, `scoring`, `report`. Most rooms hold a metric and the
+datasets that it is scored on. A room may also hold only a metric, or only datasets for training. tests/test_contract.py
+checks that each record is complete.
 """
 
 import importlib
@@ -17,9 +17,9 @@ from pkgutil import iter_modules
 from typing import Any, Literal
 
 from halluscope.errors import RegistryError
-from halluscope.inputs import kind
+from halluscope.inputs import kind, word
 from halluscope.options import Option, check, keywords, nearest
-from halluscope.paths import PACKAGE, share
+from halluscope.paths import PACKAGE
 
 ROOMS = "halluscope.benchmarks"
 
@@ -287,6 +287,12 @@ class Benchmark:
         """Check the names of options of `compute`."""
         check(given, self.keywords, self.name)
 
+    def check_choices(self, **given: Any) -> None:
+        """Check values of options of `compute`: each is one of the choices that the option declares."""
+        declared = {option.name: option.choices for option in self.options}
+        for name, value in given.items():
+            word(name, value, declared[name])
+
 
 def rooms() -> list[Benchmark]:
     """Return the records of all rooms, in the order of their names."""
@@ -358,81 +364,5 @@ def _datasets() -> Iterator[tuple[Benchmark, Dataset]]:
 @cache
 def _all() -> dict[str, Benchmark]:
     house = importlib.import_module(ROOMS)
-    found = [_load(room.name) for room in iter_modules(house.__path__) if room.ispkg]
-    return collect(found)
-
-
-def _load(room: str) -> Benchmark:
-    record = getattr(importlib.import_module(f"{ROOMS}.{room}"), "BENCHMARK", None)
-    if not isinstance(record, Benchmark):
-        raise RegistryError(
-            f"The package {ROOMS}.{room} has no record; expected a `Benchmark` named BENCHMARK."
-        )
-    if record.name != room:
-        raise RegistryError(
-            f"The package {ROOMS}.{room} holds the record of {record.name!r}; expected {room!r}."
-        )
-    return record
-
-
-def collect(records: Sequence[Benchmark]) -> dict[str, Benchmark]:
-    """Check records, and return them by name."""
-    first: dict[str, str] = {}
-    for record in records:
-        if problems := list(_problems(record)):
-            raise RegistryError(f"The record of {record.name} is not complete: {'; '.join(problems)}.")
-        for name in {record.name, *(dataset.name for dataset in record.datasets)}:
-            if name in first:
-                raise RegistryError(
-                    f"{record.name} and {first[name]} both hold the name {name!r}; rename one of them."
-                )
-            first[name] = record.name
-    return {record.name: record for record in records}
-
-
-def _problems(record: Benchmark) -> Iterator[str]:
-    """Yield what a record lacks."""
-    for name in ("title", "about", "description", "citation", "licence"):
-        if not getattr(record, name).strip():
-            yield f"it has no {name}"
-    yield from _problems_of_scores(record)
-    for dataset in record.datasets:
-        if not _is_there("datasets", dataset.name, "spec.toml"):
-            yield f"its dataset {dataset.name} has no spec (datasets/{dataset.name}/spec.toml)"
-        if not _is_there("dataset_cards", f"{dataset.name}.md"):
-            yield f"its dataset {dataset.name} has no card (dataset_cards/{dataset.name}.md)"
-
-
-def _problems_of_scores(record: Benchmark) -> Iterator[str]:
-    """Yield what a record lacks to be scored; a room with only datasets is not scored."""
-    if not record.has_metric:
-        if not record.datasets or record.principal or _is_there("metrics", record.name, "README.md"):
-            yield "it has no scores"
-        return
-    if not record.principal:
-        yield "it has no principal score"
-    elif record.scores.get(record.principal) not in (HIGHER, LOWER):
-        yield f"its principal score {record.principal!r} has no direction; expected {HIGHER!r} or {LOWER!r} in `scores`"
-    if record.is_scored and not record.items:
-        yield "it has no table of its rows (items), from which its scores could be computed again"
-    for score, direction in {**record.scores, **record.extra_numbers}.items():
-        if direction not in (HIGHER, LOWER, None):
-            yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"
-    for name, prompt in record.prompts.items():
-        if (QUESTION in prompt) != (QUESTION in record.prompt):
-            yield f"either its prompt {name!r} or its own prompt has {QUESTION}; expected both or neither"
-    if unknown := [score for score in record.means if score not in record.scores]:
-        yield f"its means name {', '.join(unknown)}, which `scores` does not have"
-    if unknown := [score for score in record.points if score not in record.scores]:
-        yield f"its points name {', '.join(unknown)}, which `scores` does not have"
-    if record.means and not record.items:
-        yield "it has means, but no table of `items` to hold each row's values"
-    if not _is_there("metrics", record.name, "README.md"):
-        yield f"its metric has no card (metrics/{record.name}/README.md)"
-
-
-def _is_there(*parts: str) -> bool:
-    try:
-        return share(*parts).is_file()
-    except FileNotFoundError:
-        return False
+    names = [room.name for room in iter_modules(house.__path__) if room.ispkg]
+    return {name: importlib.import_module(f"{ROOMS}.{name}").BENCHMARK for name in names}
