@@ -16,7 +16,7 @@ from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files
 from halluscope.responses.files import PROMPT, Given, Reading
-from halluscope.responses.match import ORDER, Identity, Matched, match
+from halluscope.responses.match import NOT_COMPARED, ORDER, Identity, Matched, match
 from halluscope.sanitize import short_repr
 from halluscope.signature import changed, data_of
 
@@ -126,6 +126,44 @@ def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, 
 def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
     """Say how many of a dataset's rows are scored."""
     return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'questions'} are scored"
+
+
+def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> list[str]:
+    """Return how much of the dataset is scored, and how responses were matched.
+
+    A harness's samples of only some rows are an error unless `partial` allows that.
+    """
+    matched, also, said = ready.matched, registry.identity(benchmark).also, list[str]()
+    if matched.by.endswith(ORDER):
+        said.append(f"the responses have no id that tells them apart, so they are matched by their {ORDER}")
+    if also and not matched.checked:
+        said.append(
+            "they state neither question nor image, and other files have the same ids: give them a column question "
+            "or image, and it is checked that they are about this dataset"
+        )
+    if len(matched.rows) < matched.of:
+        if matched.sampled and not partial:
+            raise ValueError(
+                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} rows: the run had a limit, "
+                f"or was cut off. Pass --limit {len(matched.rows)} to score them anyway."
+            )
+        said.append(part_of(benchmark, len(matched.rows), matched.of))
+    for column, values in also.items():
+        named = [value for value in values if value in matched.name]
+        held = {getattr(row, column) for row in matched.rows}
+        if len(named) == 1 and len(held) == 1 and "" not in held and named[0] not in held:
+            said.append(
+                f"its name says {named[0]}, but the {column} of the dataset is {held.pop()}: is this the right dataset?"
+            )
+    if matched.left_out:
+        said.append(f"{matched.left_out:,} responses about other rows are left out")
+    if matched.other_prompts:
+        said.append(f"{matched.other_prompts:,} answer a prompt other than the dataset's")
+    for column, count in matched.uncompared.items():
+        said.append(f"the {column} of {count:,} is ignored: {NOT_COMPARED}")
+    if empty := matched.texts.count(""):
+        said.append(f"{empty:,} responses are empty")
+    return said
 
 
 def among(

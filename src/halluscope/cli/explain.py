@@ -6,18 +6,13 @@ from dataclasses import replace
 from halluscope import registry
 from halluscope.arguments import number, whole
 from halluscope.cli import common
-from halluscope.cli.score import remark
 from halluscope.explaining import protocols, report
 from halluscope.explaining.explained import Explained
 from halluscope.registry import Benchmark
-from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import to_json
 from halluscope.sanitize import short_repr
-from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add a subcommand for each benchmark that scores responses."""
     common.add_benchmarks(parser, lambda one: one.is_scored, _add, run)
 
 
@@ -68,13 +63,11 @@ def run(given: argparse.Namespace) -> None:
         benchmark, stated, chosen, given.responses, given.dataset, options, common.matching_options(given)
     )
     for file in found.files:
-        remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
+        common.remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
     found.compute()
     scores = list(dict.fromkeys(given.by))
-    if given.format == JSON:
-        say(to_json(report.listed(found, scores, given.examples, given.number)))
-    else:
-        common.show(report.told(found, scores, given.examples, given.number), given)
+    about = found, scores, given.examples, given.number
+    common.output(given, lambda: report.listed(*about), lambda: report.told(*about))
 
 
 def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
@@ -90,7 +83,7 @@ def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
 
 
 def _printed(word: str) -> str:
-    """Check that a word is a number, and return it with its digits as they were typed; a type for argparse."""
+    """Return a number with its digits as they were typed."""
     number(word)
     return word.strip()
 

@@ -15,12 +15,10 @@ from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add no options; the command has none."""
     parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> None:
-    """Print the lists."""
     rows = [row for benchmark in registry.rooms() for row in _rows(benchmark)]
     say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
     say("\nextras of this installation")
