@@ -8,8 +8,8 @@ checks that each record is complete.
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -215,6 +215,10 @@ class Benchmark:
     def each(self) -> set[str]:
         """The options that take one value per file of responses."""
         return {option.name for option in self.options if option.each}
+
+    def without(self, names: Collection[str]) -> "Benchmark":
+        """Return the benchmark without the options of these names."""
+        return replace(self, options=tuple(one for one in self.options if one.name not in names))
 
     def options_of(self, name: str) -> Mapping[str, Any]:
         """Return the options that a dataset's name determines; {} for the benchmark's own name."""

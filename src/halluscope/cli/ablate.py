@@ -6,7 +6,6 @@ same votes.
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -28,7 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     (agreement,) = (option for option in benchmark.options if option.name == AGREEMENT)
     common.add_responses(parser, benchmark)
-    common.add_options(parser, _less(benchmark))
+    common.add_options(parser, benchmark.without((AGREEMENT, ASK)))
     parser.add_argument(
         "--agreement",
         nargs="+",
@@ -42,7 +41,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
 
 def run(given: argparse.Namespace) -> None:
     benchmark = registry.benchmark(given.name)
-    options = common.options_of(given, _less(benchmark)) | {ASK: "all"}
+    options = common.options_of(given, benchmark.without((AGREEMENT, ASK))) | {ASK: "all"}
     if twice := [k for k in given.agreement if given.agreement.count(k) > 1]:
         raise ValueError(f"--agreement names {twice[0]} twice; expected each number of votes once.")
     ready = common.ready(given, benchmark, options)
@@ -86,12 +85,6 @@ def _report(rows: Rows, alike: Rows, scores: Sequence[str], files: int) -> Repor
         Table("correlations", header, likeness, left=2) if alike else Notes([too_few]),
         *(Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows),
     ]
-
-
-def _less(benchmark: Benchmark) -> Benchmark:
-    """Return the benchmark without the options that this command sets."""
-    options = tuple(option for option in benchmark.options if option.name not in (AGREEMENT, ASK))
-    return replace(benchmark, options=options)
 
 
 def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ Labels are a sheet that `review make --marks implied` made, or JSON lines. `scor
 """
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 from halluscope import inputs, vocabularies
@@ -31,8 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "without weights each class of a labelled text must have a label",
     )
     common.add_responses(parser, benchmark)
-    asked = tuple(option for option in benchmark.options if option.name != "ask")
-    common.add_options(parser, replace(benchmark, options=asked))
+    common.add_options(parser, benchmark.without({"ask"}))
     option(
         "--by",
         default=PEOPLE,

@@ -1,7 +1,6 @@
 """`halluscope explain NAME`: scores the same responses under each protocol, and says why the scores differ."""
 
 import argparse
-from dataclasses import replace
 
 from halluscope import registry
 from halluscope.arguments import number, whole
@@ -20,7 +19,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     stated = protocols.load(benchmark)
     parser.description = f"{parser.description} Several files are one LVLM's responses to several prompts."
     common.add_responses(parser, benchmark, "files of one LVLM's responses with ids, one file per prompt")
-    common.add_options(parser, less(benchmark, stated))
+    common.add_options(parser, benchmark.without(stated.settled))
     option = parser.add_argument
     option(
         "--protocols",
@@ -58,7 +57,7 @@ def run(given: argparse.Namespace) -> None:
     stated = protocols.load(benchmark)
     chosen = stated.chosen(given.protocols)
     _check(given, benchmark)
-    options = common.options_of(given, less(benchmark, stated))
+    options = common.options_of(given, benchmark.without(stated.settled))
     found = Explained(
         benchmark, stated, chosen, given.responses, given.dataset, options, common.matching_options(given)
     )
@@ -86,10 +85,3 @@ def _printed(word: str) -> str:
     """Return a number with its digits as they were typed."""
     number(word)
     return word.strip()
-
-
-def less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:
-    """Return the benchmark without the options that every protocol sets."""
-    return replace(
-        benchmark, options=tuple(one for one in benchmark.options if one.name not in stated.settled)
-    )

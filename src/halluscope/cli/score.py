@@ -1,22 +1,18 @@
 """`halluscope score NAME`: scores LVLMs' responses against a dataset, in the same way for each benchmark."""
 
 import argparse
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
-from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import Notes, Table, listed
-from halluscope.runs import comparing
+from halluscope.reporting.tables import listed
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
-from halluscope.runs.comparison_tables import FEW, of_differences
-from halluscope.runs.result_tables import beside, comparable, of_each, of_other_rows, of_results, with_choices
+from halluscope.runs.result_tables import comparable, of_each, of_other_rows, report, with_choices
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
@@ -74,35 +70,7 @@ def run(given: argparse.Namespace) -> None:
     common.output(
         given,
         lambda: listed([*results, *(comparable(benchmark, results, options) if given.published else ())]),
-        lambda: _told(results, scored, given.published, options, resampling),
+        lambda: report(results, scored, given.published, options, resampling),
         benchmark,
         given.intervals,
     )
-
-
-def _told(
-    results: Results,
-    scored: Sequence[Run],
-    with_published: bool,
-    options: Mapping[str, Any],
-    resampling: Bootstrap,
-) -> list[Table | Notes]:
-    """Return the benchmark's report, what is not due to chance, and published scores."""
-    benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
-    every = len({run.name for run in scored}) < len(scored)
-    return [
-        *of_results(benchmark, results, options, rows, every),
-        *of_each(benchmark, results, options),
-        *([] if every else _differences(scored, resampling)),
-        *(beside(benchmark, results, options) if with_published else ()),
-    ]
-
-
-def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | Notes]:
-    if len(scored) < 2 or not resampling.resamples:
-        return []
-    try:
-        found = comparing.compare({run.name: run for run in scored}, [], resampling, in_parts=False)
-    except RunError as error:
-        return [Notes([f"The models are not compared. {error}"])]
-    return of_differences(found, scored[0].benchmark, FEW)

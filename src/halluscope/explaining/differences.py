@@ -105,7 +105,7 @@ def readings(found: Explained, first: Setting, second: Setting) -> Readings | No
     before, after = (found.result(setting)[items] for setting in settings[index : index + 2])
     matched = found.ready(settings[index]).matched
     otherwise = [
-        (found.rows.identity(row), text, *differing)
+        (found.identity(row), text, *differing)
         for row, text, *pair in zip(matched.rows, matched.texts, before, after, strict=True)
         if any(differing := _differing(found.stated.read, *pair))
     ]
