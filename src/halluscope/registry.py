@@ -84,7 +84,7 @@ class Judges:
 
     @property
     def rule(self) -> str | None:
-        """The judge that is used without a language model; None if every judge needs one."""
+        """The judge without a language model, if there is one."""
         from halluscope.judging.graders.judged import NOBODY
 
         able = [rule for rule in self.rules if rule != NOBODY]
@@ -102,7 +102,7 @@ class Judges:
         return Grading
 
     def find(self, options: Mapping[str, Any]) -> None:
-        """Check that the judges named in the options can be used, without loading a model."""
+        """Check that the judges can be used, without loading a model."""
         judge = options.get(self.option, self.default)
         if self.kind == "votes":
             from halluscope.judging.voters.resolve import find
@@ -164,7 +164,7 @@ class Benchmark:
     engine: Mapping[str, str] = field(default_factory=dict)
 
     def module(self, name: str) -> Any:
-        """Return a module of its room, such as "metric", or the engine's object that stands for the module."""
+        """Return a module of its room, or the engine's object in its place."""
         if name in self.engine:
             return getattr(self.module("metric"), self.engine[name])
         return importlib.import_module(f"{ROOMS}.{self.name}.{name}")
@@ -239,11 +239,11 @@ class Benchmark:
         return max(fitting, key=fit, default=None)
 
     def is_points(self, score: str) -> bool:
-        """Whether a score is not a share of 1; a group's score is of the same kind as the whole score."""
+        """Whether a score is not a share of 1."""
         return score in EVERYWHERE or not {score, score.partition("/")[0]}.isdisjoint(self.points)
 
     def direction(self, score: str) -> Direction:
-        """Return whether a higher or a lower score is better; for a group or a part, as for the whole score."""
+        """Return which direction is better; for a part, that of the whole score."""
         known = {**self.scores, **self.extra_numbers, **EVERYWHERE}
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
             for pattern, direction in known.items():
@@ -252,7 +252,7 @@ class Benchmark:
         raise KeyError(score)
 
     def better(self, column: str) -> Direction:
-        """Return the direction of a table's column, as `direction` does; None if the column is not a score."""
+        """Return the direction of a table's column; None if it is no score."""
         try:
             return self.direction(column)
         except KeyError:
@@ -264,21 +264,21 @@ class Benchmark:
         return getattr(self.module(module), name)
 
     def asked(self, row: Mapping[str, Any], prompt: str | None = None) -> str:
-        """Return what the LVLM is asked about a row, by `prompt`, or else by the row's or the benchmark's prompt."""
+        """Return what the LVLM is asked about a row."""
         template = prompt or self.prompt_of(row.get("prompt"))
         question = row.get("question")
         return template.replace(QUESTION, question) if isinstance(question, str) else template
 
     def prompt_of(self, own: Any) -> str:
-        """Return a row's prompt: `own`, its column `prompt`, if set and if rows have no question; or the usual one."""
+        """Return a row's prompt: its own if rows have no question, or the usual one."""
         return own if QUESTION not in self.prompt and isinstance(own, str) and own.strip() else self.prompt
 
     def named_prompt(self, prompt: str | None) -> str | None:
-        """Return the prompt for a name in `prompts`, or else the text itself; None stands for the benchmark's own."""
+        """Return the prompt of this name, or the text itself."""
         return self.prompts.get(prompt, prompt) if prompt else None
 
     def check_prompt(self, prompt: str) -> None:
-        """Check that a prompt contains `QUESTION` if and only if the benchmark's own prompt does."""
+        """Check that a prompt has `QUESTION` if the benchmark's own has it."""
         if (QUESTION in prompt) != (QUESTION in self.prompt):
             put = (
                 "with {question} in the place of each row's question"
@@ -292,7 +292,7 @@ class Benchmark:
         check(given, self.keywords, self.name)
 
     def check_choices(self, **given: Any) -> None:
-        """Check values of options of `compute`: each is one of the choices that the option declares."""
+        """Check that values are among the choices that the options declare."""
         declared = {option.name: option.choices for option in self.options}
         for name, value in given.items():
             word(name, value, declared[name])
@@ -309,7 +309,7 @@ def benchmarks() -> list[Benchmark]:
 
 
 def benchmark(name: str) -> Benchmark:
-    """Return the record of a room, by the room's name or the name of one of its datasets."""
+    """Return the record of this name, or of the dataset of this name."""
     kind("the benchmark's name", name, str, "a name such as 'throne'")
     found = _all().get(name) or next((one for one, dataset in _datasets() if dataset.name == name), None)
     if found is None:
@@ -332,7 +332,7 @@ def dataset(name: str) -> Dataset:
 
 
 def identity(of: Benchmark) -> Dataset:
-    """Return the dataset whose ids identify a benchmark's rows: its first, or the first that it reads."""
+    """Return the dataset whose ids identify a benchmark's rows."""
     return of.datasets[0] if of.datasets else dataset(of.reads[0])
 
 

@@ -70,7 +70,6 @@ def one(
 
 
 def _listed(responses: Given) -> Given:
-    """Return responses in a form that the reader accepts; rows in another sequence become a list."""
     if isinstance(responses, str | Path | Mapping) or hasattr(responses, "columns"):
         return responses
     return listed("responses", responses, "a file, a list of rows, a table, or texts by id")
@@ -83,7 +82,7 @@ def prepare(
     options: Mapping[str, Any],
     matching: MatchingOptions | None = None,
 ) -> list[Ready]:
-    """Read all responses, one item per LVLM, and match them to the dataset, before any are scored."""
+    """Match all responses to the dataset before any are scored."""
     if not benchmark.is_scored:
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
@@ -111,7 +110,6 @@ def prepare(
 
 
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return `SUBSET` or `OTHER_FILE`; "" for the dataset as published, as far as is known."""
     paths = [Path(Source.of(written).name) for written in dataset]
     if any(map(is_subset, paths)):
         return SUBSET
@@ -173,7 +171,7 @@ def among(
     options: Mapping[str, Any],
     of: tuple[int, int] = (0, 1),
 ) -> Ready:
-    """Pair the same responses with other rows, or with the same rows under other labels; None leaves a row out."""
+    """Pair responses with other rows or labels; None leaves a row out."""
     module, matched = benchmark.module("rows"), ready.matched
     kept = [place for place, row in enumerate(rows) if row is not None]
     part = replace(matched.only(kept), rows=[rows[place] for place in kept])
@@ -219,7 +217,6 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
 
 
 def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
-    """Check the names of the prompts that responses say were asked."""
     if unknown := [name for name in matched.prompts if name and name not in benchmark.prompts]:
         known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
         raise ValueError(
@@ -229,13 +226,13 @@ def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
 
 
 def _how(benchmark: Benchmark, by: str) -> str:
-    """Say for a signature how responses were matched, whatever their columns' names: "id", "id,sampling", "order"."""
+    """Say for a signature how responses were matched: "id", "id,sampling" or "order"."""
     known = (ORDER, *registry.identity(benchmark).also)
     return ",".join(dict.fromkeys(part if part in known else "id" for part in by.split(" and ")))
 
 
 def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Expand an option that is "all": return the options once per choice, or just once if no option is "all"."""
+    """Return the options once per choice of an option that is "all"."""
     for option in benchmark.options:
         if option.every and options.get(option.name) == ALL:
             return [{**options, option.name: choice} for choice in option.choices]
@@ -265,12 +262,7 @@ def of_each(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """Score texts as `of_rows` does, and return each row's values of the scores that are means, where it counts for
-    them.
-
-    They are given even where the benchmark leaves the score undefined, as some do if only a part of their rows is
-    scored.
-    """
+    """Score texts as `of_rows` does, and return each row's values of the scores that are means."""
     table = {benchmark.items: True} if benchmark.means else {}
     result = of_rows(benchmark, rows, texts, {**options, **table}, prompt)
     items = result.pop(benchmark.items) if table else [{}] * len(rows)
@@ -280,21 +272,19 @@ def of_each(
 
 
 def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
-    """Return each row's cluster of dependent rows: its image, or what the room's `cluster_of` returns."""
+    """Return each row's cluster of dependent rows, by default its image."""
     module = benchmark.module("rows")
     of_image = attrgetter(registry.identity(benchmark).image_key)
     return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))
 
 
 def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options for a single file of responses, as `prepare` takes them."""
     each = benchmark.each
     given = {name: value for name, value in options.items() if name not in each or value is not None}
     return {name: [value] if name in each else value for name, value in given.items()}
 
 
 def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
-    """Return how the responses are read."""
     one = registry.identity(benchmark)
     columns = {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)}
     tasks = [each.name for each in benchmark.datasets] or list(benchmark.reads)
@@ -302,7 +292,6 @@ def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
 
 
 def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: MatchingOptions) -> Identity:
-    """Return how the rows are found: by their ids, whose columns are the same in all datasets of the benchmark."""
     one, module = registry.identity(benchmark), benchmark.module("rows")
     wanted = getattr(module, "wanted", lambda row: True)
     choice = taken(wanted, options)
@@ -323,7 +312,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: Matchi
 def _inputs(
     function: Any, options: Mapping[str, Any], place: int, name: str, count: int, benchmark: Benchmark
 ) -> dict[str, Any]:
-    """Return the options that `inputs` takes; an option with a value per file has the value of this file."""
+    """Return the options of `inputs`, with this file's value of those that have one per file."""
     given = taken(function, options)
     lists = [one.name for one in benchmark.options if one.many and not one.each and one.name in given]
     given |= {name: texts(name, given[name]) for name in lists}

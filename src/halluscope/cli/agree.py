@@ -84,7 +84,6 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _method(word: str) -> Method:
-    """Return what a method read, from the runs that an argument names."""
     name, equals, folder = word.partition("=")
     path = Path(folder if equals and name and not Path(word).exists() else word)
     runs = map(check, folders([path]))

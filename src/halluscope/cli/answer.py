@@ -50,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Ask the model; the dataset, the options and the file are checked before the model is loaded."""
+    """Check everything before the model is loaded."""
     from halluscope.answering.answer import answer
     from halluscope.answering.sources import open_source
     from halluscope.answering.vlm import Sample, Vlm

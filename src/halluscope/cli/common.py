@@ -40,7 +40,7 @@ def add_benchmarks(
     add: Callable[[argparse.ArgumentParser, Benchmark], None],
     run: Callable[[argparse.Namespace], None],
 ) -> None:
-    """Add a subcommand for each benchmark that fits, and for each of its datasets."""
+    """Add a subcommand for each benchmark that fits, and its datasets."""
     names = parser.add_subparsers(required=True, metavar="NAME", parser_class=Parser)
     for benchmark in filter(fitting, registry.benchmarks()):
         aliases = [one.name for one in benchmark.datasets if one.name != benchmark.name]
@@ -69,7 +69,7 @@ def certified() -> Benchmark:
 def judged_texts(
     given: argparse.Namespace, benchmark: Benchmark, dataset: Sequence[str] | None = None
 ) -> tuple[Ready, list[str], dict[str, Any]]:
-    """Return one LVLM's responses for the judges, the ids of their images, and the options of `judge`."""
+    """Return one LVLM's responses, the ids of their images, and the judges' options."""
     if len(given.responses) != 1:
         raise ValueError(
             f"--responses names {len(given.responses)} files; expected one, since labels are about one LVLM's texts."
@@ -163,7 +163,7 @@ def ready(
     options: Mapping[str, Any],
     dataset: Sequence[str] | None = None,
 ) -> list[Ready]:
-    """Return the files of responses, each matched to the dataset (by default that of --dataset)."""
+    """Return the responses, matched to the dataset."""
     return scoring.prepare(
         benchmark, given.responses, dataset or given.dataset, options, matching_options(given)
     )
@@ -195,7 +195,7 @@ def add_options(parser: Parsing, benchmark: Benchmark) -> None:
 
 
 def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any]:
-    """Return a benchmark's options for Python, with those that follow from the dataset's name."""
+    """Return the options for Python."""
     found = dict(benchmark.options_of(given.name))
     found |= {one.name: getattr(given, one.name) for one in benchmark.options if hasattr(given, one.name)}
     shared = ("thoughts", *(("device", "store") if benchmark.judges else ()))

@@ -52,7 +52,6 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Score one LVLM's responses under each protocol, and split the differences."""
     benchmark = registry.benchmark(given.name)
     stated = protocols.load(benchmark)
     chosen = stated.chosen(given.protocols)

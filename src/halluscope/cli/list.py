@@ -57,7 +57,7 @@ def _state(extra: str, missing: list[str]) -> str:
 
 
 def extras() -> dict[str, list[str]]:
-    """Return the extras that a user may want, each with its packages that are missing."""
+    """Return the extras, each with its missing packages."""
     found: dict[str, list[str]] = {}
     for line in metadata.requires("halluscope") or ():
         if (named := _OF_EXTRA.match(line)) and named["extra"] != "dev":

@@ -79,7 +79,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
-    """Make the parallel form by rules alone, or in a model's words."""
     if options.model is None:
         if options.check is not None:
             raise ValueError(
@@ -100,14 +99,12 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
 
 
 def _subject(rows: Any) -> Callable[[Row], str]:
-    """Return the function by which the rows' benchmark finds what a question is about."""
     columns = list(rows[0]) if len(rows) else []
     room = next((room for room in registry.rooms() if room.dataset(columns)), None)
     return getattr(room.module("rows"), "subject", unknown) if room else unknown
 
 
 def _check(outs: Sequence[Path]) -> None:
-    """Check that no output is there yet, and that the two do not overlap."""
     for out in outs:
         if out.suffix != LINES:
             check_no_folder(out)

@@ -1,9 +1,7 @@
 """`halluscope reliability FIRST.json`: measures how reliable a benchmark is, in the columns of HQM's Table I.
 
-The files hold what `halluscope score NAME ... --json` printed for the same models: in the first run, in a second run,
-on the parallel form that `halluscope parallel` made, and by people's marks. In a second run the models responded again
-(`halluscope answer --sample --seed N`), or a judge judged again (`halluscope score --seed N`, or `--fresh`). A second
-file with the same results is refused; the same responses and verdicts are reported.
+The files hold what `halluscope score NAME ... --json` printed for the same models. In a second run the models responded
+again (`halluscope answer --sample --seed N`), or a judge judged again (`halluscope score --seed N`, or `--fresh`).
 """
 
 import argparse

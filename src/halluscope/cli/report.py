@@ -53,7 +53,6 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Comparison | None, str]:
-    """Compare the runs, or return why that cannot be done, "" if there is nothing to compare."""
     if len(runs) < 2 or not resampling.resamples:
         return None, ""
     try:

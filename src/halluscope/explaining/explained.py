@@ -38,7 +38,7 @@ IMPOSSIBLE = (ValueError, OSError, ImportError)
 
 
 class Explained:
-    """Scores of the same responses by protocol; the responses are matched once to the rows of each."""
+    """Scores of the same responses by protocol."""
 
     def __init__(
         self,
@@ -50,7 +50,6 @@ class Explained:
         options: Mapping[str, Any],
         matching: MatchingOptions | None = None,
     ) -> None:
-        """Read the responses, and match them to the rows of each protocol."""
         self.benchmark, self.stated = benchmark, stated
         self.files: list[str] = []  # the names of the files of responses, one file per prompt
         self.not_computed: dict[str, str] = {}  # name of a protocol -> reason
@@ -70,7 +69,7 @@ class Explained:
         self.protocols = self._possible(self.protocols, self._compute)
 
     def setting(self, protocol: Protocol, file: str) -> Setting:
-        """Return the setting in which a protocol decides every aspect, for the responses in a file."""
+        """Return the setting in which one protocol decides every aspect."""
         return {PROMPT: file, **dict.fromkeys(CHOSEN, protocol.name)}
 
     def settings(self) -> list[Setting]:
@@ -82,7 +81,7 @@ class Explained:
         return self._named[setting[aspect]]
 
     def ready(self, setting: Setting) -> Ready:
-        """Return the responses of a setting, with the rows of one protocol and the labels of another."""
+        """Return the responses of a setting, matched to its rows and labels."""
         return self._with_rows(setting[PROMPT], self.whose(setting, ROWS), self.whose(setting, LABELS))
 
     def result(self, setting: Setting) -> Result:
@@ -96,17 +95,17 @@ class Explained:
         return self._results[key]
 
     def discrepancy(self, one: Protocol) -> Discrepancy | None:
-        """Return why a protocol's own program prints other numbers; None if it prints the same."""
+        """Return why a protocol's own program prints other numbers, if it does."""
         options = self.options(*(one.way(aspect) for aspect in CHOSEN))
         return one.discrepancy if one.discrepancy.holds(options) else None
 
     def score(self, setting: Setting, name: str) -> float:
-        """Return a score at a setting; NaN where it is undefined, or the result does not have it."""
+        """Return a score at a setting; NaN where it is undefined or missing."""
         value = self.result(setting).get(self.whose(setting, COUNTING).called.get(name, name))
         return float(value) if isinstance(value, int | float) else math.nan
 
     def same(self, first: Setting, second: Setting, aspect: str) -> bool:
-        """Whether two settings do the same in an aspect, even if they describe it differently."""
+        """Whether two settings do the same in an aspect, however described."""
         if aspect == PROMPT:
             return first[PROMPT] == second[PROMPT]
         one, other = (self.whose(setting, aspect) for setting in (first, second))
@@ -116,7 +115,7 @@ class Explained:
         return means(*map(one.way, (aspect, *beside))) == means(*map(other.way, (aspect, *beside)))
 
     def asked(self, file: str) -> list[tuple[str, int]]:
-        """Return the prompts that a file's responses name, with counts; {question} is a row's own, "" is no prompt."""
+        """Return the prompts that a file's responses name, with counts; {question} is a row's own."""
         matched = self.ready(self.setting(self.protocols[0], file)).matched
         if len(matched.prompts) == 1 and not any(matched.asked):
             # Our harness tasks log only the name of a prompt.
@@ -125,7 +124,7 @@ class Explained:
         return Counter(map(_template, matched.rows, matched.asked)).most_common()
 
     def options(self, *ways: Way) -> dict[str, Any]:
-        """Return the options that ways set, and the user's options that apply in all of these ways."""
+        """Return what these ways set, and the user's options that apply in all of them."""
         gone = self._others.union(*(way.without for way in ways))
         left = {name: value for name, value in self._options.items() if name not in gone}
         return left | {name: value for way in ways for name, value in way.options.items()}
@@ -135,7 +134,6 @@ class Explained:
         return self._dataset_of.identity(vars(row))
 
     def _possible(self, among: Sequence[Protocol], do: Callable[[Protocol], None]) -> list[Protocol]:
-        """Return the protocols for which `do` succeeds; keep the reasons why it fails for the others."""
         possible: list[Protocol] = []
         failed: dict[str, Exception] = {}
         for one in among:
@@ -172,7 +170,6 @@ class Explained:
             self._with_rows(file, one, one)
 
     def _with_rows(self, file: str, rows_of: Protocol, labels_of: Protocol) -> Ready:
-        """Return a file's responses to the rows of one protocol, with the labels of another where it has some."""
         key = _same_rows(file, rows_of, labels_of)
         if key not in self._ready:
             self._ready[key] = self._put(file, rows_of, labels_of)
@@ -201,14 +198,14 @@ class Explained:
         return scoring.among(self.benchmark, prepared[index], rows, options, (index, len(prepared)))
 
     def _labelled(self, rows: Sequence[Any], labels: Way) -> Sequence[Any]:
-        """Return the rows with other labels; None for a row that these labels leave out."""
+        """Return the rows with other labels; None for a row that has none there."""
         if not (labels.dataset or labels.without):
             return rows
         table = self._table(labels)
         return [self._counterpart(row, table, labels.dataset) for row in rows]
 
     def _table(self, labels: Way) -> Mapping[Key, Any]:
-        """Return the rows of other labels by their keys; None for a row that is not scored."""
+        """Return the rows of other labels; None for a row that is not scored."""
         key = means(labels)
         if key not in self._tables:
             module = self.benchmark.module("rows")
@@ -228,12 +225,11 @@ class Explained:
         return found
 
     def _key(self, row: Any) -> Key:
-        """Return the values of the columns that identify a row."""
         return tuple(str(getattr(row, column, "")) for column in self._dataset_of.key)
 
 
 def by_reason(failed: Mapping[str, str]) -> dict[str, str]:
-    """Map the names of protocols that cannot be computed, joined where the reason is the same, to the reason."""
+    """Map names, joined where the reason is the same, to the reason."""
     names: dict[str, list[str]] = {}
     for name, why in failed.items():
         names.setdefault(why, []).append(name)
@@ -241,7 +237,6 @@ def by_reason(failed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _together(failed: Mapping[str, Exception]) -> Exception:
-    """Return the error that says why no protocol can be computed."""
     reasons = by_reason({name: str(error) for name, error in failed.items()})
     if len(reasons) == 1:
         return next(iter(failed.values()))
@@ -254,10 +249,8 @@ def _template(row: Any, asked: str) -> str:
 
 
 def _question(row: Any) -> str:
-    """Return a row's question, with runs of white space as one space; "" for a row without a question."""
     return " ".join(str(getattr(row, "question", "")).split())
 
 
 def _same_rows(file: str, rows_of: Protocol, labels_of: Protocol) -> Key:
-    """Return a key for the responses in a file to certain rows with certain labels."""
     return file, means(rows_of.rows, rows_of.labels), means(labels_of.labels)
