@@ -16,7 +16,7 @@ from halluscope.building import spec
 from halluscope.errors import HubError, RegistryError
 from halluscope.hub import metric
 from halluscope.hub.space import LINES, Page
-from halluscope.options import keywords
+from halluscope.options import defaults, keywords
 from halluscope.paths import share
 from halluscope.registry import HIGHER, LOWER, QUESTION, Benchmark
 from halluscope.runs.build_items import shown
@@ -343,6 +343,17 @@ def test_the_record_is_complete(room):
         assert room.items or not (room.is_scored or room.means)
     else:
         assert room.datasets and not room.principal
+
+
+@each()
+def test_the_choices_of_an_option_are_those_of_compute(benchmark, tmp_path):
+    known = defaults(benchmark.compute)
+    for option in benchmark.options:
+        if option.choices and not option.many and option.name not in benchmark.input_options:
+            with pytest.raises(ValueError, match="nonsense"):
+                scored(benchmark, tmp_path, **{option.name: "nonsense"})
+            if isinstance(default := known.get(option.name), str):
+                assert default in option.choices and default in option.help
 
 
 def test_each_name_stands_for_one_thing():
