@@ -65,7 +65,7 @@ def load(name: str) -> Spec:
 
 
 def read(file: Path) -> Spec:
-    """Read a spec.toml; tests/building/test_specs.py checks all that come with the package."""
+    """Read a spec.toml; tests/building/test_building.py checks all that come with the package."""
     facts = tomllib.loads(read_text(file))
     sources = {name: Source(**source) for name, source in facts["sources"].items()}
     return Spec(**facts | {"sources": sources, "file": file})
