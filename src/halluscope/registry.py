@@ -84,7 +84,7 @@ class Judges:
 
     @property
     def rule(self) -> str | None:
-        """The judge without a language model, if there is one."""
+        """The judge that is used without a language model; None if every judge needs one."""
         from halluscope.judging.graders.judged import NOBODY
 
         able = [rule for rule in self.rules if rule != NOBODY]
@@ -102,7 +102,7 @@ class Judges:
         return Grading
 
     def find(self, options: Mapping[str, Any]) -> None:
-        """Check that the judges can be used, without loading a model."""
+        """Check that the judges named in the options can be used, without loading a model."""
         judge = options.get(self.option, self.default)
         if self.kind == "votes":
             from halluscope.judging.voters.resolve import find
