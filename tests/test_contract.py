@@ -1,10 +1,10 @@
 """The contract of every benchmark in the registry; a new one is tested automatically."""
 
+import importlib
 import inspect
 import math
 import runpy
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import evaluate
@@ -16,9 +16,9 @@ from halluscope.building import spec
 from halluscope.errors import HubError, RegistryError
 from halluscope.hub import metric
 from halluscope.hub.space import LINES, Page
-from halluscope.options import keywords
+from halluscope.options import defaults, keywords
 from halluscope.paths import share
-from halluscope.registry import HIGHER, LOWER, Benchmark
+from halluscope.registry import HIGHER, LOWER, QUESTION, Benchmark
 from halluscope.runs.build_items import shown
 from halluscope.scoring import FUNCTIONS
 from halluscope.signature import keys_of
@@ -322,39 +322,46 @@ def test_nobody_is_asked_about_what_is_there_to_train_on(room):
             registry.of(columns)
 
 
-# A record that is not complete does not load, and the message says what it lacks
+# The record is complete
 
 
-@pytest.mark.parametrize(
-    ("change", "lacks"),
-    [
-        ({"principal": ""}, "it has no principal score"),
-        ({"principal": "unheard_of"}, "its principal score 'unheard_of' has no direction"),
-        ({"scores": {"f0.5_cls": "upwards"}}, "the direction of 'f0.5_cls' is 'upwards'"),
-        ({"citation": " "}, "it has no citation"),
-        ({"principal": "", "scores": {}}, "it has no scores"),
-        ({"name": "nowhere"}, r"its metric has no card \(metrics/nowhere/README.md\)"),
-        ({"means": ("f1_all", "f1_image")}, "its means name f1_image, which `scores` does not have"),
-        ({"means": ("f1_all",), "items": ""}, "it has means, but no table of `items`"),
-        ({"prompts": {"short": "{question}?"}}, "either its prompt 'short' or its own prompt has"),
-    ],
-)
-def test_a_record_that_lacks_something(change, lacks):
-    with pytest.raises(RegistryError, match=lacks):
-        registry.collect([replace(registry.benchmark("throne"), **change)])
+@each_room
+def test_the_record_is_complete(room):
+    assert all(
+        getattr(room, name).strip() for name in ("title", "about", "description", "citation", "licence")
+    )
+    for dataset in room.datasets:
+        assert share("datasets", dataset.name, "spec.toml").is_file()
+        assert share("dataset_cards", f"{dataset.name}.md").is_file()
+    directions = {*room.scores.values(), *room.extra_numbers.values()}
+    assert directions <= {HIGHER, LOWER, None}
+    assert {*room.means, *room.points} <= room.scores.keys()
+    assert all((QUESTION in prompt) == (QUESTION in room.prompt) for prompt in room.prompts.values())
+    if room.has_metric:
+        assert room.scores[room.principal] in (HIGHER, LOWER)
+        assert share("metrics", room.name, "README.md").is_file()
+        assert room.items or not (room.is_scored or room.means)
+    else:
+        assert room.datasets and not room.principal
 
 
-def test_a_dataset_without_spec_and_card():
-    throne = registry.benchmark("throne")
-    datasets = (replace(throne.datasets[0], name="nowhere"),)
-    with pytest.raises(RegistryError, match=r"nowhere has no spec .*; its dataset nowhere has no card"):
-        registry.collect([replace(throne, datasets=datasets)])
+@each()
+def test_the_choices_of_an_option_are_those_of_compute(benchmark, tmp_path):
+    known = defaults(benchmark.compute)
+    for option in benchmark.options:
+        if option.choices and not option.many and option.name not in benchmark.input_options:
+            with pytest.raises(ValueError, match="nonsense"):
+                scored(benchmark, tmp_path, **{option.name: "nonsense"})
+            if isinstance(default := known.get(option.name), str):
+                assert default in option.choices and default in option.help
 
 
-def test_two_of_one_name():
-    throne = registry.benchmark("throne")
-    with pytest.raises(RegistryError, match=r"both hold the name 'throne"):
-        registry.collect([throne, throne])
+def test_each_name_stands_for_one_thing():
+    own = [name for room in registry.rooms() for name in {room.name, *(one.name for one in room.datasets)}]
+    assert len(own) == len({*own})
+    assert all(
+        importlib.import_module(f"{registry.ROOMS}.{one.name}").BENCHMARK is one for one in registry.rooms()
+    )
 
 
 # The face

@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def whole(word: str) -> int:
-    """Convert a word to a whole number, as a `type` of argparse; its range is checked where it is used."""
+    """Convert a word to a whole number; its range is checked where it is used."""
     try:
         number = int(word)
     except ValueError:
@@ -65,7 +65,7 @@ def whole(word: str) -> int:
 
 
 def number(word: str) -> float:
-    """Convert a word to a finite number, as a `type` of argparse; its range is checked where it is used."""
+    """Convert a word to a finite number; its range is checked where it is used."""
     try:
         found = float(word)
     except ValueError:

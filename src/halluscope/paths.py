@@ -13,9 +13,9 @@ def checkout() -> Path | None:
 
 def cache_folder() -> Path:
     """Return the folder that keeps downloads, responses and converted models unless the user names another."""
-    import pooch
+    from platformdirs import user_cache_dir
 
-    return Path(pooch.os_cache("halluscope"))
+    return Path(user_cache_dir("halluscope"))
 
 
 def is_there(written: str) -> bool:

@@ -1,15 +1,15 @@
 """Defines a benchmark's record, and finds the records of all benchmarks.
 
 Each benchmark has a package in `halluscope.benchmarks`, called its room. The room's `__init__` holds the record
-`BENCHMARK`; its modules do the work: `rows`, `build`, `metric`, `scoring`, `report`. Records are checked when they are
-loaded, and an incomplete one raises an error. Most rooms hold a metric and the datasets that it is scored on. A room
-may also hold only a metric, or only datasets for training.
+`BENCHMARK`; its modules do the work: `rows`, `build`, `metric`, `scoring`, `report`. Most rooms hold a metric and the
+datasets that it is scored on. A room may also hold only a metric, or only datasets for training. tests/test_contract.py
+checks that each record is complete.
 """
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,9 @@ from pkgutil import iter_modules
 from typing import Any, Literal
 
 from halluscope.errors import RegistryError
-from halluscope.inputs import kind
+from halluscope.inputs import kind, word
 from halluscope.options import Option, check, keywords, nearest
-from halluscope.paths import PACKAGE, share
+from halluscope.paths import PACKAGE
 
 ROOMS = "halluscope.benchmarks"
 
@@ -164,7 +164,7 @@ class Benchmark:
     engine: Mapping[str, str] = field(default_factory=dict)
 
     def module(self, name: str) -> Any:
-        """Return a module of its room, such as "metric", or the engine's object that stands for the module."""
+        """Return a module of its room, or the engine's object in its place."""
         if name in self.engine:
             return getattr(self.module("metric"), self.engine[name])
         return importlib.import_module(f"{ROOMS}.{self.name}.{name}")
@@ -216,6 +216,10 @@ class Benchmark:
         """The options that take one value per file of responses."""
         return {option.name for option in self.options if option.each}
 
+    def without(self, names: Collection[str]) -> "Benchmark":
+        """Return the benchmark without the options of these names."""
+        return replace(self, options=tuple(one for one in self.options if one.name not in names))
+
     def options_of(self, name: str) -> Mapping[str, Any]:
         """Return the options that a dataset's name determines; {} for the benchmark's own name."""
         return next((one.options for one in self.datasets if one.name == name), {})
@@ -235,11 +239,11 @@ class Benchmark:
         return max(fitting, key=fit, default=None)
 
     def is_points(self, score: str) -> bool:
-        """Whether a score is not a share of 1; a group's score is of the same kind as the whole score."""
+        """Whether a score is not a share of 1."""
         return score in EVERYWHERE or not {score, score.partition("/")[0]}.isdisjoint(self.points)
 
     def direction(self, score: str) -> Direction:
-        """Return whether a higher or a lower score is better; for a group or a part, as for the whole score."""
+        """Return which direction is better; for a part, that of the whole score."""
         known = {**self.scores, **self.extra_numbers, **EVERYWHERE}
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
             for pattern, direction in known.items():
@@ -248,7 +252,7 @@ class Benchmark:
         raise KeyError(score)
 
     def better(self, column: str) -> Direction:
-        """Return the direction of a table's column, as `direction` does; None if the column is not a score."""
+        """Return the direction of a table's column; None if it is no score."""
         try:
             return self.direction(column)
         except KeyError:
@@ -260,21 +264,21 @@ class Benchmark:
         return getattr(self.module(module), name)
 
     def asked(self, row: Mapping[str, Any], prompt: str | None = None) -> str:
-        """Return what the LVLM is asked about a row, by `prompt`, or else by the row's or the benchmark's prompt."""
+        """Return what the LVLM is asked about a row."""
         template = prompt or self.prompt_of(row.get("prompt"))
         question = row.get("question")
         return template.replace(QUESTION, question) if isinstance(question, str) else template
 
     def prompt_of(self, own: Any) -> str:
-        """Return a row's prompt: `own`, its column `prompt`, if set and if rows have no question; or the usual one."""
+        """Return a row's prompt: its own if rows have no question, or the usual one."""
         return own if QUESTION not in self.prompt and isinstance(own, str) and own.strip() else self.prompt
 
     def named_prompt(self, prompt: str | None) -> str | None:
-        """Return the prompt for a name in `prompts`, or else the text itself; None stands for the benchmark's own."""
+        """Return the prompt of this name, or the text itself."""
         return self.prompts.get(prompt, prompt) if prompt else None
 
     def check_prompt(self, prompt: str) -> None:
-        """Check that a prompt contains `QUESTION` if and only if the benchmark's own prompt does."""
+        """Check that a prompt has `QUESTION` if the benchmark's own has it."""
         if (QUESTION in prompt) != (QUESTION in self.prompt):
             put = (
                 "with {question} in the place of each row's question"
@@ -286,6 +290,12 @@ class Benchmark:
     def check_options(self, given: Mapping[str, Any]) -> None:
         """Check the names of options of `compute`."""
         check(given, self.keywords, self.name)
+
+    def check_choices(self, **given: Any) -> None:
+        """Check that values are among the choices that the options declare."""
+        declared = {option.name: option.choices for option in self.options}
+        for name, value in given.items():
+            word(name, value, declared[name])
 
 
 def rooms() -> list[Benchmark]:
@@ -299,7 +309,7 @@ def benchmarks() -> list[Benchmark]:
 
 
 def benchmark(name: str) -> Benchmark:
-    """Return the record of a room, by the room's name or the name of one of its datasets."""
+    """Return the record of this name, or of the dataset of this name."""
     kind("the benchmark's name", name, str, "a name such as 'throne'")
     found = _all().get(name) or next((one for one, dataset in _datasets() if dataset.name == name), None)
     if found is None:
@@ -322,7 +332,7 @@ def dataset(name: str) -> Dataset:
 
 
 def identity(of: Benchmark) -> Dataset:
-    """Return the dataset whose ids identify a benchmark's rows: its first, or the first that it reads."""
+    """Return the dataset whose ids identify a benchmark's rows."""
     return of.datasets[0] if of.datasets else dataset(of.reads[0])
 
 
@@ -358,81 +368,5 @@ def _datasets() -> Iterator[tuple[Benchmark, Dataset]]:
 @cache
 def _all() -> dict[str, Benchmark]:
     house = importlib.import_module(ROOMS)
-    found = [_load(room.name) for room in iter_modules(house.__path__) if room.ispkg]
-    return collect(found)
-
-
-def _load(room: str) -> Benchmark:
-    record = getattr(importlib.import_module(f"{ROOMS}.{room}"), "BENCHMARK", None)
-    if not isinstance(record, Benchmark):
-        raise RegistryError(
-            f"The package {ROOMS}.{room} has no record; expected a `Benchmark` named BENCHMARK."
-        )
-    if record.name != room:
-        raise RegistryError(
-            f"The package {ROOMS}.{room} holds the record of {record.name!r}; expected {room!r}."
-        )
-    return record
-
-
-def collect(records: Sequence[Benchmark]) -> dict[str, Benchmark]:
-    """Check records, and return them by name."""
-    first: dict[str, str] = {}
-    for record in records:
-        if problems := list(_problems(record)):
-            raise RegistryError(f"The record of {record.name} is not complete: {'; '.join(problems)}.")
-        for name in {record.name, *(dataset.name for dataset in record.datasets)}:
-            if name in first:
-                raise RegistryError(
-                    f"{record.name} and {first[name]} both hold the name {name!r}; rename one of them."
-                )
-            first[name] = record.name
-    return {record.name: record for record in records}
-
-
-def _problems(record: Benchmark) -> Iterator[str]:
-    """Yield what a record lacks."""
-    for name in ("title", "about", "description", "citation", "licence"):
-        if not getattr(record, name).strip():
-            yield f"it has no {name}"
-    yield from _problems_of_scores(record)
-    for dataset in record.datasets:
-        if not _is_there("datasets", dataset.name, "spec.toml"):
-            yield f"its dataset {dataset.name} has no spec (datasets/{dataset.name}/spec.toml)"
-        if not _is_there("dataset_cards", f"{dataset.name}.md"):
-            yield f"its dataset {dataset.name} has no card (dataset_cards/{dataset.name}.md)"
-
-
-def _problems_of_scores(record: Benchmark) -> Iterator[str]:
-    """Yield what a record lacks to be scored; a room with only datasets is not scored."""
-    if not record.has_metric:
-        if not record.datasets or record.principal or _is_there("metrics", record.name, "README.md"):
-            yield "it has no scores"
-        return
-    if not record.principal:
-        yield "it has no principal score"
-    elif record.scores.get(record.principal) not in (HIGHER, LOWER):
-        yield f"its principal score {record.principal!r} has no direction; expected {HIGHER!r} or {LOWER!r} in `scores`"
-    if record.is_scored and not record.items:
-        yield "it has no table of its rows (items), from which its scores could be computed again"
-    for score, direction in {**record.scores, **record.extra_numbers}.items():
-        if direction not in (HIGHER, LOWER, None):
-            yield f"the direction of {score!r} is {direction!r}; expected {HIGHER!r}, {LOWER!r} or None"
-    for name, prompt in record.prompts.items():
-        if (QUESTION in prompt) != (QUESTION in record.prompt):
-            yield f"either its prompt {name!r} or its own prompt has {QUESTION}; expected both or neither"
-    if unknown := [score for score in record.means if score not in record.scores]:
-        yield f"its means name {', '.join(unknown)}, which `scores` does not have"
-    if unknown := [score for score in record.points if score not in record.scores]:
-        yield f"its points name {', '.join(unknown)}, which `scores` does not have"
-    if record.means and not record.items:
-        yield "it has means, but no table of `items` to hold each row's values"
-    if not _is_there("metrics", record.name, "README.md"):
-        yield f"its metric has no card (metrics/{record.name}/README.md)"
-
-
-def _is_there(*parts: str) -> bool:
-    try:
-        return share(*parts).is_file()
-    except FileNotFoundError:
-        return False
+    names = [room.name for room in iter_modules(house.__path__) if room.ispkg]
+    return {name: importlib.import_module(f"{ROOMS}.{name}").BENCHMARK for name in names}

@@ -16,7 +16,7 @@ from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files
 from halluscope.responses.files import PROMPT, Given, Reading
-from halluscope.responses.match import IMAGE, ORDER, QUESTION, Identity, Matched, match
+from halluscope.responses.match import IMAGE, NOT_COMPARED, ORDER, QUESTION, Identity, Matched, match
 from halluscope.sanitize import short_repr
 from halluscope.signature import changed, data_of
 
@@ -70,7 +70,6 @@ def one(
 
 
 def _listed(responses: Given) -> Given:
-    """Return responses in a form that the reader accepts; rows in another sequence become a list."""
     if isinstance(responses, str | Path | Mapping) or hasattr(responses, "columns"):
         return responses
     return listed("responses", responses, "a file, a list of rows, a table, or texts by id")
@@ -83,7 +82,7 @@ def prepare(
     options: Mapping[str, Any],
     matching: MatchingOptions | None = None,
 ) -> list[Ready]:
-    """Read all responses, one item per LVLM, and match them to the dataset, before any are scored."""
+    """Match all responses to the dataset before any are scored."""
     if not benchmark.is_scored:
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
@@ -111,7 +110,6 @@ def prepare(
 
 
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Return `SUBSET` or `OTHER_FILE`; "" for the dataset as published, as far as is known."""
     paths = [Path(Source.of(written).name) for written in dataset]
     if any(map(is_subset, paths)):
         return SUBSET
@@ -128,6 +126,44 @@ def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
     return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'questions'} are scored"
 
 
+def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> list[str]:
+    """Return how much of the dataset is scored, and how responses were matched.
+
+    A harness's samples of only some rows are an error unless `partial` allows that.
+    """
+    matched, also, said = ready.matched, registry.identity(benchmark).also, list[str]()
+    if matched.by.endswith(ORDER):
+        said.append(f"the responses have no id that tells them apart, so they are matched by their {ORDER}")
+    if also and not matched.checked:
+        said.append(
+            "they state neither question nor image, and other files have the same ids: give them a column question "
+            "or image, and it is checked that they are about this dataset"
+        )
+    if len(matched.rows) < matched.of:
+        if matched.sampled and not partial:
+            raise ValueError(
+                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} rows: the run had a limit, "
+                f"or was cut off. Pass --limit {len(matched.rows)} to score them anyway."
+            )
+        said.append(part_of(benchmark, len(matched.rows), matched.of))
+    for column, values in also.items():
+        named = [value for value in values if value in matched.name]
+        held = {getattr(row, column) for row in matched.rows}
+        if len(named) == 1 and len(held) == 1 and "" not in held and named[0] not in held:
+            said.append(
+                f"its name says {named[0]}, but the {column} of the dataset is {held.pop()}: is this the right dataset?"
+            )
+    if matched.left_out:
+        said.append(f"{matched.left_out:,} responses about other rows are left out")
+    if matched.other_prompts:
+        said.append(f"{matched.other_prompts:,} answer a prompt other than the dataset's")
+    for column, count in matched.uncompared.items():
+        said.append(f"the {column} of {count:,} is ignored: {NOT_COMPARED}")
+    if empty := matched.texts.count(""):
+        said.append(f"{empty:,} responses are empty")
+    return said
+
+
 def among(
     benchmark: Benchmark,
     ready: Ready,
@@ -135,7 +171,7 @@ def among(
     options: Mapping[str, Any],
     of: tuple[int, int] = (0, 1),
 ) -> Ready:
-    """Pair the same responses with other rows, or with the same rows under other labels; None leaves a row out."""
+    """Pair responses with other rows or labels; None leaves a row out."""
     module, matched = benchmark.module("rows"), ready.matched
     kept = [place for place, row in enumerate(rows) if row is not None]
     part = replace(matched.only(kept), rows=[rows[place] for place in kept])
@@ -183,7 +219,6 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
 
 
 def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
-    """Check the names of the prompts that responses say were asked."""
     if unknown := [name for name in matched.prompts if name and name not in benchmark.prompts]:
         known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
         raise ValueError(
@@ -199,7 +234,7 @@ def _how(benchmark: Benchmark, by: str) -> str:
 
 
 def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Expand an option that is "all": return the options once per choice, or just once if no option is "all"."""
+    """Return the options once per choice of an option that is "all"."""
     for option in benchmark.options:
         if option.every and options.get(option.name) == ALL:
             return [{**options, option.name: choice} for choice in option.choices]
@@ -229,12 +264,7 @@ def of_each(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """Score texts as `of_rows` does, and return each row's values of the scores that are means, where it counts for
-    them.
-
-    They are given even where the benchmark leaves the score undefined, as some do if only a part of their rows is
-    scored.
-    """
+    """Score texts as `of_rows` does, and return each row's values of the scores that are means."""
     table = {benchmark.items: True} if benchmark.means else {}
     result = of_rows(benchmark, rows, texts, {**options, **table}, prompt)
     items = result.pop(benchmark.items) if table else [{}] * len(rows)
@@ -244,21 +274,19 @@ def of_each(
 
 
 def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
-    """Return each row's cluster of dependent rows: its image, or what the room's `cluster_of` returns."""
+    """Return each row's cluster of dependent rows, by default its image."""
     module = benchmark.module("rows")
     of_image = attrgetter(registry.identity(benchmark).image_key)
     return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))
 
 
 def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options for a single file of responses, as `prepare` takes them."""
     each = benchmark.each
     given = {name: value for name, value in options.items() if name not in each or value is not None}
     return {name: [value] if name in each else value for name, value in given.items()}
 
 
 def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
-    """Return how the responses are read."""
     one = registry.identity(benchmark)
     columns = {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)}
     tasks = [each.name for each in benchmark.datasets] or list(benchmark.reads)
@@ -266,7 +294,6 @@ def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
 
 
 def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: MatchingOptions) -> Identity:
-    """Return how the rows are found: by their ids, whose columns are the same in all datasets of the benchmark."""
     one, module = registry.identity(benchmark), benchmark.module("rows")
     wanted = getattr(module, "wanted", lambda row: True)
     choice = taken(wanted, options)
@@ -288,7 +315,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: Matchi
 def _inputs(
     function: Any, options: Mapping[str, Any], place: int, name: str, count: int, benchmark: Benchmark
 ) -> dict[str, Any]:
-    """Return the options that `inputs` takes; an option with a value per file has the value of this file."""
+    """Return the options of `inputs`, with this file's value of those that have one per file."""
     given = taken(function, options)
     lists = [one.name for one in benchmark.options if one.many and not one.each and one.name in given]
     given |= {name: texts(name, given[name]) for name in lists}

@@ -41,18 +41,18 @@ def tell(text: object) -> None:
 
 
 def alarm(text: object) -> None:
-    """Print on standard error even if `quiet` is on, for messages that go with an error."""
+    """Print on standard error even if `quiet` is on."""
     _print(text, sys.stderr)
 
 
 def tell_error(text: object) -> None:
-    """Print an error on standard error; later lines are indented, so that none looks like a new message."""
+    """Print an error, later lines indented, so that none looks like a new message."""
     alarm(_message(text))
 
 
 @contextmanager
 def quiet(wanted: bool = True) -> Iterator[None]:
-    """Silence notices, warnings and progress bars inside a `with` block, if wanted; errors are still printed."""
+    """Silence notices, warnings and progress bars; errors are still printed."""
     global _quiet
     if not wanted:
         yield
@@ -107,7 +107,7 @@ def _print(text: object, to: TextIO | None) -> None:
 
 
 def _write(text: str, to: TextIO | None) -> None:
-    """Print a printable text; if nothing reads the output any more, as after `| head`, drop it."""
+    """Print, unless nothing reads the output any more, as after `| head`."""
     if to is None:  # the calling process closed it
         return
     known = getattr(to, "encoding", None) or "utf-8"

@@ -315,7 +315,7 @@ def test_other_questions_have_another_signature():
         ({"predictions": [], "references": []}, "predictions is empty"),
         ({"references": ["Yes"]}, r"references\[0\] is 'Yes'; expected 'yes' or 'no'"),
         ({"references": [1]}, r"references\[0\] is 1"),
-        ({"parser": "gpt"}, "parser is 'gpt'; expected one of pope, strict, lmms-eval, vlmevalkit"),
+        ({"parser": "gpt"}, "parser is 'gpt'; expected 'pope', 'strict', 'lmms-eval', 'vlmevalkit'"),
         ({"objects": ["dog", "cat"]}, "2 values of objects and 1 predictions"),
         ({"objects": "dog"}, "objects is 'dog'; expected a list"),
         ({"objects": [["dog"]]}, r"objects\[0\] is \['dog'\]"),

@@ -10,7 +10,6 @@ import pytest
 import halluscope
 from halluscope import cli, registry
 from halluscope.cli import common
-from halluscope.cli import explain as command
 from halluscope.errors import RegistryError
 from halluscope.explaining import differences, protocols
 from halluscope.explaining.explained import Explained
@@ -452,7 +451,7 @@ def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple
             del words[words.index(spelt) : words.index(spelt) + 2]
     words += ["--responses", str(responses), "--protocols", *stated.names]
     given = cli.parser("explain").parse_args(words)
-    options = common.options_of(given, command.less(benchmark, stated))
+    options = common.options_of(given, benchmark.without(stated.settled))
     found = Explained(
         benchmark,
         stated,
@@ -474,7 +473,7 @@ def test_protocols_score_as_score_does(benchmark, each_explained):
     for one in found.protocols:
         if one.labels.dataset or one.labels.without:
             continue
-        options = found.rows.options(*map(one.way, CHOSEN))
+        options = found.options(*map(one.way, CHOSEN))
         own = halluscope.score(benchmark.name, given.responses[0], given.dataset, **options)
         got = found.result(found.setting(one, found.files[0]))
         assert got["signature"] == own["signature"]

@@ -12,10 +12,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from halluscope import cli, registry, terminal
-from halluscope.cli import score
 from halluscope.registry import HIGHER, LOWER
 from halluscope.reporting.formats import CSV, FORMATS, FORMULA, JSON, LATEX, MARKDOWN, TABLE, WIDEST, written
 from halluscope.reporting.tables import Notes, Number, Table, class_table, plain, share, to_json
+from halluscope.runs import result_tables
 from halluscope.runs.comparing import compare
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
@@ -252,7 +252,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
             (run.name, {**({"parser": "p"} if benchmark.name == "pope" else {}), **run.scores})
             for run in runs
         ]
-        report = score._told(results, runs, True, one.options, resampling)
+        report = result_tables.report(results, runs, True, one.options, resampling)
         found = compare({run.name: run for run in runs}, [], resampling)
         (differences,) = (table for table in report if getattr(table, "name", "") == "differences")
         assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [

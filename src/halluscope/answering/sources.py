@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,9 @@ from typing import Any
 from PIL.Image import Image
 
 from halluscope import registry
-from halluscope.building.output import home
 from halluscope.errors import HalluscopeError
 from halluscope.reading import pictures
-from halluscope.reading.datasets import Row, read_rows
+from halluscope.reading.datasets import Row, home, read_rows
 from halluscope.reading.datasets import Source as Written
 from halluscope.reading.datasets import configs as config_names
 from halluscope.reading.pictures import Find
@@ -148,3 +147,23 @@ def _naming_the_row(find: Find, rows: Any, key: str, name: str) -> Find:
             ) from error
 
     return find_or_name_row
+
+
+def find_images(
+    dataset: str | None, folder: str | None, wanted: set[str]
+) -> tuple[Mapping[str, object], Find]:
+    """Return keys of a dataset's images by their names, keys or file names, and what finds an image by its key.
+
+    Without a dataset, the images are the files in a folder that have the wanted names.
+    """
+    if not dataset:
+        path = Path(folder or "")
+        if not path.is_dir():
+            raise ValueError(f"There is no folder {path}; expected the one that holds the images.")
+        names = pictures.called(path, wanted)
+        return names, pictures.of_folder(path, {*names.values()}, keep=0)
+    source = open_source(dataset, folder, keep=0)
+    keys, file = source.rows[source.key], source.dataset.file
+    named = source.rows[file] if file in source.rows.column_names else keys
+    each = [(key, name) for key, name in zip(keys, named, strict=True) if key is not None]
+    return {str(key): key for key, _ in each} | {str(name): key for key, name in each}, source.find

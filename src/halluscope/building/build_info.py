@@ -16,7 +16,7 @@ STATS, DATA = "stats.json", "data"
 
 
 class Leaf(NamedTuple):
-    """The schema of a value that is no list and no object: which values fit, in code and in words."""
+    """Which values of JSON fit, in code and in words."""
 
     fits: Callable[[Any], Any]
     what: str
@@ -111,7 +111,7 @@ def read_stats(file: Path) -> dict[str, Any]:
 
 
 def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
-    """Return the files of a stats.json's `tables`, if they are in the folder as the builder wrote them."""
+    """Return a build's files, if they are as the builder wrote them."""
     shards = [shard for table in tables for shard in table["shards"]]
     expected = {folder / shard["file"]: shard["sha256"] for shard in shards}
     stats, again = folder / STATS, f"Build {folder} again."

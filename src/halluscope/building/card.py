@@ -13,11 +13,7 @@ from halluscope.paths import share
 
 
 def render(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]) -> str:
-    """Render a card, front matter and Markdown, from a stats.json and the columns of each config.
-
-    The template's own front matter holds what is the same for every build; `size_categories`, `configs` (the first is
-    the default) and `dataset_info` are added here, so that the Hub and `load_dataset` find the files and the columns.
-    """
+    """Render a card from stats.json and each config's columns, with what the Hub and `load_dataset` need in front."""
     template = share("dataset_cards", f"{spec.name}.md")
     jinja = Environment(
         loader=FileSystemLoader(template.parent),

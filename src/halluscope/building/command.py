@@ -35,16 +35,16 @@ class Order:
         return output.target(self.spec, self.out, self.force, name)
 
     def inside(self, folder: str) -> Path | None:
-        """Return where a part's files are: in the folder of this name in `source`, or in `source` itself."""
+        """Return the folder of this name in `source`, or `source` itself."""
         inner = self.source / folder if self.source else None
         return inner if inner and inner.is_dir() else self.source
 
     def fetch(self, name: str, given: Path | None = None, option: str = "--source") -> Fetched:
-        """Find a source of the spec in a path from the user (by default `source`), or download it."""
+        """Find a source of the spec in a path from the user, or download it."""
         return fetch(self.spec.sources[name], option, given or self.source, self.cache, self.subset)
 
     def fetch_images(self) -> Fetched | None:
-        """Find the images that the user names; None if the column `image` is left out."""
+        """Find the images that the user names, if any."""
         if not self.with_images or self.images is None:
             return None
         return self.fetch("images", self.images, "--images")
@@ -113,7 +113,7 @@ class Builder:
         return parser
 
     def main(self, argv: Sequence[str] | None = None) -> int:
-        """Build with the options of a command line, print what was built, and return the exit status."""
+        """Build by a command line, print what was built, and return the exit status."""
         options = vars(self.parser().parse_args(argv))
         try:
             with quiet(options.pop("quiet", False)):

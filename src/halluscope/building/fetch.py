@@ -1,7 +1,6 @@
 """Gets an upstream file from a path that the user names, or by a download that is checked by sha256.
 
-Nothing is unpacked: a zip's member is read inside the zip, so that no archive can write anywhere. A zip with a member
-whose path leads out of it is refused all the same.
+A zip is never unpacked: its member is read inside it.
 """
 
 import hashlib
@@ -39,11 +38,7 @@ class Fetched(NamedTuple):
 def fetch(
     source: Source, option: str, given: Path | None = None, cache: Path | None = None, subset: bool = False
 ) -> Fetched:
-    """Find a source in a path from the user (the file, or the zip or folder that holds it), or download it.
-
-    `option` names the path on the command line; `cache` keeps downloads; `subset` accepts a file that is not the
-    published one.
-    """
+    """Find a source in what the user named by `option`, or download it; `subset` accepts a file of other content."""
     given = given or download(source, option, cache)
     path = _locate(source, option, given)
     if given.is_dir() and path.is_dir():
@@ -63,7 +58,7 @@ def fetch(
 
 
 def download(source: Source, option: str, cache: Path | None = None) -> Path:
-    """Download a source, or take it from the cache folder if it was downloaded before."""
+    """Download a source, unless the cache folder has it."""
     if source.bytes is None:
         raise BuildError(
             f"{option} is missing: {source.url} is not downloaded automatically, because its sha256 is unknown and "
@@ -85,7 +80,7 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
 
 
 def _download(url: str, name: str, of: Any, most: int) -> None:
-    """Download a file for `pooch.retrieve`, which removes it after an error, but no more bytes than were published."""
+    """Download no more bytes than were published."""
     with Path(name).open("wb") as file:
 
         def write(data: bytes) -> None:
@@ -98,7 +93,7 @@ def _download(url: str, name: str, of: Any, most: int) -> None:
 
 
 def sha256_of(file: Readable) -> str:
-    """Compute the sha256 of a file on disk, of any size, or of a zip's member."""
+    """Compute the sha256 of a file, or of a zip's member."""
     if isinstance(file, Path):
         check_file(file)
         with file.open("rb") as stream:
@@ -110,7 +105,6 @@ def sha256_of(file: Readable) -> str:
 
 
 def _locate(source: Source, option: str, given: Path) -> Readable:
-    """Find the source's file or folder in the folder, zip or file that the user named."""
     name = source.member or source.url.rpartition("/")[2]
     where = f"{option} {given}"
     if not given.exists():
@@ -136,7 +130,6 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
 
 
 def _check_members(where: str, archive: Path) -> None:
-    """Check that no member of a zip leads out of it, occurs twice, or has a very long name."""
     try:
         with zipfile.ZipFile(archive) as opened:
             names = Counter(member.orig_filename for member in opened.infolist())

@@ -22,7 +22,7 @@ def missing(names: Iterable[str], folder: Readable) -> list[str]:
 
 
 def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder that holds them all.") -> None:
-    """Decode every image; `hint` tells the user what to do if some are missing."""
+    """Decode every image; `hint` says what to do about missing ones."""
     if absent := missing(names, folder):
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
         raise BuildError(f"{len(absent):,} of the {len(names):,} images are not in {folder}: {shown}. {hint}")
@@ -31,7 +31,7 @@ def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder t
 
 
 def check_all(names: Iterable[str], folder: Readable, only_present: bool = False) -> None:
-    """Decode the images of a dataset's rows; with `only_present`, some may be missing, but not all."""
+    """Decode the images of all rows; with `only_present`, some may be missing."""
     wanted = sorted({*names})
     absent = {*missing(wanted, folder)} if only_present else set()
     there = [name for name in wanted if name not in absent]
@@ -39,7 +39,7 @@ def check_all(names: Iterable[str], folder: Readable, only_present: bool = False
 
 
 def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
-    """Return an image as a row holds it; None if the row has no image, or its file is missing."""
+    """Return an image as a row holds it; None if it is missing."""
     if name is None or missing([name], folder):
         return None
     return {"bytes": read(name, folder), "path": name}

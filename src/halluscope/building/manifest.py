@@ -64,7 +64,7 @@ def _read(manifest: Path) -> Mapping[str, str]:
 
 
 def _files(folder: Path) -> dict[str, str]:
-    """Return the sha256 of each file of a build's `PARTS`; "" stands for a link, an empty folder, or no plain file."""
+    """Return the sha256 of each file of `PARTS`; "" for a link, an empty folder, or no plain file."""
     files = {}
     for path in (
         path for part in sorted(PARTS - {MANIFEST}) for path in (folder / part, *_below(folder / part))

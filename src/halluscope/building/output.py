@@ -18,16 +18,11 @@ from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.files.writing import new_folder, real
-from halluscope.reading.datasets import FOLDER
-
-
-def home(name: str) -> Path:
-    """Return the default folder of a dataset: datasets/<name> in the working directory."""
-    return Path(FOLDER, name)
+from halluscope.reading.datasets import home
 
 
 def target(spec: Spec, out: Path | None = None, force: bool = False, name: str | None = None) -> Path:
-    """Return the folder to build, if nothing in it is in the way: `out`, or `home` of the dataset's name."""
+    """Return the folder to build, if nothing in it is in the way."""
     path = real(out or home(name or spec.name))
     if path.exists() and not path.is_dir():
         raise BuildError(f"--out {path} is a file; expected a folder.")
@@ -50,7 +45,7 @@ def write(
     complete: bool,
     out: Path,
 ) -> Path:
-    """Write a dataset into `out`, the result of `target`; `complete` is the result of `Spec.matches`."""
+    """Write a dataset into `out`, the result of `target`."""
     replaced = manifest.replaceable(out, spec.file)
     for source in sources.values():
         _check_not_replaced(source, out, replaced)

@@ -41,7 +41,7 @@ class Table:
 
 
 def write(table: Table, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
-    """Write a table into a folder, and return its entry in stats.json; a shard that has this size is closed."""
+    """Write a table in shards of this size, and return its entry in stats.json."""
     (folder / table.stem).parent.mkdir(parents=True, exist_ok=True)
     schema = table.features.arrow_schema
     groups = _groups(table, schema)

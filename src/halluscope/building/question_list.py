@@ -24,10 +24,7 @@ def table(
     split: str,
     folder: Readable | None,
 ) -> Table:
-    """Make the table to write, with the column `image` if there is a folder to read images from.
-
-    `row_of` returns the other columns of a row; `file_of` the file of its image, None if it has none.
-    """
+    """Make the table to write, with the column `image` if there is a folder of images; `file_of` may return None."""
 
     def written() -> Iterator[Mapping[str, Any]]:
         for each in tqdm(rows, desc="writing", unit="row", disable=None):
@@ -46,11 +43,7 @@ def write(
     check: Callable[[Readable, bool], None],
     table: Callable[[str, Readable | None], Table],
 ) -> Path:
-    """Write a dataset of one table into `out`, the result of `Order.target`, with the images that the user names.
-
-    `check` checks the images in a folder, and is told whether some may be missing; `table` takes the split and the
-    folder of the images.
-    """
+    """Write a dataset of one table into `out`, after `check` of the images, some of which may be missing."""
     complete = order.spec.matches(counts, order.subset)
     folder = None
     if got := order.fetch_images():

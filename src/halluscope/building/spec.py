@@ -27,7 +27,7 @@ class Source:
 
     @property
     def content_sha256(self) -> str | None:
-        """The sha256 of the member, or else of the file itself; None for a folder."""
+        """The sha256 of the member, or of the file itself; None for a folder."""
         return self.member_sha256 if self.member else self.sha256
 
 
@@ -49,7 +49,7 @@ class Spec:
     built_from: str | None = None  # the dataset of this project that this one is made from, without sources
 
     def matches(self, counts: Mapping[str, Any], subset: bool = False) -> bool:
-        """Whether a dataset with these counts is complete; an error if it is not, unless `subset` allows it."""
+        """Whether a dataset with these counts is complete; `subset` allows one that is not."""
         found = {key: counts.get(key) for key in self.expected}
         if found != self.expected and not subset:
             raise BuildError(
@@ -65,7 +65,7 @@ def load(name: str) -> Spec:
 
 
 def read(file: Path) -> Spec:
-    """Read a spec.toml; tests/building/test_specs.py checks all that come with the package."""
+    """Read a spec.toml; tests/building/test_building.py checks all that come with the package."""
     facts = tomllib.loads(read_text(file))
     sources = {name: Source(**source) for name, source in facts["sources"].items()}
     return Spec(**facts | {"sources": sources, "file": file})

@@ -1,4 +1,7 @@
-"""The command `halluscope`: one module per command; none of them names a benchmark."""
+"""The command `halluscope`: one module per command, whose `add` declares its options and whose `run` carries it out.
+
+No command names a benchmark.
+"""
 
 import argparse
 import os
@@ -49,17 +52,10 @@ GO_ON = ("answer", "score", "explain", "plan", "ask", "certify")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
+    """Run a command, and return its exit status.
 
-    Args:
-        argv: the command line; None takes that of the process.
-
-    Returns:
-        The exit status: 0 for success; 2 for bad input, 130 for an interruption, and 70 for a bug in halluscope, each
-        with one message on standard error.
-
-    Raises:
-        SystemExit: from argparse, with status 0 after --help and 2 for words that cannot be parsed.
+    It is 0 for success, 2 for bad input, 130 for an interruption, and 70 for a bug in halluscope, each with one message
+    on standard error. argparse raises SystemExit: 0 after --help, 2 for words that cannot be parsed.
     """
     with tell_warnings():
         try:

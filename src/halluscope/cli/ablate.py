@@ -6,33 +6,28 @@ same votes.
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.registry import Benchmark
-from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import ROWS, Notes, Table, counted, finite, plain, share, to_json
+from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, plain, share
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.correlation import FEWEST_MODELS, correlations, undefined
-from halluscope.terminal import say
+from halluscope.stats.correlation import COEFFICIENTS, FEWEST_MODELS, correlations, undefined
 
 AGREEMENT, ASK, IGNORED = "agreement", "ask", "ignored"
-COEFFICIENTS = ("pearson", "spearman", "kendall")
 Rows = list[dict[str, Any]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add a subcommand for each benchmark whose judges vote."""
     common.add_benchmarks(parser, lambda one: bool(one.judges and one.judges.kind == "votes"), _add, run)
 
 
 def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     (agreement,) = (option for option in benchmark.options if option.name == AGREEMENT)
     common.add_responses(parser, benchmark)
-    common.add_options(parser, _less(benchmark))
+    common.add_options(parser, benchmark.without((AGREEMENT, ASK)))
     parser.add_argument(
         "--agreement",
         nargs="+",
@@ -45,14 +40,11 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Score each file of responses for each value of --agreement, and correlate the values over the files."""
     benchmark = registry.benchmark(given.name)
-    options = common.options_of(given, _less(benchmark)) | {ASK: "all"}
+    options = common.options_of(given, benchmark.without((AGREEMENT, ASK))) | {ASK: "all"}
     if twice := [k for k in given.agreement if given.agreement.count(k) > 1]:
         raise ValueError(f"--agreement names {twice[0]} twice; expected each number of votes once.")
-    ready = scoring.prepare(
-        benchmark, given.responses, given.dataset, options, common.matching_options(given)
-    )
+    ready = common.ready(given, benchmark, options)
     rows: Rows = [
         {"responses": one.matched.name, AGREEMENT: k}
         | scoring.compute(benchmark, one, options | {AGREEMENT: k})
@@ -61,9 +53,15 @@ def run(given: argparse.Namespace) -> None:
     ]
     scores = [name for name in benchmark.scores if all(name in row for row in rows)]
     alike = _alike(rows, given.agreement, scores)
-    if given.format == JSON:
-        say(to_json({"results": rows, "correlations": alike}))
-        return
+    common.output(
+        given,
+        lambda: {"results": rows, "correlations": alike},
+        lambda: _report(rows, alike, scores, len(ready)),
+        benchmark,
+    )
+
+
+def _report(rows: Rows, alike: Rows, scores: Sequence[str], files: int) -> Report:
     columns = [*scores, IGNORED]
     cells = [
         [name, str(row[AGREEMENT]), row[ROWS], *(share(row[column]) for column in columns)]
@@ -79,25 +77,18 @@ def run(given: argparse.Namespace) -> None:
         for row in alike
     ]
     too_few = (
-        f"There are {len(ready)} files of responses; a correlation between agreements needs at least "
+        f"There are {files} files of responses; a correlation between agreements needs at least "
         f"{FEWEST_MODELS}, with scores that differ."
     )
-    report = [
+    return [
         Table("scores", ["responses", "k", ROWS, *columns], cells, left=2, ranked=True),
         Table("correlations", header, likeness, left=2) if alike else Notes([too_few]),
         *(Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows),
     ]
-    common.show(report, given, benchmark)
-
-
-def _less(benchmark: Benchmark) -> Benchmark:
-    """Return the benchmark without the options that this command sets."""
-    options = tuple(option for option in benchmark.options if option.name not in (AGREEMENT, ASK))
-    return replace(benchmark, options=options)
 
 
 def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> list[dict[str, Any]]:
-    """Return how similarly each pair of values of --agreement ranks the models, by each score that all models have."""
+    """Return how similarly each two values of --agreement rank the models."""
     alike = []
     for pair in combinations(agreements, 2):
         for score in scores:

@@ -1,16 +1,15 @@
 """`halluscope answer`: asks a vision-language model a benchmark's questions, without a harness."""
 
 import argparse
-from pathlib import Path
 
 from halluscope import registry
-from halluscope.arguments import number, whole
+from halluscope.arguments import number
+from halluscope.cli import common
 from halluscope.sanitize import one_line
 from halluscope.terminal import is_quiet, tell
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.set_defaults(run=run)
     option = parser.add_argument
     named = ", ".join(f"{name} ({one.name})" for one in registry.benchmarks() for name in one.prompts)
@@ -25,8 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(
         "--out",
         required=True,
-        type=Path,
-        metavar="FILE",
+        **common.FILE,
         help="write the responses here; if the file exists, go on with it",
     )
     option("--images", metavar="FOLDER", help="the image files, if the dataset was built without them")
@@ -35,30 +33,24 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help=f"what to ask instead, with {{question}} for the question; or a prompt's name: {named}",
     )
-    option(
-        "--max-new-tokens", type=whole, metavar="N", help="how long a response may be (default: by benchmark)"
-    )
+    option("--max-new-tokens", **common.COUNT, help="how long a response may be (default: by benchmark)")
     option("--sample", action="store_true", help="draw responses at random (default: the likeliest one)")
-    option(
-        "--seed", type=whole, metavar="N", help="seed of the draws (default: 0); another seed is another run"
-    )
+    option("--seed", **common.COUNT, help="seed of the draws (default: 0); another seed is another run")
     option("--temperature", type=number, metavar="T", help="temperature of the draws (default: 1)")
     option(
         "--first",
         metavar="TEXT",
         help="ask this in a turn before the question; the response is shown to the model, and kept as `first`",
     )
-    option(
-        "--batch-size", type=whole, default=8, metavar="N", help="how many prompts run at a time (default: 8)"
-    )
-    option("--limit", type=whole, metavar="N", help="ask only the first N questions")
+    option("--batch-size", **common.COUNT, default=8, help="how many prompts run at a time (default: 8)")
+    option("--limit", **common.COUNT, help="ask only the first N questions")
     option(
         "--device", help="where the model runs: cuda:1, cpu, auto for all GPUs, ... (default: a GPU if any)"
     )
 
 
 def run(options: argparse.Namespace) -> None:
-    """Ask the model; the dataset, the options and the file are checked before the model is loaded."""
+    """Check everything before the model is loaded."""
     from halluscope.answering.answer import answer
     from halluscope.answering.sources import open_source
     from halluscope.answering.vlm import Sample, Vlm

@@ -2,31 +2,23 @@
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
-from halluscope.arguments import whole
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
 from halluscope.judging.batch import exporting, importing, requests
 from halluscope.judging.batch.exporting import Outbox
-from halluscope.judging.batch.importing import Taken
 from halluscope.judging.cache import Cache
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.registry import Benchmark
-from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, to_json
+from halluscope.reporting import batches
+from halluscope.reporting.tables import to_json
 from halluscope.sanitize import one_line
-from halluscope.scoring import Ready
 from halluscope.terminal import say
-
-SHOWN = 10
-"""How many reasons for missing replies are shown."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the two commands."""
     commands = parser.add_subparsers(required=True, metavar="export | import")
     about = "write the requests that still have no reply as batch files; nothing is sent"
     common.add_benchmarks(
@@ -48,19 +40,17 @@ def _add_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     )
     common.add_scoring(parser, benchmark)
     option = parser.add_argument
-    option("--out", required=True, type=Path, metavar="FOLDER", help="write the rounds here, one folder each")
+    option("--out", required=True, **common.FOLDER, help="write the rounds here, one folder each")
     option(
         "--requests",
-        type=whole,
+        **common.COUNT,
         default=exporting.MOST_REQUESTS,
-        metavar="N",
         help=f"how many requests one file may hold (default: {exporting.MOST_REQUESTS:,})",
     )
     option(
         "--bytes",
-        type=whole,
+        **common.COUNT,
         default=exporting.MOST_BYTES,
-        metavar="N",
         help=f"how large one file may be (default: {exporting.MOST_BYTES:,})",
     )
 
@@ -71,15 +61,13 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     option(
         "files",
         nargs="+",
-        type=Path,
-        metavar="FILE",
+        **common.FILE,
         help="the output and error files of batches, in any order (.gz too)",
     )
     option(
         "--exported",
         required=True,
-        type=Path,
-        metavar="FOLDER",
+        **common.FOLDER,
         help="the folder that `ask export --out` named",
     )
     option(
@@ -95,35 +83,38 @@ def export(given: argparse.Namespace) -> None:
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     _check_judge(benchmark, options)
-    to_ask = Outbox(given.out, given.requests, given.bytes, bool(options.get("fresh")))
-    options["store"] = _cache(given, to_ask)
-    ready = scoring.prepare(
-        benchmark, given.responses, given.dataset, options, common.matching_options(given)
+    outbox = Outbox(given.out, given.requests, given.bytes, bool(options.get("fresh")))
+    path = getattr(given, "store", None)
+    options["store"] = (
+        Cache(path, "refresh", outbox, requests.came_anew(given.out))
+        if outbox.fresh
+        else Cache(path, outbox=outbox)
     )
-    with sending_nothing(), to_ask.opened():
+    ready = common.ready(given, benchmark, options)
+    with sending_nothing(), outbox.opened():
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
-                _try(benchmark, one, chosen | {"bootstrap": 0}, to_ask)
-    if given.format == JSON:
-        say(to_json(_summary(to_ask)))
-    else:
-        common.show(_told(to_ask, given), given)
+                before = outbox.put
+                try:
+                    scoring.compute(benchmark, one, chosen | {"bootstrap": 0})
+                except JudgingFailed:  # too few verdicts are no error where the missing ones became requests
+                    if outbox.put == before or not benchmark.is_graded:
+                        raise
+    store = f" --store {one_line(given.store)}" if hasattr(given, "store") else ""
+    score = f"halluscope score {given.name}"
+    take = f"halluscope ask import FILE... --exported {one_line(given.out)}{store}"
+    common.output(given, lambda: batches.listed(outbox), lambda: batches.report(outbox, score, take))
 
 
 def import_(given: argparse.Namespace) -> None:
-    """Read the replies, and keep them."""
     taken = importing.take(given.files, given.exported, Cache(given.store))
-    say(to_json(_counts(taken)) if given.json else _told_of(taken))
+    say(to_json(batches.counts(taken)) if given.json else "\n".join(batches.lines_of(taken)))
 
 
 def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
-    """Check that a judge is behind an endpoint, before anything is read.
-
-    Raises:
-        ValueError: if no judge is.
-    """
+    """Check that a judge is behind an endpoint, before anything is read."""
     assert benchmark.judges is not None, "only benchmarks with judges have the command"
-    name = "judge" if benchmark.is_graded else "judges"
+    name = benchmark.judges.option
     judges = options.get(name, benchmark.judges.default)
     named = [judges] if isinstance(judges, str) else judges
     if not any(judge.startswith(ENDPOINT) for judge in named):
@@ -132,100 +123,3 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
             f"--{name} is {said}; expected a judge behind an endpoint: {ENDPOINT}MODEL[@URL]. "
             "To ask judges on this machine, run `halluscope score`."
         )
-
-
-def _cache(given: argparse.Namespace, to_ask: Outbox) -> Cache:
-    path = getattr(given, "store", None)
-    return (
-        Cache(path, "refresh", to_ask, requests.came_anew(given.out))
-        if to_ask.fresh
-        else Cache(path, outbox=to_ask)
-    )
-
-
-def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask: Outbox) -> None:
-    """Score; too few verdicts of a grader are no error where the missing ones are written as requests."""
-    before = to_ask.put
-    try:
-        scoring.compute(benchmark, ready, options)
-    except JudgingFailed:
-        if to_ask.put == before or not benchmark.is_graded:
-            raise
-
-
-def _summary(to_ask: Outbox) -> dict[str, Any]:
-    return {
-        "round": str(to_ask.part) if to_ask.files else None,
-        "files": [vars(file) for file in to_ask.files],
-        "requests": to_ask.now.total(),
-        "again": to_ask.again,
-        "judges": {
-            key: {"now": to_ask.now[key], "later_at_most": to_ask.later[key]}
-            for key in to_ask.now | to_ask.later
-        },
-    }
-
-
-def _told(to_ask: Outbox, given: argparse.Namespace) -> Report:
-    """Say what to do next."""
-    if not to_ask.files:
-        less = ", but without --fresh, which would ask again" if to_ask.fresh else ""
-        return [
-            Notes(
-                [f"Nothing is left to ask: run `halluscope score {given.name}` with the same options{less}."]
-            )
-        ]
-    rows: list[list[Cell]] = [
-        [file.name, file.requests, Number(file.bytes / 1e6, times=1), file.judge] for file in to_ask.files
-    ]
-    now, later = to_ask.now, to_ask.later
-    lines = [
-        f"{one_line(to_ask.part)}: {now.total():,} requests. Send each file as a batch to its judge's server.",
-        *(
-            f"{one_line(key)}: {now[key]:,} questions now, and at most {later[key]:,} in later rounds."
-            for key in now | later
-            if later.total()
-        ),
-    ]
-    if not to_ask.is_new:
-        lines.append(
-            "This round was there already, and it has no reply yet. Send its files again only if their batches no "
-            "longer run, or you pay twice."
-        )
-    elif to_ask.again:
-        lines.append(
-            f"{to_ask.again:,} of them were in an earlier round and have no reply yet. Send them only if the batches "
-            "of that round no longer run, or you pay twice."
-        )
-    store = f" --store {one_line(given.store)}" if hasattr(given, "store") else ""
-    lines.append(
-        f"Then run `halluscope ask import FILE... --exported {one_line(given.out)}{store}`, and this command again "
-        "until nothing is left."
-    )
-    return [Table("files", ("file", "requests", "MB", "judge"), rows), Notes(lines)]
-
-
-def _counts(taken: Taken) -> dict[str, Any]:
-    kept = {name: getattr(taken, name) for name in ("asked", "answers", "new", "kept", "others")}
-    return kept | {"failures": dict(taken.failures)}
-
-
-def _told_of(taken: Taken) -> str:
-    lines = [
-        f"{taken.answers:,} replies to {taken.asked:,} requests: {taken.new:,} are new, {taken.kept:,} were kept "
-        "before."
-    ]
-    if taken.others:
-        lines.append(
-            f"{taken.others:,} differ from the reply that was kept for the same request; the kept reply "
-            "stays."
-        )
-    if failed := taken.failures.total():
-        lines.append(f"Requests without a reply: {failed:,}. The next export holds them again.")
-        for reason, count in taken.failures.most_common(SHOWN):
-            said = f", such as {taken.said[reason]}" if taken.said[reason] else ""
-            lines.append(f"  {reason}: {count:,}{said}")
-        if {"HTTP 400", "HTTP 422"} & taken.failures.keys():
-            lines.append("If a server refuses a setting, pass --leave-out to both the export and `score`.")
-    lines.append("Run the same `halluscope ask export` again: it says what is left.")
-    return "\n".join(lines)

@@ -7,12 +7,6 @@ from halluscope.terminal import say
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the builder of the dataset that the first argument names, and return its exit status.
-
-    Raises:
-        ValueError: if there is no such dataset.
-        KeyboardInterrupt: saying what has been changed by then.
-    """
     if not arguments or arguments[0].startswith("-"):
         known = ", ".join(sorted(dataset.name for dataset in registry.datasets()))
         say(f"usage: halluscope build NAME [options]; NAME is one of {known}")

@@ -1,7 +1,7 @@
 """What several commands share: a benchmark's options on the command line, and their values in Python."""
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, MatchingOptions, Option
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import FORMATS, JSON, TABLE, written
-from halluscope.reporting.tables import Report
+from halluscope.reporting.tables import Report, to_json
 from halluscope.responses.thoughts import THOUGHTS
 from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
@@ -21,6 +21,11 @@ from halluscope.stats.bootstrap import RESAMPLES
 from halluscope.terminal import is_quiet, say, tell
 
 CERTIFICATE = "certificate"
+
+# How argparse reads what many options take: a file, a folder, a number
+FILE: Mapping[str, Any] = {"type": Path, "metavar": "FILE"}
+FOLDER: Mapping[str, Any] = {"type": Path, "metavar": "FOLDER"}
+COUNT: Mapping[str, Any] = {"type": whole, "metavar": "N"}
 
 # A parser, or a group of its options
 Parsing = argparse.ArgumentParser | argparse._ArgumentGroup
@@ -35,7 +40,7 @@ def add_benchmarks(
     add: Callable[[argparse.ArgumentParser, Benchmark], None],
     run: Callable[[argparse.Namespace], None],
 ) -> None:
-    """Add a subcommand with its own options for each benchmark that fits, and for each of the benchmark's datasets."""
+    """Add a subcommand for each benchmark that fits, and its datasets."""
     names = parser.add_subparsers(required=True, metavar="NAME", parser_class=Parser)
     for benchmark in filter(fitting, registry.benchmarks()):
         aliases = [one.name for one in benchmark.datasets if one.name != benchmark.name]
@@ -62,22 +67,21 @@ def certified() -> Benchmark:
 
 
 def judged_texts(
-    given: argparse.Namespace, dataset: Sequence[str], benchmark: Benchmark
+    given: argparse.Namespace, benchmark: Benchmark, dataset: Sequence[str] | None = None
 ) -> tuple[Ready, list[str], dict[str, Any]]:
-    """Return one LVLM's responses for the judges, the ids of their images, and the options of `judge`."""
+    """Return one LVLM's responses, the ids of their images, and the judges' options."""
     if len(given.responses) != 1:
         raise ValueError(
             f"--responses names {len(given.responses)} files; expected one, since labels are about one LVLM's texts."
         )
     options = options_of(given, benchmark)
-    (ready,) = scoring.prepare(benchmark, given.responses, dataset, options, matching_options(given))
+    (one,) = ready(given, benchmark, options, dataset)
     columns = registry.identity(benchmark).id
-    ids = [" ".join(str(getattr(row, column)) for column in columns) for row in ready.matched.rows]
-    return ready, ids, options
+    ids = [" ".join(str(getattr(row, column)) for column in columns) for row in one.matched.rows]
+    return one, ids, options
 
 
 def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    """Add all options of scoring and of printing."""
     add_responses(parser, benchmark)
     add_options(parser, benchmark)
     parser.add_argument(
@@ -90,14 +94,17 @@ def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """Add the option that names a run's folder."""
     parser.add_argument(
         "--out",
-        type=Path,
-        metavar="FOLDER",
+        **FOLDER,
         help="write a run here: scores, rows, votes, replies; with several files of responses, a folder for each "
         "(`halluscope verify FOLDER` scores it again)",
     )
+
+
+def add_runs(parser: argparse.ArgumentParser, others: str) -> None:
+    about = f"runs of `halluscope score NAME ... --out FOLDER`{others}"
+    parser.add_argument("folders", nargs="+", type=Path, metavar="RUN", help=about)
 
 
 def add_responses(
@@ -105,7 +112,6 @@ def add_responses(
     benchmark: Benchmark,
     whose: str = "files of responses with ids, one LVLM per file",
 ) -> None:
-    """Add the options that name responses and the dataset that they are scored against."""
     option = parser.add_argument
     option(
         "--responses",
@@ -128,7 +134,7 @@ def add_responses(
 def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
     """Add the options of how responses are read and matched."""
     option = parser.add_argument
-    option("--limit", type=whole, metavar="N", help="use only the first N responses of each LVLM")
+    option("--limit", **COUNT, help="use only the first N responses of each LVLM")
     if not benchmark.partial_ok:
         option("--partial", action="store_true", help="score even if some rows have no response")
     option(
@@ -148,8 +154,25 @@ def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
 
 
 def matching_options(given: argparse.Namespace) -> MatchingOptions:
-    """Return how responses are read and matched, by the options of `add_reading`."""
     return MatchingOptions(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
+
+
+def ready(
+    given: argparse.Namespace,
+    benchmark: Benchmark,
+    options: Mapping[str, Any],
+    dataset: Sequence[str] | None = None,
+) -> list[Ready]:
+    """Return the responses, matched to the dataset."""
+    return scoring.prepare(
+        benchmark, given.responses, dataset or given.dataset, options, matching_options(given)
+    )
+
+
+def remark(benchmark: Benchmark, one: Ready, given: argparse.Namespace) -> None:
+    """Say how much of the dataset is scored, and how responses were matched."""
+    if said := scoring.remarks(benchmark, one, bool(given.limit or getattr(given, "partial", False))):
+        tell(f"{one_line(one.matched.name)}: {'; '.join(said)}.")
 
 
 def add_options(parser: Parsing, benchmark: Benchmark) -> None:
@@ -172,7 +195,7 @@ def add_options(parser: Parsing, benchmark: Benchmark) -> None:
 
 
 def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any]:
-    """Return the options of `add_options` for Python, with those that follow from the dataset's name."""
+    """Return the options for Python."""
     found = dict(benchmark.options_of(given.name))
     found |= {one.name: getattr(given, one.name) for one in benchmark.options if hasattr(given, one.name)}
     shared = ("thoughts", *(("device", "store") if benchmark.judges else ()))
@@ -185,21 +208,18 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
     return found
 
 
-def add_intervals(parser: argparse.ArgumentParser) -> None:
-    """Add the options of intervals."""
-    option = parser.add_argument
-    option(
-        "--bootstrap",
-        type=whole,
-        default=RESAMPLES,
-        metavar="N",
-        help=f"resamples for the intervals; 0 for no intervals (default: {RESAMPLES:,})",
-    )
-    option("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
+def add_intervals(
+    parser: argparse.ArgumentParser, about: str = "resamples for the intervals; 0 for no intervals"
+) -> None:
+    parser.add_argument("--bootstrap", **COUNT, default=RESAMPLES, help=f"{about} (default: {RESAMPLES:,})")
+    add_seed(parser, "the bootstrap")
+
+
+def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
+    parser.add_argument("--seed", type=whole, default=0, help=f"seed of {of} (default: 0)")
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add the options of what is printed."""
     parser.add_argument(
         "--format",
         choices=FORMATS,
@@ -212,24 +232,30 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def show(
-    report: Report, given: argparse.Namespace, benchmark: Benchmark | None = None, intervals: bool = False
+def output(
+    given: argparse.Namespace,
+    data: Callable[[], Any],
+    report: Callable[[], Report],
+    benchmark: Benchmark | None = None,
+    intervals: bool = False,
 ) -> None:
-    """Print a report in the format that was asked for."""
+    """Print a result in the format of the option --format."""
+    if given.format == JSON:
+        say(to_json(data()))
+        return
     better = benchmark.better if benchmark else lambda _: None
-    text, beside = written(report, given.format, better, intervals)
+    text, beside = written(report(), given.format, better, intervals)
     say(text)
     tell(beside)
 
 
 def how_to_mark(folder: Path) -> str:
-    """Say what to do with a review sheet."""
     out = one_line(folder)
     return f"Open {out}/page.html in a browser, or mark {out}/sheet.csv in a spreadsheet."
 
 
 def check_output(given: argparse.Namespace, output: str) -> None:
-    """Check, before anything is computed, that an option's file can be written and is not a file that is read."""
+    """Check that an option's file can be written, and is not a file that is read."""
     words = [
         word
         for name, value in vars(given).items()

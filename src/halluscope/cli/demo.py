@@ -24,7 +24,6 @@ MADE = "\n<!-- written by halluscope demo, which replaces it while the sha256 of
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments: a benchmark that has a demo, and the page's file."""
     known = [benchmark.name for benchmark in registry.benchmarks() if (benchmark.folder / "demo").is_dir()]
     parser.set_defaults(run=run)
     parser.add_argument(
@@ -40,7 +39,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Show the demo, and write its page."""
     if not _is_ours(options.out):
         check_new(options.out)
     benchmark = registry.benchmark(options.name)

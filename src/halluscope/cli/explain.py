@@ -1,23 +1,17 @@
 """`halluscope explain NAME`: scores the same responses under each protocol, and says why the scores differ."""
 
 import argparse
-from dataclasses import replace
 
 from halluscope import registry
 from halluscope.arguments import number, whole
 from halluscope.cli import common
-from halluscope.cli.score import remark
 from halluscope.explaining import protocols, report
 from halluscope.explaining.explained import Explained
 from halluscope.registry import Benchmark
-from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import to_json
 from halluscope.sanitize import short_repr
-from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add a subcommand for each benchmark that scores responses."""
     common.add_benchmarks(parser, lambda one: one.is_scored, _add, run)
 
 
@@ -25,7 +19,7 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     stated = protocols.load(benchmark)
     parser.description = f"{parser.description} Several files are one LVLM's responses to several prompts."
     common.add_responses(parser, benchmark, "files of one LVLM's responses with ids, one file per prompt")
-    common.add_options(parser, less(benchmark, stated))
+    common.add_options(parser, benchmark.without(stated.settled))
     option = parser.add_argument
     option(
         "--protocols",
@@ -58,23 +52,20 @@ def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Score one LVLM's responses under each protocol, and split the differences."""
     benchmark = registry.benchmark(given.name)
     stated = protocols.load(benchmark)
     chosen = stated.chosen(given.protocols)
     _check(given, benchmark)
-    options = common.options_of(given, less(benchmark, stated))
+    options = common.options_of(given, benchmark.without(stated.settled))
     found = Explained(
         benchmark, stated, chosen, given.responses, given.dataset, options, common.matching_options(given)
     )
     for file in found.files:
-        remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
+        common.remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
     found.compute()
     scores = list(dict.fromkeys(given.by))
-    if given.format == JSON:
-        say(to_json(report.listed(found, scores, given.examples, given.number)))
-    else:
-        common.show(report.told(found, scores, given.examples, given.number), given)
+    about = found, scores, given.examples, given.number
+    common.output(given, lambda: report.listed(*about), lambda: report.told(*about))
 
 
 def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
@@ -90,13 +81,6 @@ def _check(given: argparse.Namespace, benchmark: Benchmark) -> None:
 
 
 def _printed(word: str) -> str:
-    """Check that a word is a number, and return it with its digits as they were typed; a type for argparse."""
+    """Return a number with its digits as they were typed."""
     number(word)
     return word.strip()
-
-
-def less(benchmark: Benchmark, stated: protocols.Protocols) -> Benchmark:
-    """Return the benchmark without the options that every protocol sets."""
-    return replace(
-        benchmark, options=tuple(one for one in benchmark.options if one.name not in stated.settled)
-    )

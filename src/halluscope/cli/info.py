@@ -12,13 +12,11 @@ from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.set_defaults(run=run)
     parser.add_argument("name", metavar="NAME", help="a benchmark, or one of its datasets")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the card."""
     benchmark = registry.benchmark(options.name)
     datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
     lines = [*_about(benchmark), *(line for one in datasets for line in _dataset(one))]

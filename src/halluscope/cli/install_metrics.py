@@ -6,7 +6,6 @@ from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--list", action="store_true", help="only show which metrics are installed")
     which.add_argument("--remove", action="store_true", help="remove what this command installed")
@@ -14,7 +13,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Put the metrics into evaluate's module cache, list or remove them."""
     from halluscope.hub import installed
 
     if options.remove:

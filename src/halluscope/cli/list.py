@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from importlib import metadata
 
 from halluscope import limits, registry
-from halluscope.building.output import home
 from halluscope.judging.cache import Cache
-from halluscope.reading.datasets import is_subset
+from halluscope.reading.datasets import home, is_subset
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import aligned
 from halluscope.sanitize import one_line
@@ -16,12 +15,10 @@ from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add no options; the command has none."""
     parser.set_defaults(run=run)
 
 
 def run(_: argparse.Namespace) -> None:
-    """Print the lists."""
     rows = [row for benchmark in registry.rooms() for row in _rows(benchmark)]
     say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
     say("\nextras of this installation")
@@ -60,7 +57,7 @@ def _state(extra: str, missing: list[str]) -> str:
 
 
 def extras() -> dict[str, list[str]]:
-    """Return the extras that a user may want, each with its packages that are missing."""
+    """Return the extras, each with its missing packages."""
     found: dict[str, list[str]] = {}
     for line in metadata.requires("halluscope") or ():
         if (named := _OF_EXTRA.match(line)) and named["extra"] != "dev":

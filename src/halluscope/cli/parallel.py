@@ -10,19 +10,24 @@ from typing import Any
 from halluscope import registry
 from halluscope.arguments import whole
 from halluscope.errors import OutputError
-from halluscope.files.writing import check_new, check_no_folder, json_line, new_file, new_folder, real
-from halluscope.reading.datasets import picture_columns, read_rows, without_pictures
-from halluscope.reliability.parallel import ParallelForm, Row, free_questions, parallel_form, unknown
+from halluscope.files.writing import check_new, check_no_folder, real
+from halluscope.reading.datasets import read_rows, without_pictures
+from halluscope.reliability.parallel import (
+    LINES,
+    ParallelForm,
+    Row,
+    free_questions,
+    parallel_form,
+    unknown,
+    write,
+)
 from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
 from halluscope.reliability.review.sampling import rejected
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.terminal import is_quiet, say, tell
 
-LINES = ".jsonl"
-
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.set_defaults(run=run)
     option = parser.add_argument
     option("source", help="JSON lines, a .parquet file, or a dataset (folder or Hub id; name:config)")
@@ -51,7 +56,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make the parallel form, write it, and say which rows have none."""
     _check([out for out in (options.out, options.first) if out])
     rows = read_rows(options.source)
     plain = without_pictures(rows)
@@ -64,9 +68,9 @@ def run(options: argparse.Namespace) -> None:
     if not form.rows:
         raise ValueError(f"No row of {options.source} has a parallel form: {', '.join(form.refused)}.")
     with ExitStack() as together:
-        _write(form.rows, rows, form, options.out, together)
+        write(form.rows, rows, form, options.out, together)
         if options.first:
-            _write([plain[index] for index in form.originals], rows, form, options.first, together)
+            write([plain[index] for index in form.originals], rows, form, options.first, together)
     done = ", ".join(f"{count:,} {how}" for how, count in form.how.items())
     refused = sum(map(len, form.refused.values()))
     say(
@@ -75,7 +79,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
-    """Make the parallel form by rules alone, or in a model's words."""
     if options.model is None:
         if options.check is not None:
             raise ValueError(
@@ -96,14 +99,12 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
 
 
 def _subject(rows: Any) -> Callable[[Row], str]:
-    """Return the function by which the rows' benchmark finds what a question is about."""
     columns = list(rows[0]) if len(rows) else []
     room = next((room for room in registry.rooms() if room.dataset(columns)), None)
     return getattr(room.module("rows"), "subject", unknown) if room else unknown
 
 
 def _check(outs: Sequence[Path]) -> None:
-    """Check that no output is there yet, and that the two do not overlap."""
     for out in outs:
         if out.suffix != LINES:
             check_no_folder(out)
@@ -112,31 +113,3 @@ def _check(outs: Sequence[Path]) -> None:
         raise OutputError(
             f"{outs[0]} and {outs[1]} are the same place, or one is inside the other; name two separate places."
         )
-
-
-def _write(
-    changed: list[dict[str, Any]], rows: Any, form: ParallelForm, out: Path, together: ExitStack
-) -> None:
-    """Write JSON lines, or Parquet with the images of the original rows; the output appears when `together` ends."""
-    if out.suffix == LINES:
-        file = together.enter_context(new_file(out))
-        file.writelines(map(json_line, changed))
-        file.flush()
-        return
-    import datasets
-
-    pictures = picture_columns(rows)
-    features = None if isinstance(rows, list) else without_pictures(rows).features.copy()
-    if features is not None:
-        for added in set(changed[0]) - set(features):
-            features[added] = datasets.Value("string")
-    table = datasets.Dataset.from_list(changed, features=features)
-    if pictures:
-        images = rows.select_columns(pictures).select(form.originals)
-        table = datasets.concatenate_datasets([table, images], axis=1)
-        for column in pictures:
-            table = table.cast_column(column, datasets.Image())
-    split = "test" if isinstance(rows, list) else str(rows.split or "test")
-    data = together.enter_context(new_folder(out)) / "data"
-    data.mkdir()
-    table.to_parquet(data / f"{split}-00000-of-00001.parquet")

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from halluscope.cli import common
 from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder, new_folder
 from halluscope.reporting.figures.plots import FIGURES, Plot, able, check
@@ -18,16 +19,9 @@ CAPTIONS = "captions.txt"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    common.add_runs(parser, " of one benchmark, or folders of such runs")
     option = parser.add_argument
-    option(
-        "folders",
-        nargs="+",
-        type=Path,
-        metavar="RUN",
-        help="runs of `halluscope score NAME ... --out FOLDER` of one benchmark, or folders of such runs",
-    )
-    option("--out", required=True, type=Path, metavar="FOLDER", help="a new folder for the figures")
+    option("--out", required=True, **common.FOLDER, help="a new folder for the figures")
     option(
         "--figures",
         nargs="+",
@@ -47,7 +41,6 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    """Write the figures that can be drawn, and say why the others cannot."""
     check(given.figures)
     check_no_folder(given.out)
     runs = verifying.checked(given.folders)

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halluscope.errors import HubError
 from halluscope.terminal import say
@@ -15,7 +15,6 @@ EVERY = "all"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     kinds = parser.add_subparsers(required=True, metavar="KIND")
     dataset = kinds.add_parser("dataset", help="a dataset that `halluscope build` made")
     _add_shared(dataset, "a dataset such as throne_coco", _run_dataset)
@@ -74,44 +73,20 @@ def _run_metric(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace, known: Sequence[str], read: Callable[[str], "Publication"]) -> None:
-    """Check everything, look at the Hub, show the plans, and only then change anything."""
-    from huggingface_hub import get_token
-
-    from halluscope.hub.publisher import Hub, make_plan
+    """Check everything and show the plans, before anything is changed."""
+    from halluscope.hub.publisher import make_plans, publish
 
     names = list(dict.fromkeys(options.names))
     if EVERY in names and (others := [name for name in names if name != EVERY]):
         raise HubError(f"{EVERY!r} stands for all; expected no other name with it, got {', '.join(others)}.")
-    try:
-        publications = _each(known if EVERY in names else names, read)
-        hub = Hub(options.org) if options.upload or get_token() else None
-        repositories = [hub.look(one) if hub else None for one in publications]
-        pairs = zip(publications, repositories, strict=True)
-        plans = _each(pairs, lambda pair: make_plan(pair[0], pair[1], options.public))
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("nothing was published.") from None
+    hub, plans = make_plans(
+        known if EVERY in names else names, read, options.org, options.public, options.upload
+    )
     say("\n".join(map(str, plans)))
     if hub is None:
         say("\nThere is no token for the Hub, so nothing was compared with the Hub.")
     if hub is None or not options.upload:
         say("\nThis was a dry run; nothing was changed. Pass --upload to publish.")
         return
-    for number, plan in enumerate(plans, 1):
-        try:
-            say(hub.publish(plan))
-        except (HubError, KeyboardInterrupt) as error:
-            left = ", ".join(str(one.publication) for one in plans[number:])
-            raise type(error)(f"{error}{f' Not begun: {left}.' if left else ''}") from None
-
-
-def _each(items: Any, check: Callable[[Any], Any]) -> list[Any]:
-    """Check all items, and report all their problems together."""
-    checked, problems = [], []
-    for item in items:
-        try:
-            checked.append(check(item))
-        except ValueError as error:
-            problems.append(str(error))
-    if problems:
-        raise HubError("\n".join(["nothing was published.", *problems] if len(problems) > 1 else problems))
-    return checked
+    for done in publish(hub, plans):
+        say(done)

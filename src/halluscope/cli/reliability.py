@@ -1,42 +1,22 @@
 """`halluscope reliability FIRST.json`: measures how reliable a benchmark is, in the columns of HQM's Table I.
 
-The files hold what `halluscope score NAME ... --json` printed for the same models: in the first run, in a second run,
-on the parallel form that `halluscope parallel` made, and by people's marks. In a second run the models responded again
-(`halluscope answer --sample --seed N`), or a judge judged again (`halluscope score --seed N`, or `--fresh`). A second
-file with the same results is refused; the same responses and verdicts are reported.
+The files hold what `halluscope score NAME ... --json` printed for the same models. In a second run the models responded
+again (`halluscope answer --sample --seed N`), or a judge judged again (`halluscope score --seed N`, or `--fresh`).
 """
 
 import argparse
-import warnings
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from halluscope import registry
 from halluscope.cli import common
-from halluscope.registry import LOWER
-from halluscope.reliability import indicators
-from halluscope.reliability.indicators import AGREE, DISAGREE, direction, makers, turn, turned
+from halluscope.reliability import hqm, indicators
+from halluscope.reliability.hqm import CONTENT, CRITERION, PARALLEL, RETEST
+from halluscope.reliability.indicators import AGREE, DISAGREE
 from halluscope.reliability.review.sheet import read_sheet
-from halluscope.reporting import published
-from halluscope.reporting.formats import JSON
-from halluscope.reporting.results import Result, read_results, score, scores
-from halluscope.reporting.tables import Cell, Notes, Number, Table, plain, to_json
-from halluscope.sanitize import one_line, short_repr
-from halluscope.terminal import say
-
-RETEST, PARALLEL, CRITERION, CONTENT = indicators.INDICATORS
-COLUMNS = {RETEST: "test-retest", PARALLEL: "parallel-forms", CONTENT: "content", CRITERION: "criterion"}
-OPTIONS = {RETEST: "--retest", PARALLEL: "--parallel", CRITERION: "--criterion"}
-# How to make a second run.
-AGAIN = (
-    "run the models again (halluscope answer --sample --seed 1), or the judge (halluscope score --seed 1, or "
-    "--fresh)"
-)
+from halluscope.reporting.results import read_results
+from halluscope.stats.bootstrap import Bootstrap
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.set_defaults(run=run)
     option = parser.add_argument
     option("first", type=Path, help="what `halluscope score ... --json` printed for three models or more")
@@ -65,217 +45,26 @@ def add(parser: argparse.ArgumentParser) -> None:
     common.add_format(parser)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Read all files, correlate, and print."""
-    first = read_results(options.first)
-    benchmark = _benchmark(first)
-    by = options.by or _principal(benchmark)
-    human = options.criterion_by or (DISAGREE if direction(first, by) == LOWER else AGREE)
-    files = {RETEST: options.retest, PARALLEL: options.parallel, CRITERION: options.criterion}
+def run(given: argparse.Namespace) -> None:
+    first = read_results(given.first)
+    benchmark = hqm.benchmark_of(first)
+    by = given.by or hqm.principal(benchmark)
+    human = given.criterion_by or hqm.of_people(first, by)
+    files = {RETEST: given.retest, PARALLEL: given.parallel, CRITERION: given.criterion}
     others = {name: read_results(path) for name, path in files.items() if path}
-    if not others and not options.content:
+    if not others and not given.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
+    resampling = Bootstrap(given.bootstrap, given.seed)
     found = {
-        name: _indicator(name, first, second, by, human if name == CRITERION else by, options)
+        name: hqm.measure(name, first, second, by, human if name == CRITERION else by, resampling)
         for name, second in others.items()
     }
-    if options.content:
-        sheet = read_sheet(options.content)
+    if given.content:
+        sheet = read_sheet(given.content)
         found[CONTENT] = indicators.content(sheet.valid(), sheet.strata())
-    if options.format == JSON:
-        say(to_json({"benchmark": benchmark, "by": by, **found}))
-        return
-    tables = [_overview(benchmark, by, found)]
-    if options.published:
-        tables.append(_published())
-    tables.append(_coefficients(found))
-    if PARALLEL in others:
-        tables.append(_forms(first, others[PARALLEL], by))
-    common.show([*tables, Notes(_remarks(found))], options)
-
-
-def _principal(name: str) -> str:
-    known = {benchmark.name: benchmark.principal for benchmark in registry.benchmarks()}
-    if name not in known:
-        raise ValueError(f"The principal score of {name!r:.80} is unknown; name a score with --by.")
-    return known[name]
-
-
-def _benchmark(results: Mapping[str, Result]) -> str:
-    """Return the metric that made the results."""
-    names = makers(results)
-    if len(names) != 1:
-        raise ValueError(
-            f"The first file holds results of {', '.join(map(short_repr, names)) or 'nothing':.300}; expected one "
-            "benchmark."
-        )
-    return names[0]
-
-
-def _indicator(
-    name: str,
-    first: Mapping[str, Result],
-    second: Mapping[str, Result],
-    by: str,
-    other: str,
-    options: argparse.Namespace,
-) -> dict[str, Any]:
-    """Return one of HQM's correlations, and what differs between the two tests."""
-    if missing := [model for model in first if model not in second]:
-        raise ValueError(
-            f"{OPTIONS[name]} has no result for {short_repr(missing[0])}; expected the same "
-            f"{len(first)} models in both: {', '.join(first):.300}. To score a file under one of these names, pass "
-            "--responses NAME=FILE."
-        )
-    again = scores(second, list(first), other, "--criterion-by" if name == CRITERION else "--by")
-    opposed = turned(direction(first, by), direction(second, other))
-    if name != CRITERION:
-        _check_rows(name, first, second)
-    result = indicators.compute(
-        scores(first, list(first), by),
-        turn(again) if opposed else again,
-        indicator=name,
-        bootstrap=options.bootstrap,
-        seed=options.seed,
+    forms = (first, others[PARALLEL]) if PARALLEL in others else None
+    common.output(
+        given,
+        lambda: {"benchmark": benchmark, "by": by, **found},
+        lambda: hqm.report(benchmark, by, found, forms, given.published),
     )
-    result["changed"] = []
-    if name != CRITERION:
-        _check_another(name, first, second)
-        result["changed"] = sorted({key for model in first for key in _changed(first[model], second[model])})
-    if name == RETEST:
-        result |= _repeated(first, second, by)
-    return result | ({"score": other} if other != by else {}) | ({"turned": True} if opposed else {})
-
-
-def _check_rows(name: str, first: Mapping[str, Result], second: Mapping[str, Result]) -> None:
-    """Check that two runs are about the same rows, or about as many rows in another form."""
-    for model in first:
-        one, other = (_keys(result).get("data", "") for result in (first[model], second[model]))
-        if name == RETEST:
-            same, how = one == other, "score both runs against the same rows of the same dataset"
-        else:
-            same = one.rpartition("-")[0] == other.rpartition("-")[0]
-            how = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
-        if one and other and not same:
-            raise ValueError(
-                f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(model)}, "
-                f"{one_line(one, 100)}, then {one_line(other, 100)}; expected the same in both: {how}."
-            )
-
-
-def _check_another(name: str, first: Mapping[str, Result], second: Mapping[str, Result]) -> None:
-    """Check that a second run is not the first one again."""
-    if all(first[model] == second[model] for model in first):
-        again = AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
-        raise ValueError(
-            f"{OPTIONS[name]} holds the first run again: the results of all {len(first)} models are the same, and "
-            f"scores always agree with themselves. Expected another run: {again}."
-        )
-
-
-def _repeated(first: Mapping[str, Result], second: Mapping[str, Result], by: str) -> dict[str, Any]:
-    """Return for which models the second run repeats the first run's responses, and for which also its verdicts."""
-    texts = [
-        model
-        for model, result in first.items()
-        if "texts" in result and result["texts"] == second[model].get("texts")
-    ]
-    same = [
-        model
-        for model in texts
-        if first[model].get("verdicts") == second[model].get("verdicts")
-        and score(first[model], by) == score(second[model], by)
-    ]
-    if len(same) == len(first):
-        warnings.warn(f"{OPTIONS[RETEST]} holds the very same responses and verdicts: {AGAIN}.", stacklevel=2)
-    return {"same": same, "same_responses": texts}
-
-
-def _keys(result: Result) -> dict[str, str]:
-    """Return the keys of a result's signature and their values."""
-    return dict(part.partition(":")[::2] for part in str(result.get("signature", "")).split("|"))
-
-
-def _changed(first: Result, second: Result) -> list[str]:
-    """Return the choices in which two results' signatures differ, such as "questions: paper, then released"."""
-    one, other = _keys(first), _keys(second)
-    return [
-        f"{key}: {one.get(key, 'none')}, then {other.get(key, 'none')}"
-        for key in dict.fromkeys([*one, *other])
-        if one.get(key) != other.get(key)
-    ]
-
-
-def _overview(benchmark: str, by: str, found: Mapping[str, Any]) -> Table:
-    """Return the columns of HQM's Table I."""
-    cells: list[Cell] = [f"{benchmark} [{by}]"]
-    for name in COLUMNS:
-        result = found.get(name, {})
-        is_same = len(result.get("same", ())) == result.get("models")  # nothing was run again
-        value = result.get("pearson", result.get(CONTENT))
-        cells.append(Number(value, ".3f", 1, mark=" (same)" if is_same else ""))
-    return Table("reliability", ["benchmark", *COLUMNS.values()], [cells])
-
-
-def _published() -> Table:
-    """Return HQM's Table I: one row per benchmark."""
-    paper = published.load("hqm")
-    rows: list[list[Cell]] = [
-        [name, *(plain(printed.get(column), ".4f") for column in COLUMNS)] for name, printed in paper.results
-    ]
-    return Table("published", [published.HEAD, *COLUMNS.values()], rows, of=published.heading(paper))
-
-
-def _coefficients(found: Mapping[str, Any]) -> Table:
-    """Return a table of each coefficient with its interval."""
-    rows: list[list[Cell]] = []
-    for name, column in COLUMNS.items():
-        if name == CONTENT and name in found:
-            rows.append(
-                [column, "share valid", *(plain(found[name][key]) for key in (CONTENT, "low", "high"))]
-            )
-        elif name in found:
-            for coefficient, ends in found[name]["interval"].items():
-                rows.append([column, coefficient, *map(plain, (found[name][coefficient], *ends))])
-    return Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2)
-
-
-def _forms(first: Mapping[str, Result], parallel: Mapping[str, Result], by: str) -> Table:
-    """Return HQM's Table II: each model's score, and how often it says yes, in both forms."""
-    names = [by]
-    if by != "yes_ratio" and all("yes_ratio" in result for result in first.values()):
-        names.append("yes_ratio")
-    rows: list[list[Cell]] = [
-        [model, *(plain(score(file[model], name)) for file in (first, parallel) for name in names)]
-        for model in first
-    ]
-    return Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], rows)
-
-
-def _remarks(found: Mapping[str, Any]) -> list[str]:
-    lines = []
-    for name, result in found.items():
-        if name == CONTENT:
-            lines.append(f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid")
-        else:
-            chance = f"probability of a correlation this strong by chance: {result['chance']:.3f}"
-            known = result["undefined"] or f"{result['models']} models; {chance}"
-            lines.append(f"{COLUMNS[name]}: {known}")
-            lines += _again(result)
-            if "score" in result:
-                opposed = ", its sign reversed, since its better direction is opposite"
-                lines.append(
-                    f"  compared with people's {result['score']}{opposed if 'turned' in result else ''}"
-                )
-            lines += [f"  not the same in both: {one_line(change)}" for change in result["changed"]]
-        lines.append(f"  signature: {result['signature']}")
-    return lines
-
-
-def _again(result: Mapping[str, Any]) -> Iterator[str]:
-    """Say what was not run again."""
-    if same := result.get("same", []):
-        yield f"  the very same responses and verdicts in both: {one_line(', '.join(same), 300)}"
-        yield f"    so this says nothing about these models; {AGAIN}"
-    if others := [model for model in result.get("same_responses", ()) if model not in same]:
-        yield f"  the same responses in both, judged again: {one_line(', '.join(others), 300)}"

@@ -2,15 +2,11 @@
 
 import argparse
 from collections.abc import Mapping
-from pathlib import Path
 
-from halluscope.answering.sources import open_source
-from halluscope.arguments import whole
+from halluscope.answering.sources import find_images
 from halluscope.cli import common
 from halluscope.errors import RunError
-from halluscope.reading import pictures as images
 from halluscope.reading.credits import credits
-from halluscope.reading.pictures import Find
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import write
@@ -20,27 +16,14 @@ from halluscope.runs.page import page
 from halluscope.runs.run import Run, benchmark_of
 from halluscope.runs.verifying import checked
 from halluscope.sanitize import one_line
-from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
+from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, tell
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    common.add_runs(parser, " of one benchmark, or folders of such runs")
     option = parser.add_argument
-    option(
-        "folders",
-        nargs="+",
-        type=Path,
-        metavar="RUN",
-        help="runs of `halluscope score NAME ... --out FOLDER` of one benchmark, or folders of such runs",
-    )
-    option(
-        "--out",
-        required=True,
-        type=Path,
-        metavar="FILE",
-        help="write the page to this new file, such as report.html",
-    )
+    option("--out", required=True, **common.FILE, help="write the page to this new file, such as report.html")
     option("--dataset", metavar="DATASET", help="show the images of this built dataset: a folder or a Hub id")
     option(
         "--images",
@@ -49,23 +32,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--credits",
-        type=Path,
-        metavar="FILE",
+        **common.FILE,
         help="COCO's annotation file, which names each image's owner and licence",
     )
-    option(
-        "--bootstrap",
-        type=whole,
-        default=RESAMPLES,
-        metavar="N",
-        help=f"resamples for comparing several runs (default: {RESAMPLES:,}); 0 for no comparison",
-    )
-    option("--seed", type=whole, default=0, help="seed of the bootstrap (default: 0)")
+    common.add_intervals(parser, "resamples for comparing several runs; 0 for no comparison")
     parser.set_defaults(run=run)
 
 
 def run(given: argparse.Namespace) -> None:
-    """Write the page."""
     common.check_output(given, "out")
     runs = checked(given.folders)
     benchmark = benchmark_of(runs.values())
@@ -79,7 +53,6 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _compared(runs: Mapping[str, Run], resampling: Bootstrap) -> tuple[Comparison | None, str]:
-    """Compare the runs with each other, or return why that cannot be done; "" where there is nothing to compare."""
     if len(runs) < 2 or not resampling.resamples:
         return None, ""
     try:
@@ -94,9 +67,7 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
         if given.credits:
             raise ValueError("--credits is about images; give --dataset or --images too.")
         return {}
-    known, find = (
-        _stored(given.dataset, given.images) if given.dataset else _files(Path(given.images), wanted)
-    )
+    known, find = find_images(given.dataset, given.images, wanted)
     there = sorted(wanted & known.keys())
     if missing := sorted(wanted - known.keys()):
         where = given.dataset or given.images
@@ -110,20 +81,3 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
     if given.credits and not owners.keys() & {*there}:
         tell(f"{one_line(given.credits)} names no licence for any of these images.")
     return pictures(there, lambda name: find(known[name]), owners, not is_quiet())
-
-
-def _stored(dataset: str, folder: str | None) -> tuple[Mapping[str, object], Find]:
-    """Map the names of a dataset's images (keys or file names) to their keys; also return what finds an image."""
-    source = open_source(dataset, folder, keep=0)
-    keys, file = source.rows[source.key], source.dataset.file
-    names = source.rows[file] if file in source.rows.column_names else keys
-    each = [(key, name) for key, name in zip(keys, names, strict=True) if key is not None]
-    return {str(key): key for key, _ in each} | {str(name): key for key, name in each}, source.find
-
-
-def _files(folder: Path, wanted: set[str]) -> tuple[Mapping[str, object], Find]:
-    """Map the names of the wanted images to their files in a folder; also return what finds an image."""
-    if not folder.is_dir():
-        raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
-    names = images.called(folder, wanted)
-    return names, images.of_folder(folder, {*names.values()}, keep=0)

@@ -8,7 +8,6 @@ from halluscope.terminal import say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
     parser.set_defaults(run=run)
     parser.add_argument(
         "harness",
@@ -21,5 +20,4 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write the task files, and print their folder."""
     say(tasks.write(options.harness, options.out))

@@ -14,7 +14,6 @@ SHOWN = 10  # how many differences of one run are printed
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument(
         "folders",
         nargs="+",

@@ -75,11 +75,7 @@ def differences(found: Explained, score: str) -> Iterator[Difference]:
 
 
 def pairs(found: Explained) -> Iterator[tuple[Setting, Setting]]:
-    """Yield each pair of protocols.
-
-    With several files, the first protocol is paired with the first file and the second with each of the other files; a
-    protocol is then also paired with itself.
-    """
+    """Yield each pair of protocols; if there are several files, the first file with each other one."""
     first, *others = found.files
     for index, one in enumerate(found.protocols):
         for other in found.protocols[index + (0 if others else 1) :]:
@@ -97,7 +93,7 @@ def difference(found: Explained, first: Setting, second: Setting, score: str) ->
 
 
 def readings(found: Explained, first: Setting, second: Setting) -> Readings | None:
-    """Return what is read differently when the parser changes; None if it does not, or there is no table of rows."""
+    """Return what another parser reads differently; None if the parser is the same, or no table of rows exists."""
     items = found.benchmark.items
     if not items or found.same(first, second, PARSER):
         return None
@@ -105,7 +101,7 @@ def readings(found: Explained, first: Setting, second: Setting) -> Readings | No
     before, after = (found.result(setting)[items] for setting in settings[index : index + 2])
     matched = found.ready(settings[index]).matched
     otherwise = [
-        (found.rows.identity(row), text, *differing)
+        (found.identity(row), text, *differing)
         for row, text, *pair in zip(matched.rows, matched.texts, before, after, strict=True)
         if any(differing := _differing(found.stated.read, *pair))
     ]
@@ -113,10 +109,7 @@ def readings(found: Explained, first: Setting, second: Setting) -> Readings | No
 
 
 def read_otherwise(found: Explained) -> Iterator[tuple[str, str, Readings]]:
-    """Yield, for each pair of parsers, the names of two protocols that use them, and what they read differently.
-
-    The responses are those in the first file.
-    """
+    """Yield for each two parsers the protocols that use them, and what they read differently in the first file."""
     done: set[frozenset[str]] = set()
     for first, second in combinations([found.setting(one, found.files[0]) for one in found.protocols], 2):
         two = frozenset(means(found.whose(setting, PARSER).parser) for setting in (first, second))
@@ -126,7 +119,7 @@ def read_otherwise(found: Explained) -> Iterator[tuple[str, str, Readings]]:
 
 
 def diverse(readings: Readings, most: int) -> list[Any]:
-    """Return some differing readings, each text once, starting with one per kind of difference."""
+    """Return some differing readings, each text once, of each kind of difference first."""
     once: dict[str, Any] = {}
     for one in readings.otherwise:
         once.setdefault(repr(one[1:]), one)
@@ -140,10 +133,7 @@ def diverse(readings: Readings, most: int) -> list[Any]:
 
 
 def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
-    """Yield each setting and score that print as this number with its digits, in percent or as a fraction.
-
-    Scores that the protocol's own program would print differently are left out.
-    """
+    """Yield each setting and score that prints as this number, in percent or not, and in its own program too."""
     value, digits = float(number), max(0, -int(Decimal(number).as_tuple().exponent))
     for setting in found.settings():
         one = found.whose(setting, COUNTING)
@@ -161,13 +151,12 @@ def places(found: Explained, number: str) -> Iterator[tuple[Setting, str]]:
 def _differing(
     names: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values in which two readings differ, among these names, or all if none are given."""
     unlike = [name for name in names or before if before.get(name) != after.get(name)]
     return {name: before.get(name) for name in unlike}, {name: after.get(name) for name in unlike}
 
 
 def _floats(result: Result, names: Collection[str], within: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the scores of these names in a result, and in its parts such as its samplings."""
+    """Yield the scores of these names in a result and in its parts, such as samplings."""
     for name, value in result.items():
         if isinstance(value, float) and name in names:
             yield within + name, value

@@ -110,13 +110,13 @@ class Protocols:
 
     @property
     def settled(self) -> set[str]:
-        """The options that every protocol sets, so that the user's value would never count."""
+        """The options that every protocol sets."""
         return set.intersection(
             *({option for aspect in CHOSEN for option in one.way(aspect).options} for one in self.each)
         )
 
     def chosen(self, names: Sequence[str]) -> list[Protocol]:
-        """Return the protocols of these names, in the package's order; the usual ones if no name is given."""
+        """Return the protocols of these names; the usual ones if there are none."""
         for name in names:
             if name not in self.names:
                 raise ValueError(
@@ -140,7 +140,7 @@ def load(benchmark: Benchmark) -> Protocols:
 
 
 def means(*ways: Way) -> str:
-    """Return a text that is the same for ways that do the same, however they are described."""
+    """Return a text that is the same for ways that do the same."""
     return repr([(sorted(way.options.items()), way.dataset, way.without) for way in ways])
 
 
@@ -153,7 +153,6 @@ def _own(benchmark: Benchmark) -> Protocols:
 
 
 def _whole(stated: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield each protocol together with what it inherits from the one that it is `like`."""
     known: dict[str, dict[str, Any]] = {}
     for one in stated:
         own = {name: value for name, value in one.items() if name != "like"}

@@ -19,7 +19,7 @@ TEXT, NAME, PROMPTED = 40, 24, 80
 
 
 def told(found: Explained, compared: Sequence[str], examples: int, sought: str | None = None) -> Report:
-    """Return tables of scores and of differences, and what a reader has to know about them."""
+    """Return the tables and notes of `halluscope explain`."""
     blocks: list[Table | Notes] = [] if sought is None else [Notes(_number(found, sought))]
     blocks += _scores(found)
     if len(found.protocols) == 1 and len(found.files) == 1:
@@ -59,7 +59,6 @@ def _titled(found: Explained, title: str) -> str:
 
 
 def _differences(found: Explained, score: str) -> list[Table | Notes]:
-    """Return tables of differences with their parts, which add up as printed; one per file other than the first."""
     each_two = [*differences.differences(found, score)]
     if not each_two:
         return [Notes([f"{score} is reported by fewer than two of the protocols."])]
@@ -91,7 +90,7 @@ def _line(found: Explained, one: Difference, aspects: Sequence[str], plain: bool
 
 
 def _order_matters(one: Difference) -> bool:
-    """Whether a part visibly changes when the changes are made in the other order."""
+    """Whether a part visibly changes in the other order."""
     return any(abs(part - one.in_other_order[aspect]) >= 0.0005 for aspect, part in one.parts.items())
 
 
@@ -116,7 +115,6 @@ def _missing(found: Explained) -> Iterator[str]:
 
 
 def _prompts(found: Explained) -> list[str]:
-    """Say what was asked, as far as it is known, and whether the prompt's effect can be computed."""
     lines = [line for file in found.files for line in _asked(found, file)]
     lines += [f"  {one.name} asks {quoted(one.prompt, PROMPTED)}" for one in found.protocols if one.prompt]
     if len(found.files) == 1:
@@ -139,7 +137,6 @@ def _asked(found: Explained, file: str) -> list[str]:
 
 
 def _ways(found: Explained) -> list[str]:
-    """Say what each protocol does; after the first, only what differs from the first."""
     first, *others = found.protocols
     lines = _way(first, CHOSEN)
     for one in others:
@@ -152,7 +149,6 @@ def _way(one: Protocol, aspects: Sequence[str]) -> list[str]:
 
 
 def _examples(found: Explained, most: int) -> list[str]:
-    """Say how many responses each pair of parsers reads differently, with some examples."""
     lines = []
     for first, second, readings in differences.read_otherwise(found):
         shown = differences.diverse(readings, most)
@@ -201,7 +197,7 @@ def _file(name: str) -> str:
 
 
 def _signed(first: float, second: float, plain: bool, mark: str = "", said: str = "") -> Number:
-    """Return the difference of two printed scores, so that printed parts sum to the printed whole."""
+    """Return a difference of printed scores, so that printed parts sum to the printed whole."""
     if math.isnan(first) or math.isnan(second):
         return Number(None, mark=mark, said=said)
     less = float(printed(second, plain)) - float(printed(first, plain))
@@ -215,7 +211,7 @@ def _signed(first: float, second: float, plain: bool, mark: str = "", said: str 
 def listed(
     found: Explained, compared: Sequence[str], examples: int, number: str | None = None
 ) -> dict[str, Any]:
-    """Return all findings as nested tables; `halluscope.explaining.report.told` has the same arguments."""
+    """Return all findings as JSON has them."""
     whole = {
         "benchmark": found.benchmark.name,
         "responses": found.files,

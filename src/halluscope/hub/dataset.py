@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from datasets import Features
 
 from halluscope import registry
-from halluscope.building import build_info, output
+from halluscope.building import build_info
 from halluscope.building import card as cards
 from halluscope.building import spec as specs
 from halluscope.building.build_info import STATS
@@ -18,6 +18,7 @@ from halluscope.building.manifest import SPEC
 from halluscope.building.spec import Spec
 from halluscope.errors import HubError
 from halluscope.hub.publisher import CARD, Content, Publication, Release
+from halluscope.reading.datasets import home
 from halluscope.sanitize import one_line
 
 
@@ -40,7 +41,7 @@ def read(name: str, organization: str, folder: Path | None = None, subset: bool 
             f"{name} has no licence, so nobody but its authors may publish it: {spec.license_note} Build it where you "
             "use it."
         )
-    folder = folder or output.home(name)
+    folder = folder or home(name)
     stats = _stats(spec, folder)
     shards = build_info.compare(folder, stats["tables"])
     try:

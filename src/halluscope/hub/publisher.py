@@ -5,7 +5,7 @@ it (HF_TOKEN, or `hf auth login`), and appears in no message.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -356,3 +356,39 @@ ADVICE: dict[int | None, str] = {
     409: CHANGED,
     412: CHANGED,
 }
+
+
+def make_plans(
+    names: Sequence[str], read: Callable[[str], Publication], organization: str, public: bool, upload: bool
+) -> tuple[Hub | None, list[Plan]]:
+    """Return what publishing would do, after all checks; compared with the Hub if there is a token."""
+    try:
+        publications = _each(names, read)
+        hub = Hub(organization) if upload or get_token() else None
+        pairs = [(one, hub.look(one) if hub else None) for one in publications]
+        return hub, _each(pairs, lambda pair: make_plan(pair[0], pair[1], public))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("nothing was published.") from None
+
+
+def publish(hub: Hub, plans: Sequence[Plan]) -> Iterator[str]:
+    """Carry out plans one after the other, and yield what was done; an error says which were not begun."""
+    for number, plan in enumerate(plans, 1):
+        try:
+            yield hub.publish(plan)
+        except (HubError, KeyboardInterrupt) as error:
+            left = ", ".join(str(one.publication) for one in plans[number:])
+            raise type(error)(f"{error}{f' Not begun: {left}.' if left else ''}") from None
+
+
+def _each(items: Iterable[Any], check: Callable[[Any], Any]) -> list[Any]:
+    """Check all items, and report all their problems together."""
+    checked, problems = [], []
+    for item in items:
+        try:
+            checked.append(check(item))
+        except ValueError as error:
+            problems.append(str(error))
+    if problems:
+        raise HubError("\n".join(["nothing was published.", *problems] if len(problems) > 1 else problems))
+    return checked

@@ -47,6 +47,11 @@ class HasId(Protocol):
 Identified = TypeVar("Identified", bound=HasId)
 
 
+def home(name: str) -> Path:
+    """Return the folder in the working directory where `halluscope build` puts a dataset."""
+    return Path(FOLDER, name)
+
+
 @dataclass(frozen=True)
 class Source:
     """A dataset as a user names it."""

@@ -18,10 +18,13 @@ import numpy as np
 
 from halluscope.inputs import whole
 from halluscope.reliability.review.sheet import MARKS, NO, READING, YES, Drawn, Entry, Sheet, class_names
+from halluscope.reporting.tables import Notes, Report, Table, share
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.strata import Clustered, clustered_error_rate
+
+SHOWN = 15  # how many classes a report shows; its JSON has all
 
 AND = " and "  # joins the names of methods that agree
 AGREE, DISAGREE = "agree", "disagree"
@@ -298,3 +301,24 @@ def _row(stratum: str, methods: str, counts: Clustered, total: float) -> dict[st
         "errors": errors,
         "error_rate": errors / judgements if judgements else float("nan"),
     }
+
+
+def report(result: Mapping[str, Any]) -> Report:
+    """Return tables: how often two methods read the same, by LVLM, and on which classes they differ."""
+    rows = [
+        [row["responses"], row["images"], row["agree"], share(row["agreement"])]
+        for row in (*result["models"], {"responses": "all", **result})
+    ]
+    report: list[Table | Notes] = [Table("agreement", ["responses", "images", "agree", "agree %"], rows)]
+    differ = [(name, *counts.values()) for name, counts in result["classes"].items()]
+    differ = [row for row in differ if row[2] + row[3]]
+    if differ:
+        first, second = result["methods"]
+        report.append(
+            Table("classes", ["read by", "both", f"only {first}", f"only {second}"], differ[:SHOWN])
+        )
+    if differ[SHOWN:]:
+        report.append(
+            Notes([f"and {len(differ[SHOWN:])} more classes on which they differ; --json gives all"])
+        )
+    return [*report, Notes([f"signature: {result['signature']}"])]

@@ -5,14 +5,19 @@ from typing import Any
 
 from halluscope import scoring
 from halluscope.building import spec
+from halluscope.errors import RunError
 from halluscope.inputs import of_a_part
 from halluscope.options import defaults
 from halluscope.reading.datasets import SUBSET
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.tables import OTHER, Named, Notes, Table, below, counted
+from halluscope.reporting.tables import OTHER, Named, Notes, Report, Table, below, counted
+from halluscope.runs.comparing import compare
+from halluscope.runs.comparison_tables import FEW, of_differences
+from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
 from halluscope.signature import keys_of
+from halluscope.stats.bootstrap import Bootstrap
 
 
 def with_choices(
@@ -101,3 +106,31 @@ def comparable(benchmark: Benchmark, results: Named, options: Mapping[str, Any])
     if not paper or of_each(benchmark, results, options):
         return []
     return [(name, {**scores, published.HEAD: paper.source}) for name, scores in paper.results]
+
+
+def report(
+    results: Named,
+    scored: Sequence[Run],
+    with_published: bool,
+    options: Mapping[str, Any],
+    resampling: Bootstrap,
+) -> Report:
+    """Return the benchmark's report, what is not due to chance, and published scores."""
+    benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
+    every = len({run.name for run in scored}) < len(scored)
+    return [
+        *of_results(benchmark, results, options, rows, every),
+        *of_each(benchmark, results, options),
+        *([] if every else _differences(scored, resampling)),
+        *(beside(benchmark, results, options) if with_published else ()),
+    ]
+
+
+def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | Notes]:
+    if len(scored) < 2 or not resampling.resamples:
+        return []
+    try:
+        found = compare({run.name: run for run in scored}, [], resampling, in_parts=False)
+    except RunError as error:
+        return [Notes([f"The models are not compared. {error}"])]
+    return of_differences(found, scored[0].benchmark, FEW)

@@ -18,6 +18,8 @@ from halluscope.inputs import is_like_a_list, is_number
 from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap, parts
 
+COEFFICIENTS = ("pearson", "spearman", "kendall")  # their names in `correlations`
+
 FEWEST_MODELS = 3
 # Up to this many models, all orders are tried (40,320); for more models, `DRAWN_ORDERS` orders are drawn.
 EVERY_ORDER = 8

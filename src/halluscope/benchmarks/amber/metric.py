@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmarks.amber import mentions, replies, scoring, words
+from halluscope.benchmarks.amber import BENCHMARK, mentions, replies, scoring, words
 from halluscope.benchmarks.amber.mentions import Description
 from halluscope.benchmarks.amber.rows import (
     DISCRIMINATIVE,
@@ -23,7 +23,7 @@ from halluscope.benchmarks.amber.rows import (
     read_all,
     read_pairs,
 )
-from halluscope.inputs import flags, listed, paired, word
+from halluscope.inputs import flags, listed, paired
 from halluscope.inputs import texts as words_of
 from halluscope.reading.words import readers
 from halluscope.reading.words.word import Word, forms_of, in_forms
@@ -109,9 +109,10 @@ def compute(
     """
     flags(per_row=per_row)
     readers.check(reader, readers.NOUNS)
-    word("convention", convention, tuple(scoring.CONVENTIONS))
+    BENCHMARK.check_choices(convention=convention)
     usual = replies.OFFICIAL if convention == "official" else "strict"
-    parser = replies.check(usual if parser is None else parser)
+    parser = usual if parser is None else parser
+    BENCHMARK.check_choices(parser=parser)
     predictions, references = paired(predictions, references)
     predictions, thought = take_out(predictions, thoughts)
     rows = read_all(references)

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.inputs import word
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers
 from halluscope.responses.parsers import Parser
@@ -33,15 +32,6 @@ RULES: dict[str, Parser] = {
     "vlmevalkit": parsers.vlmevalkit,
     "first-word": parsers.PARSERS["first-word"],
 }
-
-
-def check(parser: object) -> str:
-    """Check the name of a rule, and return it.
-
-    Raises:
-        ValueError: for anything but the name of a rule.
-    """
-    return word("parser", parser, tuple(RULES))
 
 
 def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halluscope import options
+from halluscope.benchmarks.hallusionbench import BENCHMARK, scoring
 from halluscope.benchmarks.hallusionbench import prompts as wordings
-from halluscope.benchmarks.hallusionbench import scoring
 from halluscope.benchmarks.hallusionbench.rows import (
     OFFICIAL,
     Counting,
@@ -25,7 +25,7 @@ from halluscope.benchmarks.hallusionbench.rows import (
     wanted,
 )
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout
-from halluscope.inputs import flags, listed, paired, warn_of_a_part, word
+from halluscope.inputs import flags, listed, paired, warn_of_a_part
 from halluscope.judging.graders import rules
 from halluscope.judging.graders.grading import GIVEN, Grading
 from halluscope.judging.votes import NO, YES
@@ -42,9 +42,6 @@ RULES = "rules"  # The default judge: it reads yes, no and uncertain by rules
 
 UNREAD = -1
 HEADLINE = ("aAcc", "qAcc", "fAcc")
-
-
-BIAS = ("answers", "official")
 
 
 def compute(
@@ -129,8 +126,8 @@ def compute(
         _check_controls(questions, layout)
     warn_of_a_part(len(questions), counting.questions)
     usual = "answers" if given is None and grading.named(READERS) else "official"
-    bias = word("bias", usual if bias is None else bias, BIAS)
-    word("prompts", prompts, tuple(wordings.WORDINGS))
+    bias = usual if bias is None else bias
+    BENCHMARK.check_choices(bias=bias, prompts=prompts)
     needs_judge = given is None or (agreed is None and not counting.visual_only)
     if needs_judge and not grading.named(READERS):
         _check_worded(questions)

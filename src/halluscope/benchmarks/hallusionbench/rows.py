@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from halluscope.benchmarks.hallusionbench import BENCHMARK
 from halluscope.inputs import id_of, is_id
 from halluscope.reading.datasets import read_each
 from halluscope.sanitize import short_repr
@@ -119,8 +120,7 @@ def wanted(question: VisualQuestion, *, protocol: str = OFFICIAL) -> bool:
 
 def known_protocol(protocol: Any) -> Counting:
     """Return the counting rules of a protocol."""
-    if not isinstance(protocol, str) or protocol not in PROTOCOLS:
-        raise ValueError(f"protocol is {short_repr(protocol)}; expected {' or '.join(map(repr, PROTOCOLS))}.")
+    BENCHMARK.check_choices(protocol=protocol)
     return PROTOCOLS[protocol]
 
 

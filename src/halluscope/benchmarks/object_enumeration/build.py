@@ -123,7 +123,7 @@ def enumerations(table: Boxes, scenes: Mapping[int, Scene], fit: Fitting) -> lis
 def counts(
     samples: Samples, table: Boxes, known: Sequence[Enumeration], scenes: Mapping[int, Scene]
 ) -> dict[str, int]:
-    """Count the rows for stats.json, by reading every sample."""
+    """Count the rows for stats.json."""
     of: Counter[str] = Counter()
     for _, place in samples():
         of["samples"] += 1
@@ -149,7 +149,6 @@ def counts(
 
 
 def _check_place(conversations: Path, out: Path) -> None:
-    """Check the place of the conversations, before anything is read."""
     if conversations.resolve().is_relative_to(out):
         raise BuildError(
             f"--conversations {conversations} is inside the folder to build, {out}; name another place."
@@ -168,7 +167,6 @@ def _objects(table: Boxes, place: int, fit: Fitting) -> Any:
 
 
 def _samples(table: Boxes, instructions: Readable | None) -> Samples:
-    """Return the samples of a file; without a file, one sample per image, with no other turns."""
     if instructions is not None:
         pictures = {picture.file_name: place for place, picture in enumerate(table.pictures)}
         return lambda: read_samples(instructions, pictures)
@@ -181,7 +179,6 @@ def _samples(table: Boxes, instructions: Readable | None) -> Samples:
 def _rows(
     samples: Samples, table: Boxes, known: Sequence[Enumeration], add: Callable[[Sample], None]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows to write; `add` gets every sample, even one without a row."""
     for sample, place in tqdm(samples(), desc="writing", unit="sample", disable=None):
         if place is None:
             add(sample)

@@ -23,7 +23,7 @@ _OF_2014 = re.compile(r"COCO_(?:train|val)2014_")
 
 
 def read_samples(file: Readable, pictures: Mapping[str, int]) -> Iterator[tuple[Sample, int | None]]:
-    """Yield samples, each with the index of its picture, or with None if the sample has no annotated image."""
+    """Yield samples, each with the index of its picture, if that is annotated."""
     for number, sample in enumerate(entries(file), 1):
         where = f"{file}: sample {number}"
         if not isinstance(sample, dict) or not isinstance(sample.get("image", ""), str):
@@ -37,7 +37,7 @@ def read_samples(file: Readable, pictures: Mapping[str, int]) -> Iterator[tuple[
 
 
 def enumerated(sample: Sample, enumeration: Enumeration) -> Sample:
-    """Return a sample that starts with the image and the enumeration, followed by its own turns."""
+    """Return a sample with the enumeration in front of its turns."""
     turns = [{**turn, "value": _without_image(turn["value"])} for turn in sample["conversations"]]
     first = [{"from": "human", "value": INSTRUCTION}, {"from": "gpt", "value": enumeration.response}]
     return {**sample, "conversations": [*first, *turns]}
@@ -45,10 +45,7 @@ def enumerated(sample: Sample, enumeration: Enumeration) -> Sample:
 
 @contextmanager
 def new_list(path: Path | None) -> Iterator[Callable[[Sample], None]]:
-    """Yield a function that adds a sample to a new file, a JSON list; without a path it writes nothing.
-
-    The file appears only when all of it is written; after a failure its place is unchanged.
-    """
+    """Yield what adds a sample to a new JSON list, which appears when complete; without a path, nothing is written."""
     if path is None:
         yield lambda sample: None
         return
@@ -65,7 +62,6 @@ def new_list(path: Path | None) -> Iterator[Callable[[Sample], None]]:
 
 
 def _picture(image: str, pictures: Mapping[str, int]) -> int | None:
-    """Find the picture of a sample's image, by its whole path or by an ever shorter end of the path."""
     parts = image.split("/")
     tails = ["/".join(parts[start:]) for start in range(len(parts))]
     names = (*tails, _OF_2014.sub("", parts[-1]))
@@ -89,5 +85,4 @@ def _is_turn(turn: Any) -> bool:
 
 
 def _without_image(text: str) -> str:
-    """Return a turn's text without the image's placeholder, which LLaVA puts on a line of its own."""
     return text.replace(IMAGE, "").strip() if IMAGE in text else text

@@ -48,7 +48,7 @@ class Enumeration:
 
 
 def listed(objects: Iterable[tuple[str, Box]], width: int, height: int) -> tuple[Instance, ...]:
-    """Return the objects of a picture to list: those with the largest boxes first, at most `PER_CLASS` per class."""
+    """Return the largest objects, at most `PER_CLASS` per class."""
     of_class: Counter[str] = Counter()
     found = []
     for name, box in sorted(objects, key=_smallness):
@@ -87,7 +87,7 @@ class Fitting:
     left_out: int = 0  # the number of boxes left out because they lie outside
 
     def __call__(self, box: Box, width: int, height: int, where: str) -> Box | None:
-        """Return the part of a box that lies in its picture, or None if the box lies outside."""
+        """Return the part of a box inside its picture; None if there is none."""
         part = fitted(box, width, height)
         if part is box:
             return box

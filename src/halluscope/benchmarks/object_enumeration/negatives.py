@@ -52,7 +52,6 @@ def draw(image_id: int, probabilities: NDArray[np.float64]) -> list[int]:
 
 
 def _shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide values by their sum, row by row; a row of zeros stays a row of zeros."""
     sums = values.sum(axis=-1, keepdims=True)
     shares: NDArray[np.float64] = np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
     return shares

@@ -15,7 +15,7 @@ from halluscope.sanitize import short_repr
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """An image of both datasets: COCO's id, and Visual Genome's width and height in pixels, which may differ."""
+    """COCO's id of an image, and its size in Visual Genome, which may differ."""
 
     image_id: int
     width: int
@@ -73,7 +73,6 @@ def _of_images(file: Readable) -> Iterator[tuple[int, str, list[Any]]]:
 
 
 def _object(given: Any, where: str) -> tuple[list[str], Box]:
-    """Return an object's names, in lower case and single-spaced, and its box."""
     names = _get(given, "names", where)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise BuildError(

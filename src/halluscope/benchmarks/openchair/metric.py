@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from halluscope import limits, options
+from halluscope.benchmarks.openchair import BENCHMARK, prompts, scoring
 from halluscope.benchmarks.openchair import concreteness as ratings
-from halluscope.benchmarks.openchair import prompts, scoring
 from halluscope.benchmarks.openchair.scoring import UNDECIDED, Labels
 from halluscope.inputs import flags, ids, is_like_a_list, listed, paired, texts, word
 from halluscope.judging.cost.planning import Plan, plan_poll
@@ -130,7 +130,7 @@ def compute(
         FileNotFoundError: without spaCy's model, the data that nltk needs, or the file of ratings.
     """
     flags(per_image=per_image)
-    word("convention", convention, scoring.CONVENTIONS)
+    BENCHMARK.check_choices(convention=convention)
     readers.check(reader, readers.NOUNS)
     predictions, references = _paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
@@ -213,7 +213,7 @@ def plan(
     Raises:
         ValueError: for any bad input, as `compute` does.
     """
-    word("convention", convention, scoring.CONVENTIONS)
+    BENCHMARK.check_choices(convention=convention)
     poll = _poll(judging)
     concrete = None if concreteness is None else ratings.read(concreteness)
     asked = []

@@ -22,6 +22,7 @@ from halluscope.building.command import Builder, Order
 from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
+from halluscope.reading.datasets import home
 from halluscope.vocabularies import Vocabulary
 
 ROWS_AT_ONCE = 100_000
@@ -109,7 +110,7 @@ def _texts(classes: Sequence[str], vocabulary: Vocabulary) -> list[str]:
 
 def make(order: Order, *, of: str) -> Path:
     """Build the dataset."""
-    built = presences.read(order.source or output.home(of), "--source", of)
+    built = presences.read(order.source or home(of), "--source", of)
     if built.name != of:
         raise BuildError(f"--source {built.folder} holds {built.name!r}; expected {of}.")
     out, spec = order.target(), order.spec

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmarks.pope import scoring
+from halluscope.benchmarks.pope import BENCHMARK, scoring
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
@@ -120,9 +120,10 @@ def compute(
     resampling = Bootstrap(bootstrap, seed, level)
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
-    replies.check(parser)
+    BENCHMARK.check_choices(parser=parser)
     own = own_convention(parser)
-    convention = own if convention is None else word("convention", convention, tuple(CONVENTIONS))
+    convention = own if convention is None else convention
+    BENCHMARK.check_choices(convention=convention)
     conventions = CONVENTIONS[convention]
     sampled, samplings = _groups(sampling, rows, SAMPLINGS)
     asked, classes = _groups(objects, rows)

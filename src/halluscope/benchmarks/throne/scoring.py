@@ -5,20 +5,18 @@ and both at once. Source: THRONE, section 3.1, equation 3.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.inputs import finite, word
+from halluscope.benchmarks.throne import BENCHMARK
+from halluscope.inputs import finite
 from halluscope.judging.voters.voting import IGNORED
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 
 ClassF = Literal["of_means", "mean"]
 AllAverage = Literal["pooled", "image"]
-CLASS_F: tuple[str, ...] = get_args(ClassF)
-ALL_AVERAGE: tuple[str, ...] = get_args(AllAverage)
-
 
 # With this beta F equals recall to every digit printed; with its inverse F equals precision.
 LARGEST_BETA = 1000
@@ -56,8 +54,7 @@ class Conventions:
     def __post_init__(self) -> None:
         """Check the options."""
         finite("beta", self.beta, 1 / LARGEST_BETA, LARGEST_BETA, "a number, such as 0.5,")
-        word("class_f", self.class_f, CLASS_F)
-        word("all_average", self.all_average, ALL_AVERAGE)
+        BENCHMARK.check_choices(class_f=self.class_f, all_average=self.all_average)
 
     @property
     def betas(self) -> list[float]:

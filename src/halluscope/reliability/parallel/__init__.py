@@ -6,11 +6,14 @@ Rows keep their ids and columns, so responses to them are scored like responses 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from halluscope.files.writing import json_line, new_file, new_folder
 from halluscope.judging.questions import OBJECT_ASKED
+from halluscope.reading.datasets import picture_columns, without_pictures
 from halluscope.reliability.parallel.negation import OPPOSITE, Refused, negate, opposite
 from halluscope.reliability.parallel.rephrasing import digest, frame, rephrase, shuffle
 from halluscope.sanitize import short_repr
@@ -27,6 +30,7 @@ NEGATED, REPHRASED, SHUFFLED = "negated", "rephrased", "shuffled"
 
 # Part of the form's name; it goes up when a rule changes. A changed wording changes the digest in the name instead.
 VERSION = "1"
+LINES = ".jsonl"  # the ending of a file of JSON lines
 FORM = "form"  # the column that names the parallel form of a row; original rows do not have it
 
 _LEADING = re.compile(r"\s*(yes|no)\b(?:[\s,.:;!]+|$)(?!answer)", re.IGNORECASE)
@@ -194,3 +198,31 @@ def _details(details: str) -> str:
         return details
     rest = details[opening.end() :]
     return rest if re.search(r"\w", rest) else str(opposite(opening[1].lower()))
+
+
+def write(
+    changed: list[dict[str, Any]], rows: Any, form: ParallelForm, out: Path, together: ExitStack
+) -> None:
+    """Write JSON lines, or Parquet with the images of the original rows; the output appears when `together` ends."""
+    if out.suffix == LINES:
+        file = together.enter_context(new_file(out))
+        file.writelines(map(json_line, changed))
+        file.flush()
+        return
+    import datasets
+
+    pictures = picture_columns(rows)
+    features = None if isinstance(rows, list) else without_pictures(rows).features.copy()
+    if features is not None:
+        for added in set(changed[0]) - set(features):
+            features[added] = datasets.Value("string")
+    table = datasets.Dataset.from_list(changed, features=features)
+    if pictures:
+        images = rows.select_columns(pictures).select(form.originals)
+        table = datasets.concatenate_datasets([table, images], axis=1)
+        for column in pictures:
+            table = table.cast_column(column, datasets.Image())
+    split = "test" if isinstance(rows, list) else str(rows.split or "test")
+    data = together.enter_context(new_folder(out)) / "data"
+    data.mkdir()
+    table.to_parquet(data / f"{split}-00000-of-00001.parquet")

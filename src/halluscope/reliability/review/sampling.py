@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from io import BytesIO
 from itertools import groupby
@@ -11,7 +11,7 @@ from typing import Any
 
 from halluscope import registry
 from halluscope.files.writing import new_folder
-from halluscope.reading.datasets import picture_columns, without_pictures
+from halluscope.reading.datasets import Source, picture_columns, read_rows, without_pictures
 from halluscope.reading.pictures import open_named, open_stored
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS, Row
 from halluscope.reliability.review.sheet import (
@@ -259,3 +259,20 @@ def rejected(rows: Sequence[Row], sheet: Sheet) -> dict[int, str]:
 
 def _bare(question: str) -> str:
     return " ".join(question.split())
+
+
+def image_by_id(dataset: str, folder: Path | None) -> Callable[[str], str | None]:
+    """Return a function that finds the image of a dataset with a given `image_id`."""
+    rows = read_rows(dataset)
+    table = without_pictures(rows)
+    indices = {str(table[index].get("image_id")): index for index in range(len(table))}
+
+    def picture(image: str) -> str | None:
+        if image not in indices:
+            raise ValueError(
+                f"{dataset} has no row with the image_id {image:.80}; expected the images that were scored."
+            )
+        index = indices[image]
+        return image_of(rows, index, table[index], folder, Source.of(dataset).folder)
+
+    return picture
