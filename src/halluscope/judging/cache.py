@@ -33,16 +33,16 @@ from halluscope.sanitize import short_repr
 
 MODES = ("write", "read", "refresh")
 
+# A prompt or its sha256, the number of its repeat, and the seed of the reply, which is 0 if there is none
 Request = tuple[str, int, int] | tuple[bytes, int, int]
-"""A prompt or its sha256, the number of its repeat, and the seed of the reply, which is 0 if there is none."""
 
 R = TypeVar("R", bound=Request)
 
+# What a record is found by: a judge's key and a text's sha256, or a judge's key and a `Request` with a sha256
 Key = tuple[Any, ...]
-"""What a record is found by: a judge's key and a text's sha256, or a judge's key and a `Request` with a sha256."""
 
+# A vote in the record of a judge and a text; a question stands there by 64 bits of its digest
 VOTE = np.dtype([("question", "<u8"), ("code", "i1"), ("margin", "<f8")])
-"""A vote in the record of a judge and a text; a question stands there by 64 bits of its digest."""
 
 _UTF8 = ("utf-8", "surrogatepass")  # texts may hold lone surrogates
 
@@ -115,16 +115,7 @@ class Cache:
     def votes(
         self, judge: str, questions: Sequence[Question], texts: Sequence[str | bytes]
     ) -> tuple[NDArray[np.int8], Margins]:
-        """Return the votes of the judge with this key.
-
-        Args:
-            judge: the judge's key.
-            questions: what was asked.
-            texts: the texts asked about, or their sha256 digests.
-
-        Returns:
-            Codes [texts, questions], `UNASKED` where there is no vote, and the votes' margins, NaN where unknown.
-        """
+        """Return the votes of the judge with this key."""
         with cache_file.explained(self.path):
             records = [self._votes((judge, sha256(text))) for text in texts]
         votes = np.frombuffer(b"".join(records), VOTE)
@@ -148,16 +139,7 @@ class Cache:
         codes: NDArray[np.int8],
         margins: Margins | None = None,
     ) -> None:
-        """Keep all of these votes, or none if an error occurs; on return they are in the file.
-
-        Args:
-            judge: the judge's key.
-            questions: questions.
-            texts: texts, or their sha256 digests.
-            pairs: which text and which question each vote is about, [n, 2].
-            codes: the votes, [n].
-            margins: their margins in the judge's own unit, [n]; NaN or None if unknown.
-        """
+        """Keep all of these votes, or none if an error occurs; on return they are in the file."""
         if not len(pairs):
             return
         asked, number = np.unique(pairs[:, 1], return_inverse=True)
@@ -180,15 +162,8 @@ class Cache:
         return {request: data.decode(*_UTF8) for request, data in replies.items() if data is not None}
 
     def keep_replies(self, judge: str, replies: Mapping[R, str], replace: bool = False) -> None:
-        """Keep all of these replies, or none if an error occurs; on return they are in the file.
-
-        Only the sha256 of a prompt is kept.
-
-        Args:
-            judge: the judge's key.
-            replies: the replies, by request.
-            replace: replace replies that are there, as the mode "refresh" always does.
-        """
+        """Keep all of these replies, or none if an error occurs; on return they are in the file."""
+        # Only the sha256 of a prompt is kept
         keys = [_reply_key(judge, request) for request in replies]
         records = [_record(key, _utf8(reply)) for key, reply in zip(keys, replies.values(), strict=True)]
         with self._writing() as db:
@@ -243,13 +218,7 @@ class Cache:
 
 
 class Record(Cache):
-    """The cache of one run: it notes what passes to and from `source`, or holds all that was said.
-
-    Args:
-        source: the cache behind it; None if this record holds all that was said, so that no judge is asked.
-        poll: the votes; None if nobody voted.
-        judge: who replied to whole prompts; None if nobody did.
-    """
+    """The cache of one run: it notes what passes to and from `source`, or holds all that was said."""
 
     def __init__(self, source: Cache | None = None, poll: Poll | None = None, judge: Any = None) -> None:
         super().__init__(source.path if source else IN_MEMORY, outbox=source.outbox if source else None)

@@ -19,9 +19,11 @@ from halluscope.options import Option
 PATH = "chat/completions"
 FORMAT, SEED, LOGPROBS, TOPS = "response_format", "seed", "logprobs", "top_logprobs"
 
+# The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema,
+# probabilities
 SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
-"""The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema, probabilities."""
 
+# The command-line option for `SETTINGS`, the same for voters and graders
 LEAVE_OUT = Option(
     "leave_out",
     "settings not to send, because the endpoint refuses them (default: find out by trying): temperature, max_tokens, "
@@ -29,51 +31,41 @@ LEAVE_OUT = Option(
     choices=SETTINGS,
     many=True,
 )
-"""The command-line option for `SETTINGS`, the same for voters and graders."""
 
+# The command-line option for how many requests may be under way, the same for voters and graders
 AT_ONCE_OPTION = Option(
     "at_once",
     f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
     int,
     metavar="N",
 )
-"""The command-line option for how many requests may be under way, the same for voters and graders."""
 
-EMPTY = "an empty reply"
-"""The reason for a missing reply if the server's text is empty."""
+EMPTY = "an empty reply"  # The reason for a missing reply if the server's text is empty
 
 _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
+# Patterns of the names under which servers refuse a setting, if they may use another name than its own
 _NAMED = {FORMAT: f"{FORMAT}|json_schema", LOGPROBS: f"{LOGPROBS}|{TOPS}"}
-"""Patterns of the names under which servers refuse a setting, if they may use another name than its own."""
-_ALONG = {LOGPROBS: TOPS}
-"""The setting that is left out along with another."""
+_ALONG = {LOGPROBS: TOPS}  # The setting that is left out along with another
 _SHOWN = {FORMAT: "JSON schema of a reply"}
 
+# Matches where a control token of a common chat template begins
 _CONTROL = re.compile(
     r"<(?=[|\uff5c][^<>\s]{1,60}[|\uff5c]>|/?s>|(?:bos|eos|pad|unk)>|(?:start|end)_of_turn>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
 )
-"""Matches where a control token of a common chat template begins."""
 
 T = TypeVar("T")
 
 
 @dataclass
 class Usage:
-    """What replies cost, as the server counts it.
+    """What replies cost, as the server counts it."""
 
-    Attributes:
-        replies: how many replies came.
-        read: the tokens of their prompts.
-        cached: the prompt tokens that the server had in its cache.
-        said: the tokens of the replies.
-    """
-
-    replies: int = 0
-    read: int = 0
-    cached: int = 0
-    said: int = 0
+    replies: int = 0  # how many replies came
+    read: int = 0  # the tokens of their prompts
+    cached: int = 0  # the prompt tokens that the server had in its cache
+    said: int = 0  # the tokens of the replies
 
     def add(self, completion: Any) -> None:
         """Count a chat completion; a number that it does not give counts as 0."""
@@ -95,21 +87,9 @@ class Usage:
 
 
 class ChatCompletions:
-    """A model behind an endpoint, and the settings that it accepts.
+    """A model behind an endpoint, and the settings that it accepts."""
 
-    A setting that the server refuses is left out from then on, with a warning, or sent by its newer name.
-
-    Args:
-        client: the client that asks the server.
-        leave_out: those of `SETTINGS` that the server is known to refuse.
-        settings: what is sent with each prompt, by OpenAI's names; None leaves a setting to the server. `temperature`
-            and `max_tokens` must be among them.
-
-    Attributes:
-        refused: the settings that the server does not accept.
-        failures: how many prompts got no reply, by reason.
-        usage: what the replies cost.
-    """
+    # A setting that the server refuses is left out from then on, with a warning, or sent by its newer name
 
     def __init__(self, client: Client, leave_out: Iterable[str] = (), **settings: Any) -> None:
         self.client = client
@@ -140,13 +120,7 @@ class ChatCompletions:
         return str(self.usage) if self.usage.replies else ""
 
     def body(self, prompt: str, **own: Any) -> dict[str, Any]:
-        """Return the request for one prompt.
-
-        Args:
-            prompt: lone surrogates in it become question marks, and control tokens are broken by a space, so that they
-                cannot end the turn.
-            own: settings for this request alone.
-        """
+        """Return the request for one prompt."""
         return {
             "model": self.model,
             "messages": [{"role": "user", "content": disarmed(prompt)}],
@@ -154,14 +128,7 @@ class ChatCompletions:
         }
 
     def settle(self, **own: Any) -> None:
-        """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt.
-
-        Args:
-            own: settings of the requests to come, in addition to those that all requests share.
-
-        Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
-        """
+        """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt."""
         if self._settled:
             return
         said = self._probe(own)
@@ -175,11 +142,7 @@ class ChatCompletions:
     def each(
         self, bodies: Iterable[Mapping[str, Any]], read: Callable[[Any], T | Failure]
     ) -> Iterator[tuple[int, T | Failure]]:
-        """Yield each request's place with its reading, in the order of arrival, and count failures and costs.
-
-        Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
-        """
+        """Yield each request's place with its reading, in the order of arrival, and count failures and costs."""
         for place, completion in self.client.each(PATH, bodies):
             reading = read(completion)
             if isinstance(reading, Failure):
@@ -222,11 +185,7 @@ class ChatCompletions:
 
 
 def check_leave_out(names: Any) -> list[str]:
-    """Return the settings that a server is known to refuse, from one name or a list of names.
-
-    Raises:
-        ValueError: for a name that is not in `SETTINGS`.
-    """
+    """Return the settings that a server is known to refuse, from one name or a list of names."""
     known = [names] if isinstance(names, str) else listed("leave_out", names, "a list of settings' names")
     return [word("leave_out", name, SETTINGS) for name in known]
 
@@ -251,13 +210,7 @@ class OverChat:
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = False) -> str | Failure:
-    """Return what a chat completion says, or a `Failure` with the reason why it says nothing.
-
-    Args:
-        completion: a server's JSON, or a `Failure`, which is returned as it is.
-        ends: the finish reasons of replies that count; a reply that is cut off has the reason "length".
-        empty: whether an empty text is a reply.
-    """
+    """Return what a chat completion says, or a `Failure` with the reason why it says nothing."""
     if isinstance(completion, Failure):
         return completion
     try:

@@ -5,19 +5,13 @@ from typing import Any
 
 from halluscope.inputs import finite
 
-MAX_FAILED = 0.02
-"""The share of prompts that may get no reply, unless the user says otherwise."""
+MAX_FAILED = 0.02  # The share of prompts that may get no reply, unless the user says otherwise
 
-SHOWN = 3
-"""How many reasons, or unreadable replies, a message shows."""
+SHOWN = 3  # How many reasons, or unreadable replies, a message shows
 
 
 def check_max_failed(value: Any) -> None:
-    """Check the allowed share of failures.
-
-    Raises:
-        ValueError: if it is not a number in [0, 1].
-    """
+    """Check the allowed share of failures."""
     finite("max_failed", value, 0, 1, "a share of the prompts, such as 0.02,")
 
 

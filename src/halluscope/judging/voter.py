@@ -8,17 +8,16 @@ from numpy.typing import NDArray
 
 from halluscope.judging.questions import Question
 
-Pairs = NDArray[np.int64]
-"""[n, 2]: row `i` asks question `pairs[i, 1]` about text `pairs[i, 0]`."""
+Pairs = NDArray[np.int64]  # [n, 2]: row `i` asks question `pairs[i, 1]` about text `pairs[i, 0]`
 
+# The margin of each vote, in the judge's own unit, such as log P(yes) - log P(no); NaN where it is unknown
 Margins = NDArray[np.float64]
-"""The margin of each vote, in the judge's own unit, such as log P(yes) - log P(no); NaN where it is unknown."""
 
+# Row numbers of `Pairs`, and the vote on each of these rows, as a code of `halluscope.judging.votes`
 Answered = tuple[NDArray[np.int64], NDArray[np.int8]]
-"""Row numbers of `Pairs`, and the vote on each of these rows, as a code of `halluscope.judging.votes`."""
 
+# `Answered`, with the margin of each vote
 AnsweredBy = tuple[NDArray[np.int64], NDArray[np.int8], Margins]
-"""`Answered`, with the margin of each vote."""
 
 
 class Judge(Protocol):

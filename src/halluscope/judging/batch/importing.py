@@ -22,36 +22,28 @@ from halluscope.judging.questions import Question
 from halluscope.judging.voters.endpoint import vote_of
 from halluscope.judging.votes import UNASKED
 
-AT_ONCE = 10_000
-"""How many votes and replies are read before they are kept, in one step per judge."""
+AT_ONCE = 10_000  # How many votes and replies are read before they are kept, in one step per judge
 
 EXPECTED = (
     "a line of a batch's output or error file, with a custom_id, and a response with its status_code and body, or an "
     "error"
 )
 
+# A request's id, what it asked, and the vote or reply as it was read, or a `Failure`
 Answer = tuple[str, Wanted, Any]
-"""A request's id, what it asked, and the vote or reply as it was read, or a `Failure`."""
 
 
 @dataclass
 class Taken:
-    """The counts of what was read.
+    """The counts of what was read."""
 
-    Attributes:
-        asked: how many requests were exported, in all rounds.
-        new: how many votes and replies are newly kept.
-        kept: how many equal those that were kept before.
-        others: how many differ from those kept before, which are not replaced.
-        failures: how many requests got no vote or reply, by reason.
-        said: for each reason, one of the server's messages, made safe to show.
-    """
-
-    asked: int
-    new: int = 0
-    kept: int = 0
-    others: int = 0
+    asked: int  # how many requests were exported, in all rounds
+    new: int = 0  # how many votes and replies are newly kept
+    kept: int = 0  # how many equal those that were kept before
+    others: int = 0  # how many differ from those kept before, which are not replaced
+    # how many requests got no vote or reply, by reason
     failures: Counter[str] = field(default_factory=Counter)
+    # for each reason, one of the server's messages, made safe to show
     said: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -61,21 +53,8 @@ class Taken:
 
 
 def take(files: Sequence[Path], folder: Path, cache: Cache) -> Taken:
-    """Keep the votes and replies in batches' output.
-
-    All files are checked before anything is kept. A run that is killed halfway may be repeated.
-
-    Args:
-        files: the output files of batches, JSON lines (.gz too).
-        folder: the folder with the rounds of the export.
-        cache: where votes and replies are kept.
-
-    Raises:
-        BuildError: for a line that is not from a batch's output, or was not asked for; nothing is then kept.
-        LimitExceeded: for a file or a line that is too large.
-        FileNotFoundError: if a file does not exist, or the folder holds no round.
-        CacheError: if the cache cannot be read or written.
-    """
+    """Keep the votes and replies in batches' output."""
+    # All files are checked before anything is kept. A run that is killed halfway may be repeated.
     check_once(files)
     asked = _asked(folder)
     for _ in _rows(files, asked):

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+# How many tokens a reply may have; a longer reply is cut off, and does not count as a reply
 MAX_TOKENS = 256
-"""How many tokens a reply may have; a longer reply is cut off, and does not count as a reply."""
 
-Schema = Mapping[str, Any]
-"""The JSON schema of a reply."""
+Schema = Mapping[str, Any]  # The JSON schema of a reply
 
 
 class ChatJudge(Protocol):
@@ -39,9 +38,6 @@ class ChatJudge(Protocol):
         """Yield each prompt's place with the reply, in any order, as they come; None if no reply came.
 
         A reply depends only on its prompt and its seed.
-
-        Raises:
-            JudgeUnavailable: if the judge cannot be asked.
         """
         ...
 

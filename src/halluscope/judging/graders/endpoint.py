@@ -75,16 +75,7 @@ class EndpointJudge(OverChat):
         schemas: Sequence[Schema | None] | None = None,
         seeds: Sequence[int] | None = None,
     ) -> Iterator[tuple[int, str | None]]:
-        """Send all prompts, many at once. The first call sends a test prompt first, to see what the server accepts.
-
-        Args:
-            prompts: each the only message of a chat.
-            schemas: the JSON schema of each prompt's reply, or None; they count only if `structured` is true.
-            seeds: the seed of each prompt's reply, sent along; by default 0.
-
-        Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
-        """
+        """Send all prompts, many at once. The first call sends a test prompt first, to see what the server accepts."""
         every = len(prompts)
         asked = list(zip(prompts, schemas or [None] * every, seeds or [0] * every, strict=True))
         self._chat.settle(**self._own(next((schema for _, schema, _ in asked if schema), None)))

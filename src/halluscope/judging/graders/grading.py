@@ -16,30 +16,21 @@ from halluscope.judging.graders.chat import MAX_TOKENS, ChatJudge
 from halluscope.judging.graders.verdicts import Asked, collect, is_greedy
 from halluscope.options import Option
 
-GIVEN = "given"
-"""The entry in a signature for verdicts that the user gave."""
+GIVEN = "given"  # The entry in a signature for verdicts that the user gave
 
-MOST_REPEATS = 1000
-"""The most repeats; more would tell nothing new."""
+MOST_REPEATS = 1000  # The most repeats; more would tell nothing new
 
 MOST_TOKENS = 1_000_000
 
-LARGEST_SEED = 2**63 - 1
-"""The largest seed that a cache keeps, and that a server accepts."""
+LARGEST_SEED = 2**63 - 1  # The largest seed that a cache keeps, and that a server accepts
 
-HOTTEST = 2.0
-"""The highest temperature that endpoints accept."""
+HOTTEST = 2.0  # The highest temperature that endpoints accept
 
 V = TypeVar("V")
 
 
 def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
-    """Return the command-line options for `Grading`; `device`, `store` and `progress` are options of every judge.
-
-    Args:
-        rules: the names of the benchmark's rules, for the help.
-        max_tokens: how many tokens a reply may have unless the user says otherwise.
-    """
+    """Return the command-line options for `Grading`; `device`, `store` and `progress` are options of every judge."""
     return (
         Option(
             "judge",
@@ -78,13 +69,7 @@ def offered(rules: str, max_tokens: int = MAX_TOKENS) -> tuple[Option, ...]:
 
 
 def given(name: str, columns: str, does: str) -> Option:
-    """Return the command-line option for verdicts from the user: a file, or a run, for each file of responses.
-
-    Args:
-        name: the option's name.
-        columns: what each row of the file holds, for the help.
-        does: what no rule or model then does, for the help, such as "rates".
-    """
+    """Return the command-line option for verdicts from the user: a file, or a run, for each file of responses."""
     about = (
         f"a file, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then"
     )
@@ -146,14 +131,7 @@ class Grading:
         kind("store", self.store, Cache | str | Path | None, "a path, or None for the user's cache")
 
     def check_once(self, why: str) -> None:
-        """Check that no option asks a language model to judge again or differently, where it would have no effect.
-
-        Args:
-            why: why it would have no effect, for the message.
-
-        Raises:
-            ValueError: if `repeats`, `temperature` or `fresh` is set.
-        """
+        """Check that no option asks a language model to judge again or differently, where it would have no effect."""
         plain = {"repeats": 1, "temperature": 0, "fresh": False}
         for name, value in plain.items():
             if (given := getattr(self, name)) != value:
@@ -164,15 +142,7 @@ class Grading:
         return isinstance(self.judge, str) and self.judge in names
 
     def prepare(self, rules: Collection[str]) -> None:
-        """Find the language model, so that errors in it appear before anything is asked.
-
-        Args:
-            rules: the names of the benchmark's rules, for the message about a misspelt name.
-
-        Raises:
-            ValueError: for a seed that is too large, or a temperature for a model that decodes greedily.
-            JudgeUnavailable: if there is no such language model.
-        """
+        """Find the language model, so that errors in it appear before anything is asked."""
         from halluscope.judging.graders.resolve import check_name
 
         whole("judge_seed", self.judge_seed, most=LARGEST_SEED - self.repeats, what="a judge's seed")
@@ -199,11 +169,7 @@ class Grading:
 
     @cached_property
     def chat(self) -> ChatJudge:
-        """The language model that the user means, not loaded and not asked yet.
-
-        Raises:
-            JudgeUnavailable: if there is no such model.
-        """
+        """The language model that the user means, not loaded and not asked yet."""
         from halluscope.judging.graders.resolve import resolve_chat
 
         return resolve_chat(
@@ -221,19 +187,7 @@ class Grading:
         return cache_of(self.store, self.fresh)
 
     def verdicts(self, asked: Sequence[Asked[V]]) -> list[list[V | None]]:
-        """Ask the language model, and free it.
-
-        Args:
-            asked: the prompts, and how the replies are read.
-
-        Returns:
-            Verdicts [repeats][prompts]: None if no reply came or it could not be read.
-
-        Raises:
-            JudgingFailed: if more than `max_failed` of the prompts have no verdict.
-            JudgeUnavailable: if the language model cannot be asked.
-            CacheError: if the cache cannot be read or written.
-        """
+        """Ask the language model, and free it."""
         try:
             return collect(
                 asked,

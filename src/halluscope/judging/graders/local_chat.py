@@ -10,17 +10,7 @@ from halluscope.judging.models.seq2seq import Seq2SeqJudge
 
 
 class LocalChat:
-    """A model on this machine, with greedy decoding.
-
-    Args:
-        model: a Hub id, a folder, or a GGUF file.
-        max_tokens: how many tokens a reply may have.
-        device: where the model runs; None takes a GPU if there is one.
-
-    Raises:
-        JudgeUnavailable: if there is no such model.
-        MissingExtra: without torch and transformers.
-    """
+    """A model on this machine, with greedy decoding."""
 
     def __init__(self, model: str, max_tokens: int = MAX_TOKENS, device: str | None = None) -> None:
         found = weights.find(model)

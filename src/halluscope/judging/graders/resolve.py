@@ -15,20 +15,7 @@ from halluscope.sanitize import short_repr
 def resolve_chat(
     judge: str | ChatJudge, *, device: str | None = None, max_tokens: int = MAX_TOKENS, **endpoint: Any
 ) -> ChatJudge:
-    """Return the judge that the user means, without loading or asking it yet.
-
-    Args:
-        judge: "openai:MODEL" or "openai:MODEL@http://host/v1" for an OpenAI-compatible endpoint; a local model (Hub
-            id, folder or GGUF file); or a judge.
-        device: where a local model runs; None takes a GPU if there is one.
-        max_tokens: how many tokens a reply may have.
-        endpoint: further arguments of `endpoint.EndpointJudge`: base_url, key_variable, temperature, structured (here
-            true by default), at_once, attempts, timeout. They do not matter to a local model, which decodes greedily.
-
-    Raises:
-        JudgeUnavailable: for a judge that is unknown, without weights, or not available.
-        MissingExtra: without the packages that the judge needs.
-    """
+    """Return the judge that the user means, without loading or asking it yet."""
     if not isinstance(judge, str):
         if not hasattr(judge, "replies") or not hasattr(judge, "key"):
             raise JudgeUnavailable(
@@ -44,15 +31,7 @@ def resolve_chat(
 
 
 def check_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
-    """Check a name: a plain word is not a model, unless a folder or file has that name.
-
-    Args:
-        judge: a name; a judge that is given as an object passes.
-        rules: the names of the benchmark's rules, for the message.
-
-    Raises:
-        JudgeUnavailable: for a name that cannot be a judge's.
-    """
+    """Check a name: a plain word is not a model, unless a folder or file has that name."""
     if not isinstance(judge, str) or judge.startswith(ENDPOINT):
         return
     if "/" in judge or "\\" in judge or is_there(judge):

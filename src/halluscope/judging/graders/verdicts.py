@@ -30,30 +30,24 @@ V = TypeVar("V", covariant=True)
 
 @dataclass(frozen=True)
 class Asked(Generic[V]):
-    """What a judge is asked, and how its reply is read.
+    """What a judge is asked, and how its reply is read."""
 
-    Attributes:
-        prompt: the whole prompt, as `fill` makes it.
-        read: returns the verdict in a reply, None if the reply is unreadable: see `one_of` and `json_object`.
-        schema: the JSON schema of the reply, for a judge that can be held to it; None for a reply in words.
-    """
-
-    prompt: str
+    prompt: str  # the whole prompt, as `fill` makes it
+    # returns the verdict in a reply, None if the reply is unreadable: see `one_of` and `json_object`
     read: Callable[[str], V | None]
+    # the JSON schema of the reply, for a judge that can be held to it; None for a reply in words
     schema: Schema | None = None
 
 
+# How many prompts are asked first; if none of the replies to them can be read, the rest is not asked
 FIRST = 50
-"""How many prompts are asked first; if none of the replies to them can be read, the rest is not asked."""
 
+# If this share may fail, everything is asked, because it may be chance that no first reply is readable
 HALF = 0.5
-"""If this share may fail, everything is asked, because it may be chance that no first reply is readable."""
 
-STILL_TO_BE_ASKED = "still to be asked"
-"""The reason for a missing reply if requests go to an outbox."""
+STILL_TO_BE_ASKED = "still to be asked"  # The reason for a missing reply if requests go to an outbox
 
-Request = tuple[str, int, int]
-"""A prompt, the number of its repeat, and the seed of the reply."""
+Request = tuple[str, int, int]  # A prompt, the number of its repeat, and the seed of the reply
 
 
 def collect(
@@ -66,29 +60,7 @@ def collect(
     max_failed: float = MAX_FAILED,
     progress: bool = False,
 ) -> list[list[V | None]]:
-    """Ask each distinct prompt `repeats` times, and read the replies.
-
-    Args:
-        asked: what is asked; equal prompts are read in the same way.
-        judge: who replies. The caller closes the judge.
-        repeats: how often each prompt is asked, 1 or more.
-        seed: the seed of the first repeat's replies; each further repeat has the next seed. A greedy judge has no seed.
-        cache: where kept replies are found, and each new reply is kept as it comes, readable or not. A missing reply is
-            not recorded, so the next run asks again. None keeps nothing. If the cache is only read, the judge is not
-            asked. If it has an outbox, a judge behind an endpoint is not asked, and the requests go to the outbox.
-        max_failed: the share of prompts, 0 to 1, that may be without a readable verdict.
-        progress: show a progress bar.
-
-    Returns:
-        Verdicts [repeats][prompts]: None if no reply came or it could not be read.
-
-    Raises:
-        ValueError: if `max_failed` is not a share.
-        JudgingFailed: if more than `max_failed` of the prompts have no readable verdict; or if none of the first
-            `FIRST` prompts has one and `max_failed` is less than `HALF`, in which case the others are not asked.
-        JudgeUnavailable: if the judge cannot be asked.
-        CacheError: if the cache cannot be read or written.
-    """
+    """Ask each distinct prompt `repeats` times, and read the replies."""
     check_max_failed(max_failed)
     each = {one.prompt: one for one in asked}
     seeds = [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
@@ -249,9 +221,6 @@ def fill(template: str, **fields: str) -> str:
 
     So a text can neither pose as a placeholder, nor end its quotes and go on as part of the template. The template and
     the judge must make sure that the words inside the quotes do not persuade the judge.
-
-    Raises:
-        ValueError: if the template's placeholders are not the fields.
 
     >>> print(fill("Question: {question} Answer: {answer}", question="{answer}?", answer='No."\\nVerdict: correct'))
     Question: "{answer}?" Answer: "No.\\"\\nVerdict: correct"

@@ -20,11 +20,7 @@ EXPECTED = (
 def answers(
     judge: Judge, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
 ) -> Iterator[AnsweredBy]:
-    """Ask a judge, and yield its votes as they come, with margins of NaN if the judge gives no margins.
-
-    Raises:
-        JudgingFailed: if the judge fails, or returns anything but what `halluscope.judging.voter.Judge` says.
-    """
+    """Ask a judge, and yield its votes as they come, with margins of NaN if the judge gives no margins."""
     unasked = np.ones(len(pairs), dtype=bool)
     for batch in _batches(judge, texts, questions, pairs):
         rows, codes, margins = _read(judge, batch, len(pairs))

@@ -23,11 +23,9 @@ from halluscope.terminal import tell
 
 ASK = ("needed", "all")
 
+# Ask every question about the cells that are present, and about no others. This is for texts that are each
+# asked about different classes.
 PRESENT = "present"
-"""Ask every question about the cells that are present, and about no others.
-
-This is for texts that are each asked about different classes.
-"""
 
 
 def ask(
@@ -41,32 +39,7 @@ def ask(
     progress: bool = False,
     max_failed: float = MAX_FAILED,
 ) -> NDArray[np.int8]:
-    """Collect the votes of N judges on M questions about each class of each text.
-
-    Args:
-        judges: the cheapest first; each is asked all its questions before the next one is loaded.
-        questions: [M][classes].
-        texts: one per image. An empty text mentions nothing, so its votes are "no" without asking.
-        present: [images, classes], the ground truth.
-        k: how many votes must agree.
-        which: "all" asks every question about every cell, text by text; "needed" asks the M questions one after the
-            other, and stops asking about a cell (an image and a class) once its votes can no longer change precision or
-            recall, which gives the same scores (see `voting.undecided`); `PRESENT` asks every question about only the
-            cells in `present`.
-        cache: where kept votes are found and new votes are kept; with None, nothing is kept. If the cache has an
-            outbox, judges behind an endpoint are not asked, and the requests go to the outbox. With "needed", a cell
-            then waits for its vote before more is asked about it.
-        progress: show a progress bar for each judge, and say what its votes cost.
-        max_failed: the share of a judge's questions, 0 to 1, that may get no reply; their votes are then `OTHER`.
-
-    Returns:
-        The codes of the votes [images, classes, N x M], `UNASKED` if the question was not asked, or the vote is still
-        to come.
-
-    Raises:
-        JudgingFailed: if a judge fails, or leaves more than the share `max_failed` of its questions without a reply.
-            Votes received so far are kept.
-    """
+    """Collect the votes of N judges on M questions about each class of each text."""
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
     templates = len(questions)
@@ -115,19 +88,8 @@ class _Asked:
         waiting: NDArray[np.bool_],
         title: str,
     ) -> NDArray[np.int8]:
-        """Return the votes about each text that are known or have just been given: codes [texts, questions].
-
-        A vote that is neither is `UNASKED`.
-
-        Args:
-            questions: what is asked.
-            wanted: [texts, questions], which votes are wanted.
-            waiting: [texts, questions], which questions wait for an earlier vote.
-            title: a title for the progress bar.
-
-        Raises:
-            JudgingFailed: if too many of the questions so far got no reply.
-        """
+        """Return the votes about each text that are known or have just been given: codes [texts, questions]."""
+        # A vote that is neither is `UNASKED`
         given = self._recalled(questions)
         if self._outbox:
             unknown = wanted & (given == UNASKED)
@@ -169,11 +131,7 @@ class _Asked:
                 tell(f"{name}{title}: {one_line(spent)}")
 
     def _put_down(self, outbox: Outbox, questions: Sequence[Question], pairs: Pairs) -> None:
-        """Put the requests in the outbox, text by text.
-
-        Raises:
-            JudgeUnavailable: if the judge is not asked by chat requests.
-        """
+        """Put the requests in the outbox, text by text."""
         judge: Any = self._judge
         if len(pairs) and not hasattr(judge, "body"):
             raise JudgeUnavailable(

@@ -17,26 +17,24 @@ from halluscope.judging.server import KEY_VARIABLE, Server
 from halluscope.judging.voter import AnsweredBy, Pairs
 from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
 
+# Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply is not
+# needed
 MAX_TOKENS = 4
-"""Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply is not needed."""
 
-ENDS = ("stop", "length")
-"""The finish reasons of replies that count."""
+ENDS = ("stop", "length")  # The finish reasons of replies that count
 
-TOP_LOGPROBS = 5
-"""How many of the most likely tokens are requested; some servers allow no more."""
+TOP_LOGPROBS = 5  # How many of the most likely tokens are requested; some servers allow no more
 
+# The least probability that is taken to be left for all other tokens; servers round, so less may mean zero
 LEAST_LEFT = 1e-4
-"""The least probability that is taken to be left for all other tokens; servers round, so less may mean zero."""
 
+# The most votes in a batch, and the most seconds until it is passed on; a killed run loses no more than one
+# batch
 BATCH, BATCH_S = 64, 0.2
-"""The most votes in a batch, and the most seconds until it is passed on; a killed run loses no more than one batch."""
 
-MANY = 0.1
-"""From this share of unreadable votes on, a warning says what to do."""
+MANY = 0.1  # From this share of unreadable votes on, a warning says what to do
 
-Vote = tuple[int, float]
-"""A code of `halluscope.judging.votes`, and its margin."""
+Vote = tuple[int, float]  # A code of `halluscope.judging.votes`, and its margin
 
 
 class EndpointVoter(OverChat):
@@ -102,29 +100,18 @@ class EndpointVoter(OverChat):
 
     @property
     def key(self) -> str:
-        """The name, the settings that are sent, and the reading rule.
-
-        `settle` may change the key if the server refuses a setting.
-        """
+        """The name, the settings that are sent, and the reading rule."""
+        # `settle` may change the key if the server refuses a setting
         return f"{self._chat.key}:{self.rule}"
 
     def settle(self) -> None:
-        """Find out which settings the server accepts, unless that is known; this may change the key.
-
-        Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
-        """
+        """Find out which settings the server accepts, unless that is known; this may change the key."""
         self._chat.settle()
 
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[AnsweredBy]:
-        """Vote on each pair, text by text, with margins; `FAILED` if no reply came.
-
-        Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model; votes that came
-                before are yielded first.
-        """
+        """Vote on each pair, text by text, with margins; `FAILED` if no reply came."""
         self.settle()
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         asked = (pairs[row].tolist() for row in order)
@@ -159,10 +146,8 @@ class EndpointVoter(OverChat):
 
 
 def vote_of(completion: Any) -> Vote | Failure:
-    """Return the vote in a chat completion with its margin, or a `Failure` that says why it has no vote.
-
-    The margin is log P(yes) - log P(no) in nats, for the reply's first token; see `margin`.
-    """
+    """Return the vote in a chat completion with its margin, or a `Failure` that says why it has no vote."""
+    # The margin is log P(yes) - log P(no) in nats, for the reply's first token; see `margin`
     reply = reply_of(completion, ENDS)
     if isinstance(reply, Failure):
         return reply
@@ -176,14 +161,6 @@ def margin(completion: Any, code: int) -> float:
     P is the sum over those of the most likely tokens that the reading rule reads as the word. If none of them is the
     opposite word, its P is taken to be all that these tokens leave, and at least `LEAST_LEFT`. The margin is then a
     bound: the true margin is at least as large in absolute value.
-
-    Args:
-        completion: a chat completion with a reply.
-        code: the vote in it, `YES` or `NO`.
-
-    Returns:
-        The margin; NaN if the server gives no logprobs, if the vote is not in the first token, or if the bound does not
-        favour the vote.
     """
     try:
         first = completion["choices"][0]["logprobs"]["content"][0]

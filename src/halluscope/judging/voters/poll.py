@@ -29,6 +29,8 @@ def _number_or_name(word: str) -> str | int:
     return int(word) if word.isdecimal() else word
 
 
+# The command-line options for `Voting`; those for `device`, `store` and `progress` are the same for every
+# judge
 OPTIONS = (
     Option(
         "judges",
@@ -61,7 +63,6 @@ OPTIONS = (
         float,
     ),
 )
-"""The command-line options for `Voting`; those for `device`, `store` and `progress` are the same for every judge."""
 
 
 @dataclass(frozen=True)
@@ -142,20 +143,11 @@ class Voting:
 
     @cached_property
     def meant(self) -> list[str | Judge]:
-        """The judges, each by its own name; a file of given votes is read once.
-
-        Raises:
-            JudgeUnavailable: for a name that cannot be a judge's.
-            ValueError: for no judge.
-        """
+        """The judges, each by its own name; a file of given votes is read once."""
         return named(self.judges)
 
     def required(self, templates: int) -> int:
-        """Return how many votes must agree, for this number of templates.
-
-        Raises:
-            ValueError: for an impossible agreement; it is raised before any judge is looked for.
-        """
+        """Return how many votes must agree, for this number of templates."""
         return voting.required(self.agreement, len(self.meant) * templates)
 
     def hold(
@@ -166,18 +158,7 @@ class Voting:
         question_set: QuestionSet,
         only_present: bool = False,
     ) -> "Poll":
-        """Ask about each class of each text, as `ask` says.
-
-        Args:
-            texts: one per image.
-            present: [images, classes], the ground truth.
-            vocabulary: the classes.
-            question_set: what is asked about each class.
-            only_present: ask everything about the cells in `present`, and about no others, whatever `ask` says.
-
-        Raises:
-            ValueError: for options that do not fit together, before a model is loaded.
-        """
+        """Ask about each class of each text, as `ask` says."""
         cache = cache_of(self.store)
         if isinstance(cache, Record) and cache.source is None:
             return _recorded(cache.poll, len(texts), vocabulary)
@@ -199,11 +180,7 @@ class Voting:
 
 
 def _recorded(poll: Poll | None, texts: int, vocabulary: Vocabulary) -> Poll:
-    """Return a run's poll about these classes.
-
-    Raises:
-        ValueError: if the run has no votes, or votes on other texts or classes.
-    """
+    """Return a run's poll about these classes."""
     column = {name: number for number, name in enumerate(poll.classes)} if poll else {}
     unknown = [name for name in vocabulary.classes if name not in column]
     if poll is None or len(poll.votes) != texts or unknown:

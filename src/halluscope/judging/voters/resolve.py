@@ -18,12 +18,10 @@ from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
 LEXICAL = "lexical"
-REPLAY = "replay:"
-"""The prefix for a file of votes given elsewhere."""
+REPLAY = "replay:"  # The prefix for a file of votes given elsewhere
 
 
-ENSEMBLES = {"flan-t5": FLAN_T5}
-"""Names that stand for several judges."""
+ENSEMBLES = {"flan-t5": FLAN_T5}  # Names that stand for several judges
 
 
 def resolve(
@@ -32,19 +30,7 @@ def resolve(
     engine: Engine,
     served: Served = AS_USUAL,
 ) -> list[Judge]:
-    """Return the judges that the user means, in the order given.
-
-    Args:
-        judges: "flan-t5", "lexical", "replay:FILE", a model (Hub id, folder or GGUF file), "checker:MODEL",
-            "openai:MODEL[@URL]", "scoring:MODEL@URL", a judge, or a list of these.
-        vocabulary: the classes that will be asked about.
-        engine: how language models on this machine are run.
-        served: how judges behind servers are asked.
-
-    Raises:
-        JudgeUnavailable: for a judge that is unknown, without weights, or not available.
-        ValueError: for no judge, the same judge twice, or options for a kind of judge that is not named.
-    """
+    """Return the judges that the user means, in the order given."""
     meant = named(judges)
     if engine != Engine(device=engine.device) and all(_is_given(judge) for judge in meant):
         raise ValueError(
@@ -70,12 +56,7 @@ def resolve(
 
 
 def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
-    """Return the judges that the user means, each by its own name; nothing is fetched yet.
-
-    Raises:
-        JudgeUnavailable: for a name that cannot be a judge's.
-        ValueError: for no judge.
-    """
+    """Return the judges that the user means, each by its own name; nothing is fetched yet."""
     listed = judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]
     meant: list[str | Judge] = []
     for judge in listed:
@@ -96,11 +77,7 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
 
 
 def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary) -> LexicalJudge:
-    """Return the lexical judge among the judges that the user means.
-
-    Raises:
-        ValueError: if it is not among them.
-    """
+    """Return the lexical judge among the judges that the user means."""
     for judge in named(judges):
         if judge == LEXICAL or isinstance(judge, LexicalJudge):
             return judge if isinstance(judge, LexicalJudge) else LexicalJudge(vocabulary)
@@ -111,25 +88,16 @@ def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary)
 
 
 def find(judges: str | Judge | Sequence[str | Judge]) -> None:
-    """Find the weights of the language models that the user means, without loading any.
-
-    Raises:
-        JudgeUnavailable: for a model that is not available.
-    """
+    """Find the weights of the language models that the user means, without loading any."""
     for judge in named(judges):
         if not is_served(judge) and isinstance(judge, str) and judge != LEXICAL:
             weights.find(model_of(judge))
 
 
 def check_asked(meant: Sequence[str | Judge], questions: QuestionSet) -> None:
-    """Check that checkers get claims, and other language models questions, before any judge is looked for.
-
-    The lexical judge and given votes are read by class and by text, so they work with both. So does a judge of the
-    user's own, unless its attribute `claims` says which of the two it accepts.
-
-    Raises:
-        ValueError: for a judge that is asked what it does not accept.
-    """
+    """Check that checkers get claims, and other language models questions, before any judge is looked for."""
+    # The lexical judge and given votes are read by class and by text, so they work with both. So does a judge
+    # of the user's own, unless its attribute `claims` says which of the two it accepts.
     for judge in meant:
         takes = getattr(judge, "claims", None) if not isinstance(judge, str) else is_checker(judge)
         if judge == LEXICAL or takes is None or takes == questions.claims:
@@ -145,11 +113,7 @@ def check_asked(meant: Sequence[str | Judge], questions: QuestionSet) -> None:
 
 
 def _check_given(judge: object) -> None:
-    """Check that an object offers what a judge does.
-
-    Raises:
-        JudgeUnavailable: if it does not.
-    """
+    """Check that an object offers what a judge does."""
     key, stored = getattr(judge, "key", None), getattr(judge, "stored", None)
     called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
     if not isinstance(key, str) or not isinstance(stored, bool) or not called:

@@ -31,17 +31,16 @@ from halluscope.judging.voters.scoring_endpoints import Asked, Endpoint, Labels,
 from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.sanitize import short_repr
 
+# The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no
 LABELS = "Yes/No"
-"""The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no."""
 
-MOST_ITEMS = 1_000
-"""The most questions about a text in one request."""
+MOST_ITEMS = 1_000  # The most questions about a text in one request
 
+# The default time-out is long, because a request holds hundreds of prompts, and may wait for other clients'
 TIMEOUT_S = 300.0
-"""The default time-out is long, because a request holds hundreds of prompts, and may wait for other clients'."""
 
+# A prompt of several kinds of letters, by which two tokenizers are compared
 TOKENIZED = "Is it there? \u00c4pfel, 3 x \u3042."
-"""A prompt of several kinds of letters, by which two tokenizers are compared."""
 
 _WORDS = r" ?[^\W\d_]+(?:, ?[^\W\d_]+)*"
 _LABELS = re.compile(f"{_WORDS}/{_WORDS}")
@@ -122,11 +121,9 @@ class ScoringVoter:
 
     @property
     def key(self) -> str:
-        """The name, the labels, a digest of the tokenizer, and the judge that votes again.
-
-        The kind of endpoint is not part of it, because both kinds give the same probabilities; so kept votes are found
-        without a server. `settle` may change the part about the judge that votes again.
-        """
+        """The name, the labels, a digest of the tokenizer, and the judge that votes again."""
+        # The kind of endpoint is not part of it, because both kinds give the same probabilities; so kept
+        # votes are found without a server. `settle` may change the part about the judge that votes again.
         again = f":below-{self.recheck:g}-by({self._chat.key})" if self._chat else ""
         return f"{self.name}:{self.labels}:tokenizer={self._tokens.digest}{again}"
 
@@ -143,12 +140,7 @@ class ScoringVoter:
         return f"{first}; asked again: {again}" if again else first
 
     def settle(self) -> None:
-        """Find out which endpoint the server has, and whether its tokenizer is this one, unless that is known.
-
-        Raises:
-            JudgeUnavailable: if the server has no such endpoint, one that cannot add up the labels, or another
-                tokenizer; if it is down, refuses the access key, or does not know the model.
-        """
+        """Find out which endpoint the server has, and whether its tokenizer is this one, unless that is known."""
         if self._endpoint:
             return
         endpoint = detected(self.client, self.label_ids)
@@ -165,11 +157,7 @@ class ScoringVoter:
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[AnsweredBy]:
-        """Vote on each pair, text by text, with margins; `FAILED` if no scores came.
-
-        Raises:
-            JudgeUnavailable: as for `settle`; votes that came before are yielded first.
-        """
+        """Vote on each pair, text by text, with margins; `FAILED` if no scores came."""
         near = [np.zeros(0, dtype=np.int64)]
         for rows, margins in self._margins(texts, questions, pairs):
             close = np.abs(margins) < self.recheck
@@ -264,9 +252,6 @@ def _words(labels: object) -> list[list[str]]:
 
     >>> _words("Yes,yes/No")
     [['Yes', 'yes'], ['No']]
-
-    Raises:
-        ValueError: for labels of another form.
     """
     if not isinstance(labels, str) or not _LABELS.fullmatch(labels):
         raise ValueError(

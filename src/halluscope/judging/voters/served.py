@@ -12,21 +12,14 @@ from halluscope.judging.voters.scoring import ScoringVoter
 
 @dataclass(frozen=True)
 class Served:
-    """How judges behind servers are asked. All that can change a vote is in the judge's key.
+    """How judges behind servers are asked. All that can change a vote is in the judge's key."""
 
-    Attributes:
-        at_once: the most requests under way.
-        leave_out: settings that a server is known to refuse, from `halluscope.judging.chat_completions.SETTINGS`.
-        tokenizer: the tokenizer of "scoring:" judges, if it is not found by the model's name.
-        recheck: a "scoring:" judge's vote with a smaller margin than this, in nats, is asked again as "openai:" asks.
-
-    Raises:
-        ValueError: for an option out of range.
-    """
-
-    at_once: int = AT_ONCE
+    at_once: int = AT_ONCE  # the most requests under way
+    # settings that a server is known to refuse, from `halluscope.judging.chat_completions.SETTINGS`
     leave_out: str | Sequence[str] = ()
+    # the tokenizer of "scoring:" judges, if it is not found by the model's name
     tokenizer: str | None = None
+    # a "scoring:" judge's vote with a smaller margin than this, in nats, is asked again as "openai:" asks
     recheck: float = 0.0
 
     def __post_init__(self) -> None:
@@ -35,12 +28,7 @@ class Served:
         check_leave_out(self.leave_out)
 
     def judge(self, name: str) -> EndpointVoter | ScoringVoter:
-        """Return the judge with this name, without asking it yet.
-
-        Raises:
-            JudgeUnavailable: if the model, the access key or the tokenizer is missing, or the address cannot be used.
-            MissingExtra: without the libraries that the judge needs.
-        """
+        """Return the judge with this name, without asking it yet."""
         if compares_labels(name):
             return ScoringVoter(
                 name.removeprefix(SCORING),
@@ -66,10 +54,6 @@ def compares_labels(judge: object) -> bool:
 
 
 def check_name(judge: str) -> None:
-    """Check the name of a judge behind a server; nothing is sent.
-
-    Raises:
-        JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
-    """
+    """Check the name of a judge behind a server; nothing is sent."""
     kind = SCORING if compares_labels(judge) else ENDPOINT
     Server.named(judge.removeprefix(kind), kind=kind)
