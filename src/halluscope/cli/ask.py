@@ -10,8 +10,8 @@ from halluscope.arguments import whole
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
 from halluscope.judging.batch import exporting, importing, requests
-from halluscope.judging.batch.exporting import Outbox
-from halluscope.judging.batch.importing import Taken
+from halluscope.judging.batch.exporting import BatchExport
+from halluscope.judging.batch.importing import BatchImport
 from halluscope.judging.cache import Cache
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.registry import Benchmark
@@ -95,7 +95,7 @@ def export(given: argparse.Namespace) -> None:
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     _check_judge(benchmark, options)
-    to_ask = Outbox(given.out, given.requests, given.bytes, bool(options.get("fresh")))
+    to_ask = BatchExport(given.out, given.requests, given.bytes, bool(options.get("fresh")))
     options["store"] = _cache(given, to_ask)
     ready = scoring.prepare(
         benchmark, given.responses, given.dataset, options, common.matching_options(given)
@@ -134,16 +134,16 @@ def _check_judge(benchmark: Benchmark, options: Mapping[str, Any]) -> None:
         )
 
 
-def _cache(given: argparse.Namespace, to_ask: Outbox) -> Cache:
+def _cache(given: argparse.Namespace, to_ask: BatchExport) -> Cache:
     path = getattr(given, "store", None)
     return (
         Cache(path, "refresh", to_ask, requests.came_anew(given.out))
         if to_ask.fresh
-        else Cache(path, outbox=to_ask)
+        else Cache(path, export=to_ask)
     )
 
 
-def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask: Outbox) -> None:
+def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask: BatchExport) -> None:
     """Score; too few verdicts of a grader are no error where the missing ones are written as requests."""
     before = to_ask.put
     try:
@@ -153,7 +153,7 @@ def _try(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], to_ask:
             raise
 
 
-def _summary(to_ask: Outbox) -> dict[str, Any]:
+def _summary(to_ask: BatchExport) -> dict[str, Any]:
     return {
         "round": str(to_ask.part) if to_ask.files else None,
         "files": [vars(file) for file in to_ask.files],
@@ -166,7 +166,7 @@ def _summary(to_ask: Outbox) -> dict[str, Any]:
     }
 
 
-def _told(to_ask: Outbox, given: argparse.Namespace) -> Report:
+def _told(to_ask: BatchExport, given: argparse.Namespace) -> Report:
     """Say what to do next."""
     if not to_ask.files:
         less = ", but without --fresh, which would ask again" if to_ask.fresh else ""
@@ -205,12 +205,12 @@ def _told(to_ask: Outbox, given: argparse.Namespace) -> Report:
     return [Table("files", ("file", "requests", "MB", "judge"), rows), Notes(lines)]
 
 
-def _counts(taken: Taken) -> dict[str, Any]:
+def _counts(taken: BatchImport) -> dict[str, Any]:
     kept = {name: getattr(taken, name) for name in ("asked", "answers", "new", "kept", "others")}
     return kept | {"failures": dict(taken.failures)}
 
 
-def _told_of(taken: Taken) -> str:
+def _told_of(taken: BatchImport) -> str:
     lines = [
         f"{taken.answers:,} replies to {taken.asked:,} requests: {taken.new:,} are new, {taken.kept:,} were kept "
         "before."

@@ -25,9 +25,9 @@ from halluscope.errors import CacheError
 from halluscope.inputs import word
 from halluscope.judging import cache_file
 from halluscope.judging.cache_file import IN_MEMORY
+from halluscope.judging.judge import Margins, Pairs
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Margins, Pairs
-from halluscope.judging.votes import UNASKED, Poll
+from halluscope.judging.votes import UNASKED, VoteResult
 from halluscope.paths import cache_folder
 from halluscope.sanitize import short_repr
 
@@ -58,7 +58,7 @@ _KEEP_REPLY = "INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTH
 _REPLACE_REPLY = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
 
 
-class Outbox(Protocol):
+class BatchExport(Protocol):
     """Where requests for missing votes and replies are written down instead of being sent."""
 
     def put_reply(
@@ -103,13 +103,13 @@ class Cache:
         self,
         path: str | Path | None = None,
         mode: str = "write",
-        outbox: Outbox | None = None,
+        export: BatchExport | None = None,
         fresh: Iterable[Key] = (),
     ) -> None:
         if path is not None and (not isinstance(path, str | Path) or "\0" in str(path)):
             raise CacheError(f"store is {short_repr(path)}; expected the name of a file.")
         self.path = default_path() if path is None else Path(path)
-        self.mode, self.outbox = word("mode", mode, MODES), outbox
+        self.mode, self.export = word("mode", mode, MODES), export
         self._fresh = {*fresh}
 
     def votes(
@@ -220,8 +220,10 @@ class Cache:
 class Record(Cache):
     """The cache of one run: it notes what passes to and from `source`, or holds all that was said."""
 
-    def __init__(self, source: Cache | None = None, poll: Poll | None = None, judge: Any = None) -> None:
-        super().__init__(source.path if source else IN_MEMORY, outbox=source.outbox if source else None)
+    def __init__(
+        self, source: Cache | None = None, poll: VoteResult | None = None, judge: Any = None
+    ) -> None:
+        super().__init__(source.path if source else IN_MEMORY, export=source.export if source else None)
         self.source, self.poll, self.judge = source, poll, judge
         self.missing: dict[Request, None] = {}  # prompts without a reply, if `source` is only read
 
@@ -234,7 +236,7 @@ class Record(Cache):
         """Return a record that is only read; its votes can be cut to some of the texts."""
         _ = self._db  # which both share
         record = copy(self)
-        record.source = record.outbox = None
+        record.source = record.export = None
         if self.poll and texts is not None:
             record.poll = replace(self.poll, votes=self.poll.votes[[*texts]])
         return record
@@ -289,7 +291,7 @@ def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
     if not isinstance(store, Cache):
         return Cache(store, "refresh" if fresh else "write")
     if fresh and not isinstance(store, Record) and store.mode == "write":
-        return Cache(store.path, "refresh", store.outbox)
+        return Cache(store.path, "refresh", store.export)
     return store
 
 

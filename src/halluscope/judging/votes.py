@@ -26,7 +26,7 @@ SIGNS = b"-01?"
 
 
 @dataclass(frozen=True)
-class Poll:
+class VoteResult:
     """The outcome of a poll."""
 
     # codes [texts, classes, voters]; a voter is a judge with one of its questions
@@ -51,7 +51,7 @@ class Poll:
         return [lines[text * voters : (text + 1) * voters] for text in range(texts)]
 
     @classmethod
-    def read(cls, lines: Sequence[Sequence[str]], facts: Mapping[str, Any]) -> "Poll":
+    def read(cls, lines: Sequence[Sequence[str]], facts: Mapping[str, Any]) -> "VoteResult":
         """Return the poll of these `lines` and `facts`."""
         shapes = {tuple(map(len, text)) for text in lines}
         signs = "".join(line for text in lines for line in text).encode("ascii", "replace")

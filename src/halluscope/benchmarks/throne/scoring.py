@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.inputs import finite, word
-from halluscope.judging.voters.voting import IGNORED
+from halluscope.judging.voting import IGNORED
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 
 ClassF = Literal["of_means", "mean"]

@@ -25,7 +25,7 @@ from halluscope.judging.batch.requests import (
     rounds,
 )
 from halluscope.judging.cache import sha256
-from halluscope.judging.chat_completions import PATH
+from halluscope.judging.endpoint import PATH
 from halluscope.judging.questions import Question
 from halluscope.sanitize import one_line
 
@@ -50,8 +50,8 @@ class _NothingNew(Exception):
 
 
 @dataclass
-class Outbox:
-    """The round of requests that is being written; an implementation of `halluscope.judging.cache.Outbox`."""
+class BatchExport:
+    """The round of requests that is being written; an implementation of `halluscope.judging.cache.BatchExport`."""
 
     folder: Path  # the folder of all rounds
     requests: int = MOST_REQUESTS  # how many requests one file may hold

@@ -16,10 +16,9 @@ from halluscope.files.opening import check_once
 from halluscope.files.writing import only_writer
 from halluscope.judging.batch.requests import CAME, ID, Reply, Vote, Wanted, came, read_list, rounds
 from halluscope.judging.cache import Cache, Request
-from halluscope.judging.chat_completions import reply_of
 from halluscope.judging.client import Failure
+from halluscope.judging.endpoint import reply_of, vote_of
 from halluscope.judging.questions import Question
-from halluscope.judging.voters.endpoint import vote_of
 from halluscope.judging.votes import UNASKED
 
 AT_ONCE = 10_000  # How many votes and replies are read before they are kept, in one step per judge
@@ -34,7 +33,7 @@ Answer = tuple[str, Wanted, Any]
 
 
 @dataclass
-class Taken:
+class BatchImport:
     """The counts of what was read."""
 
     asked: int  # how many requests were exported, in all rounds
@@ -52,14 +51,14 @@ class Taken:
         return self.new + self.kept + self.others + self.failures.total()
 
 
-def take(files: Sequence[Path], folder: Path, cache: Cache) -> Taken:
+def take(files: Sequence[Path], folder: Path, cache: Cache) -> BatchImport:
     """Keep the votes and replies in batches' output."""
     # All files are checked before anything is kept. A run that is killed halfway may be repeated.
     check_once(files)
     asked = _asked(folder)
     for _ in _rows(files, asked):
         pass
-    taken = Taken(len(asked))
+    taken = BatchImport(len(asked))
     rows = _rows(files, asked)
     while batch := list(islice(rows, AT_ONCE)):
         _keep([_read(id, asked[id], row) for id, row in batch], folder, cache, taken)
@@ -124,7 +123,7 @@ def _failure(reason: str, words: Any) -> Failure:
     )
 
 
-def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: Taken) -> None:
+def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: BatchImport) -> None:
     """Keep votes and replies, and count how many are new, equal, different, or missing."""
     replies: dict[str, tuple[Reply, str]] = {}
     votes: dict[str, tuple[Vote, Any]] = {}
@@ -141,7 +140,9 @@ def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: Taken) -
     _keep_votes(votes.values(), cache, taken)
 
 
-def _keep_replies(replies: dict[str, tuple[Reply, str]], folder: Path, cache: Cache, taken: Taken) -> None:
+def _keep_replies(
+    replies: dict[str, tuple[Reply, str]], folder: Path, cache: Cache, taken: BatchImport
+) -> None:
     """Keep replies; one that was asked again replaces the kept reply, but only once."""
     anew = {id for id, (wanted, _) in replies.items() if wanted.fresh}
     anew -= came(folder) if anew else set()
@@ -162,7 +163,7 @@ def _keep_replies(replies: dict[str, tuple[Reply, str]], folder: Path, cache: Ca
             )  # so a line that was cut off stays separate
 
 
-def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], cache: Cache, taken: Taken) -> None:
+def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], cache: Cache, taken: BatchImport) -> None:
     of_judge: dict[str, list[tuple[Vote, tuple[int, float]]]] = defaultdict(list)
     for vote, said in votes:
         of_judge[vote.judge].append((vote, said))
@@ -184,7 +185,7 @@ def _word(said: Any) -> Any:
     return said if isinstance(said, str) else said[0]
 
 
-def _count(taken: Taken, before: Any, said: Any) -> None:
+def _count(taken: BatchImport, before: Any, said: Any) -> None:
     if before is None:
         taken.new += 1
     elif before == said:

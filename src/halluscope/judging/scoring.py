@@ -3,7 +3,7 @@
 This is a different judge from the same model as "openai:MODEL@URL", whose replies are read. Here nothing is generated,
 and the vote is the more likely label, whatever else the model would rather say. A model that thinks before it replies
 is read where its thoughts would begin, so ask such a model by "openai:". Neither server was run: the tests use a server
-of their own, which follows the documentation (`halluscope.judging.voters.scoring_endpoints`).
+of their own, which follows the documentation (`halluscope.judging.scoring_endpoints`).
 """
 
 import re
@@ -18,16 +18,15 @@ from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.inputs import finite
-from halluscope.judging.chat_completions import Usage
 from halluscope.judging.client import AT_ONCE, Client, Failure
+from halluscope.judging.endpoint import EndpointVoter, Usage
+from halluscope.judging.judge import AnsweredBy, Margins, Pairs
 from halluscope.judging.models.causal import common_prefix
 from halluscope.judging.models.chat_tokens import ChatTokens
 from halluscope.judging.models.engine import LARGEST_LEAD
 from halluscope.judging.questions import Question
+from halluscope.judging.scoring_endpoints import Asked, Endpoint, Labels, detected, read
 from halluscope.judging.server import KEY_VARIABLE, SCORING, Server
-from halluscope.judging.voter import AnsweredBy, Margins, Pairs
-from halluscope.judging.voters.endpoint import EndpointVoter
-from halluscope.judging.voters.scoring_endpoints import Asked, Endpoint, Labels, detected, read
 from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.sanitize import short_repr
 
@@ -59,14 +58,14 @@ class ScoringVoter:
     Args:
         model: its name on the server, with the address: "MODEL@http://host:8000/v1".
         key_variable: the environment variable that holds the access key, as for
-            `halluscope.judging.graders.endpoint.EndpointJudge`.
+            `halluscope.judging.endpoint.EndpointJudge`.
         tokenizer: the model's tokenizer with its chat template: a folder, a GGUF file or a Hub id; by default
             the model's name. If the server says how it tokenizes (/tokenize), both must make the same tokens.
         labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each word is one token, and the
             probabilities of several words add up. A word may begin with a space, if replies do. vLLM gives the share
             of one token only, so yes has a single word there.
         recheck: where a vote's margin is smaller than this many nats,
-            `halluscope.judging.voters.endpoint.EndpointVoter` is asked, and its votes and margins count; 0 for never.
+            `halluscope.judging.endpoint.EndpointVoter` is asked, and its votes and margins count; 0 for never.
         at_once: the most requests that may be under way.
         leave_out: settings that the server is known to refuse when `EndpointVoter` asks it.
         attempts: how often a request is tried.
@@ -123,7 +122,7 @@ class ScoringVoter:
     def key(self) -> str:
         """The name, the labels, a digest of the tokenizer, and the judge that votes again."""
         # The kind of endpoint is not part of it, because both kinds give the same probabilities; so kept
-        # votes are found without a server. `settle` may change the part about the judge that votes again.
+        # votes are found without a server. `probe_settings` may change the part about the judge that votes again.
         again = f":below-{self.recheck:g}-by({self._chat.key})" if self._chat else ""
         return f"{self.name}:{self.labels}:tokenizer={self._tokens.digest}{again}"
 
@@ -139,7 +138,7 @@ class ScoringVoter:
         first = str(self._usage) if self._usage.replies else ""
         return f"{first}; asked again: {again}" if again else first
 
-    def settle(self) -> None:
+    def probe_settings(self) -> None:
         """Find out which endpoint the server has, and whether its tokenizer is this one, unless that is known."""
         if self._endpoint:
             return
@@ -151,7 +150,7 @@ class ScoringVoter:
             )
         self._compare_tokenizers()
         if self._chat:
-            self._chat.settle()
+            self._chat.probe_settings()
         self._endpoint = endpoint
 
     def answer(
@@ -181,7 +180,7 @@ class ScoringVoter:
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[tuple[Rows, Margins]]:
         """Yield rows of `pairs` and their margins, request by request; NaN if no scores came."""
-        self.settle()
+        self.probe_settings()
         endpoint = self._endpoint
         assert endpoint, "settled"
         under_way: dict[int, tuple[Rows, Asked]] = {}

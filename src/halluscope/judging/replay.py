@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from halluscope.files.opening import json_rows
+from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import whole
 from halluscope.sanitize import short_repr
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from halluscope.files.opening import json_rows, read_json
 from halluscope.inputs import is_number, listed
-from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
@@ -114,7 +114,7 @@ def _short(number: float) -> float:
 
 
 def judge(
-    grading: Grading,
+    grading: VerdictOptions,
     criteria: Sequence[Criterion],
     rows: int,
     given: tuple[str, Any],
@@ -167,7 +167,7 @@ def _numbers(verdict: Any, criteria: Sequence[Criterion], where: str) -> list[fl
 
 
 def from_model(
-    grading: Grading,
+    grading: VerdictOptions,
     prompts: str,
     criteria: Sequence[Criterion],
     verdicts: Sequence[Sequence[V | None]],
