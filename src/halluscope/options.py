@@ -113,7 +113,9 @@ def check_values(options: Any) -> None:
 
 def _options(kind: type) -> list[Field[Any]]:
     """Return the fields of options, a dataclass's own before those that it shares with others."""
-    return sorted((one for one in fields(kind) if "option" in one.metadata), key=lambda one: one.kw_only is True)
+    return sorted(
+        (one for one in fields(kind) if "option" in one.metadata), key=lambda one: one.kw_only is True
+    )
 
 
 ALL = "all"  # The word that stands for each of an option's choices, if the option allows it (`Option.every`)

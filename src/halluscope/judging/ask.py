@@ -67,25 +67,14 @@ def ask(
     progress: bool = False,
     max_failed: float = MAX_FAILED,
 ) -> NDArray[np.int8]:
-    """Collect the votes of N judges on M questions about each class of each text.
+    """Return the votes of N judges on M questions about each class of each text, codes [images, classes, N x M].
 
-    Args:
-        judges: the cheapest first; each is asked all its questions before the next one is loaded.
-        questions: [M][classes].
-        texts: one per image. An empty text mentions nothing, so its votes are "no" without asking.
-        present: [images, classes], the ground truth.
-        k: how many votes must agree.
-        which: "all" asks every question about every cell, text by text; "needed" asks the M questions one after the
-            other, and stops asking about a cell (an image and a class) once its votes can no longer change precision or
-            recall, which gives the same scores (see `voting.undecided`); `PRESENT` asks every question about only the
-            cells in `present`.
-        cache: with "needed" and a batch export, a cell waits for its vote before more is asked about it.
-        progress: show a progress bar for each judge, and say what its votes cost.
-        max_failed: the share of a judge's questions, 0 to 1, that may get no reply; their votes are then `OTHER`.
-
-    Returns:
-        The codes of the votes [images, classes, N x M], `UNASKED` if the question was not asked, or the vote is still
-        to come.
+    Each judge, the cheapest first, is asked all its questions before the next one is loaded. `which` "all" asks every
+    question about every cell (an image and a class), `PRESENT` about only the cells in `present` [images, classes].
+    "needed" asks the M questions one after the other, and no more about a cell once its votes can no longer change
+    precision or recall, which gives the same scores (see `voting.undecided`); with a batch export, a cell waits for its
+    vote before more is asked about it. A vote is `UNASKED` if the question was not asked, or its vote is still to come,
+    and `OTHER` if no reply came. An empty text mentions nothing, so its votes are "no" without asking.
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
@@ -121,21 +110,11 @@ def collect(
     max_failed: float = MAX_FAILED,
     progress: bool = False,
 ) -> list[list[V | None]]:
-    """Ask each distinct prompt `repeats` times, and read the replies.
+    """Ask each distinct prompt `repeats` times; return verdicts [repeats][prompts], None where one is missing.
 
-    Args:
-        asked: what is asked; equal prompts are read in the same way.
-        judge: who replies. The caller closes the judge.
-        repeats: how often each prompt is asked, 1 or more.
-        seed: the seed of the first repeat's replies; each further repeat has the next seed. A greedy judge has no seed.
-        cache: each new reply is kept as it comes, readable or not; a missing one is asked for by the next run. If the
-            cache is only read, the judge is not asked.
-        max_failed: the share of prompts, 0 to 1, that may be without a readable verdict. If it is less than `HALF`, and
-            none of the first `FIRST` prompts has one, the others are not asked.
-        progress: show a progress bar.
-
-    Returns:
-        Verdicts [repeats][prompts]: None if no reply came or it could not be read.
+    The first repeat's replies have the seed `seed`, and each further repeat the next one; a greedy judge has no seed.
+    Equal prompts are read in the same way. If `max_failed` is less than `HALF`, and none of the first `FIRST` prompts
+    has a readable reply, the others are not asked. The caller closes the judge.
     """
     check_max_failed(max_failed)
     seeds = [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]

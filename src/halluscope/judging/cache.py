@@ -90,7 +90,7 @@ class Cache:
         mode: "write" creates a missing file, and replaces no vote and no reply. "read" writes nothing to the file or
             next to it, and a missing file holds nothing. "refresh" finds only what came through this object, which
             replaces earlier replies, and all earlier votes of the judge about a text.
-        outbox: where requests for missing votes and replies are written instead of being sent; None to send them.
+        export: where requests for missing votes and replies are written instead of being sent; None to send them.
         fresh: replies that the mode "refresh" finds too: of each the judge's key, the prompt's sha256, the repeat, and
             the seed.
 
@@ -115,7 +115,7 @@ class Cache:
     def votes(
         self, judge: str, questions: Sequence[Question], texts: Sequence[str | bytes]
     ) -> tuple[NDArray[np.int8], Margins]:
-        """Return the votes of the judge with this key."""
+        """Return a judge's votes [texts, questions], `UNASKED` if there is none, and their margins, NaN if unknown."""
         with cache_file.explained(self.path):
             records = [self._votes((judge, sha256(text))) for text in texts]
         votes = np.frombuffer(b"".join(records), VOTE)
@@ -139,7 +139,7 @@ class Cache:
         codes: NDArray[np.int8],
         margins: Margins | None = None,
     ) -> None:
-        """Keep all of these votes, or none if an error occurs; on return they are in the file."""
+        """Keep the votes on `pairs` of a text and a question, [n, 2], all or none; on return they are in the file."""
         if not len(pairs):
             return
         asked, number = np.unique(pairs[:, 1], return_inverse=True)
@@ -162,8 +162,7 @@ class Cache:
         return {request: data.decode(*_UTF8) for request, data in replies.items() if data is not None}
 
     def keep_replies(self, judge: str, replies: Mapping[R, str], replace: bool = False) -> None:
-        """Keep all of these replies, or none if an error occurs; on return they are in the file."""
-        # Only the sha256 of a prompt is kept
+        """Keep these replies, all or none; on return they are in the file, with only the sha256 of a prompt."""
         keys = [_reply_key(judge, request) for request in replies]
         records = [_record(key, _utf8(reply)) for key, reply in zip(keys, replies.values(), strict=True)]
         with self._writing() as db:

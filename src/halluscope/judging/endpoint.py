@@ -260,17 +260,16 @@ class EndpointVoter(Endpoint):
     Args:
         model: its name on the server; "MODEL@http://host/v1" includes the address.
         base_url: the address; by default the environment's OPENAI_BASE_URL, else OpenAI's.
-        key_variable: the environment variable that holds the access key, as for
-            `EndpointJudge`.
+        key_variable: the environment variable that holds the access key. OPENAI_API_KEY may be unset for a server that
+            needs no key. The key is sent to https:// addresses and to this machine, and over plain http:// to another
+            machine only if the environment variable HALLUSCOPE_KEY_TO names the host.
         max_tokens: how many tokens a reply may have.
         at_once: the most requests that may be under way; fewer while the server is overloaded.
         attempts: how often a question is tried.
         timeout: seconds that the server may be silent in an attempt; all attempts of a question with their waits may
             take `attempts` times as long.
-        leave_out: settings that the server is known to refuse, from `SETTINGS`.
-
-    A temperature, a seed or logprobs that the server refuses are left out, with a warning; `key` records it for the
-    first two, because they can change a vote.
+        leave_out: settings that the server is known to refuse, from `SETTINGS`. One that it turns out to refuse is left
+            out with a warning; `key` records it if it can change a vote.
 
     Raises:
         MissingExtra: without httpx2.
@@ -414,27 +413,8 @@ def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
 class EndpointJudge(Endpoint):
     """A model that is asked over HTTP, with each prompt as the only message of a chat.
 
-    Args:
-        model: its name on the server; "MODEL@http://host/v1" includes the address.
-        base_url: the address; by default the environment's OPENAI_BASE_URL, else OpenAI's.
-        key_variable: the environment variable that holds the access key. OPENAI_API_KEY may be unset for a server that
-            needs no key. The key is sent to https:// addresses and to this machine, and over plain http:// to another
-            machine only if the environment variable HALLUSCOPE_KEY_TO names the host.
-        temperature: how freely a reply is drawn; None leaves it to the server.
-        max_tokens: how many tokens a reply may have, including thinking.
-        structured: hold replies to the JSON schema that goes with a prompt, if there is one (OpenAI's structured
-            output).
-        at_once: how many requests may be under way, or have a reply that the caller has not taken.
-        attempts: how often a prompt is tried.
-        timeout: seconds that the server may be silent in an attempt; all attempts of a prompt with their waits may
-            take `attempts` times as long.
-        leave_out: settings that the server is known to refuse, from `SETTINGS`.
-
-    A temperature, a seed or a schema that the server refuses is left out, with a warning, and `key` records it.
-
-    Raises:
-        MissingExtra: without httpx2.
-        JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
+    The arguments are those of `EndpointVoter`, and: `temperature` says how freely a reply is drawn (None leaves it to
+    the server), `structured` holds replies to the JSON schema that goes with a prompt. `max_tokens` includes thinking.
     """
 
     def __init__(

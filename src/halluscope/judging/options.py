@@ -54,7 +54,7 @@ class JudgeOptions:
         (),
         "settings not to send, because the endpoint refuses them (default: find out by trying): temperature, "
         "max_tokens, ...",
-        about=f"settings that an endpoint is known to refuse, of {', '.join(SETTINGS)}; by default it is asked which",
+        about=f"settings that an endpoint is known to refuse ({', '.join(SETTINGS)}); by default it is asked which",
         choices=SETTINGS,
         many=True,
         check=check_leave_out,
@@ -194,15 +194,7 @@ class VoteOptions(JudgeOptions):
         question_set: QuestionSet,
         only_present: bool = False,
     ) -> VoteResult:
-        """Ask about each class of each text, as `ask` says.
-
-        Args:
-            texts: one per image.
-            present: [images, classes], the ground truth.
-            vocabulary: the classes.
-            question_set: what is asked about each class.
-            only_present: ask everything about the cells in `present`, and about no others, whatever `ask` says.
-        """
+        """Ask about each class of each text, as `ask` says; with `only_present` about the cells in `present` alone."""
         cache = cache_of(self.store)
         if isinstance(cache, Record) and cache.source is None:
             return _recorded(cache.poll, len(texts), vocabulary)
@@ -373,13 +365,7 @@ def for_verdicts(rules: str, max_tokens: int = MAX_TOKENS) -> list[Option]:
 
 
 def given(name: str, columns: str, does: str) -> Option:
-    """Return the command line's option for verdicts from the user, a file or a run for each file of responses.
-
-    Args:
-        name: the option's name.
-        columns: what each row of the file holds, for the help.
-        does: what no rule or model then does, for the help, such as "rates".
-    """
+    """Return the command line's option for verdicts from the user, with `columns`; no rule or model `does` then."""
     about = (
         f"a file, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then"
     )

@@ -57,29 +57,15 @@ class ScoringVoter:
 
     Args:
         model: its name on the server, with the address: "MODEL@http://host:8000/v1".
-        key_variable: the environment variable that holds the access key, as for
-            `halluscope.judging.endpoint.EndpointJudge`.
+        key_variable: as for `halluscope.judging.endpoint.EndpointVoter`; so are at_once, attempts and timeout.
         tokenizer: the model's tokenizer with its chat template: a folder, a GGUF file or a Hub id; by default
             the model's name. If the server says how it tokenizes (/tokenize), both must make the same tokens.
         labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each word is one token, and the
             probabilities of several words add up. A word may begin with a space, if replies do. vLLM gives the share
             of one token only, so yes has a single word there.
-        recheck: where a vote's margin is smaller than this many nats,
-            `halluscope.judging.endpoint.EndpointVoter` is asked, and its votes and margins count; 0 for never.
-        at_once: the most requests that may be under way.
+        recheck: where a vote's margin is smaller than this many nats, `EndpointVoter` is asked, and its votes and
+            margins count; 0 for never.
         leave_out: settings that the server is known to refuse when `EndpointVoter` asks it.
-        attempts: how often a request is tried.
-        timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
-            take `attempts` times as long.
-
-    Attributes:
-        client: asks the server.
-        label_ids: the tokens of the labels.
-
-    Raises:
-        MissingExtra: without httpx2, torch or transformers.
-        JudgeUnavailable: for no model, no tokenizer, labels that are not one token each, or an unusable address.
-        ValueError: for labels of another form, or a number out of range.
     """
 
     stored = True
