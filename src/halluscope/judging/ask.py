@@ -69,12 +69,11 @@ def ask(
 ) -> NDArray[np.int8]:
     """Return the votes of N judges on M questions about each class of each text, codes [images, classes, N x M].
 
-    Each judge, the cheapest first, is asked all its questions before the next one is loaded. `which` "all" asks every
-    question about every cell (an image and a class), `PRESENT` about only the cells in `present` [images, classes].
-    "needed" asks the M questions one after the other, and no more about a cell once its votes can no longer change
-    precision or recall, which gives the same scores (see `voting.undecided`); with a batch export, a cell waits for its
-    vote before more is asked about it. A vote is `UNASKED` if the question was not asked, or its vote is still to come,
-    and `OTHER` if no reply came. An empty text mentions nothing, so its votes are "no" without asking.
+    `which` "all" asks every question about every cell (an image and a class), `PRESENT` about only the cells in
+    `present` [images, classes]. "needed" asks the M questions one after the other, and no more about a cell once its votes can no
+    longer change precision or recall, which gives the same scores (see `voting.undecided`); with a batch export, a cell
+    waits for its vote before more is asked about it. A vote is `UNASKED` if it was not needed or is still to come, and
+    `OTHER` if no reply came. An empty text mentions nothing, so its votes are "no" without asking.
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
@@ -398,7 +397,6 @@ class _Replies(_Judging):
         )
 
     def _facts(self, n: int, unread: Sequence[str]) -> str:
-        """Say how many verdicts are missing, and what came instead."""
         shown = ", ".join(quoted(reply, 120) for reply in unread[:SHOWN])
         return (
             f"{self.silent + len(unread)} of {n} prompts have no readable verdict from {self.judge.key}: {self.silent} "
@@ -427,7 +425,6 @@ def _batches(judge: Judge, *asked: Any) -> Iterator[Any]:
 
 
 def _checked(judge: Judge, batch: Any, pairs: int) -> AnsweredBy:
-    """Return the row numbers, the codes and the margins of a batch."""
     try:
         rows, codes, *more = (np.asarray(part) for part in batch)
     except Exception as error:  # not a tuple, or its parts are not arrays

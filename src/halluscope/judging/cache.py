@@ -1,8 +1,7 @@
 """The cache of votes and replies, by what was asked: a second run asks nothing, and a killed run goes on.
 
-The cache is one SQLite file. All votes of a judge about a text are one record; a reply is found by the judge's key, the
-prompt, the number of its repeat, and its seed. A judge's key names all that can change its votes. A record's checksum
-covers what it is found by and what it says, so damage is an error and never a different vote or reply. Several
+The cache is one SQLite file. All votes of a judge about a text are one record, each reply is another. A record's
+checksum covers what it is found by and what it says, so damage is an error and never a different vote or reply. Several
 processes may share the file (on a local disk: SQLite's write-ahead log does not work over a network file system).
 """
 

@@ -166,7 +166,6 @@ def _fill(path: Path) -> None:
 
 
 def _put(new: Path, path: Path) -> None:
-    """Move a finished file to a path that does not exist yet."""
     try:
         os.link(new, path)
     except FileExistsError:
@@ -213,7 +212,6 @@ def _check_form(path: Path, db: sqlite3.Connection) -> None:
 
 @contextmanager
 def _checked(path: Path, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Check a cache's form and tables; close it on an error."""
     try:
         _check_form(path, db)
         for table, columns in _COLUMNS.items():

@@ -143,7 +143,7 @@ class Client:
             return portal.call(self._post, client, path, body)
 
     def each(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
-        """Yield each request's place with the value of the reply's JSON or a `Failure`, in the order of arrival."""
+        """Yield each request's index with the value of the reply's JSON or a `Failure`, in the order of arrival."""
         # A body is made only when its request starts, so memory holds no more bodies than requests may be
         # under way
         came: SimpleQueue[tuple[int, Any]] = SimpleQueue()
@@ -153,9 +153,9 @@ class Client:
 
             def start() -> bool:
                 """Start the next request, if there is one."""
-                for place, body in waiting:
+                for index, body in waiting:
                     future = portal.start_task_soon(self._post, client, path, body)
-                    future.add_done_callback(partial(_put, came, place))
+                    future.add_done_callback(partial(_put, came, index))
                     return True
                 return False
 
@@ -165,12 +165,12 @@ class Client:
                     under_way += 1
                 if not under_way:
                     return
-                place, future = came.get()
+                index, future = came.get()
                 said = future.result()
                 unserved = unserved + 1 if isinstance(said, Failure) and not said.served else 0
                 if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
-                yield place, said
+                yield index, said
                 # Only now has the caller kept the reply, so a killed process loses few replies.
                 under_way -= 1
 
@@ -228,7 +228,6 @@ class Client:
             yield portal, client
 
     async def _post(self, client: "AsyncClient", path: str, body: Mapping[str, Any]) -> Any:
-        """Return what the server says to a request, which is sent up to `attempts` times."""
         content = json.dumps(body).encode()
         clock = asyncio.get_running_loop()
         end = clock.time() + self.attempts * self.timeout
@@ -343,8 +342,8 @@ def _backed_off(attempt: int) -> float:
     return random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
 
 
-def _put(came: "SimpleQueue[tuple[int, Any]]", place: int, future: Any) -> None:
-    came.put((place, future))
+def _put(came: "SimpleQueue[tuple[int, Any]]", index: int, future: Any) -> None:
+    came.put((index, future))
 
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:

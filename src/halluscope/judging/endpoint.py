@@ -168,7 +168,6 @@ class Endpoint:
         return {name: value for name, value in named if name and value is not None}
 
     def _refused(self, failure: Failure, own: Mapping[str, Any]) -> str | None:
-        """Return the setting that the server says it does not accept."""
         if failure.status not in (400, 422):
             return None
         sent = self._accepted({**own, **self._settings}).keys() - _RENAMED.values()
@@ -328,7 +327,7 @@ class EndpointVoter(Endpoint):
             votes = [(FAILED, math.nan) if isinstance(said, Failure) else said for _, said in batch]
             codes, margins = zip(*votes, strict=True)
             unread += codes.count(OTHER)
-            yield order[[place for place, _ in batch]], np.array(codes, dtype=np.int8), np.array(margins)
+            yield order[[index for index, _ in batch]], np.array(codes, dtype=np.int8), np.array(margins)
         if unread > MANY * len(pairs):
             self._warn_of(unread, len(pairs))
 
@@ -388,7 +387,6 @@ def margin(completion: Any, code: int) -> float:
 
 
 def _word(token: str) -> int | None:
-    """Return what the reading rule reads in a single token."""
     return first_word(token, True)
 
 
@@ -469,16 +467,14 @@ class EndpointJudge(Endpoint):
         return reply_of(completion, empty=True)
 
     def _replies(self, asked: Sequence[tuple[str, Schema | None, int]]) -> Iterator[tuple[int, str | None]]:
-        for place, reply in self.each((self.body(*one) for one in asked), self.read):
-            yield place, reply if isinstance(reply, str) else None
+        for index, reply in self.each((self.body(*one) for one in asked), self.read):
+            yield index, reply if isinstance(reply, str) else None
 
     def _own(self, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
-        """Return the settings for one request alone."""
         return {**(_held_to(schema) if schema and self.structured else {}), "seed": seed}
 
 
 def _held_to(schema: Schema) -> dict[str, Any]:
-    """Return the setting by which a server holds a reply to a schema."""
     return {
         FORMAT: {
             "type": "json_schema",

@@ -91,7 +91,7 @@ class ChatJudge(Protocol):
         ...
 
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
-        """Yield each prompt's place with the reply, in any order, as they come; None if no reply came.
+        """Yield each prompt's index with the reply, in any order, as they come; None if no reply came.
 
         A reply depends only on its prompt and its seed.
         """

@@ -90,7 +90,6 @@ class JudgeOptions:
     progress: bool = option(True, about="show what judges are doing", flag=True)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         check_values(self)
 
 
@@ -161,7 +160,6 @@ class VoteOptions(JudgeOptions):
     )
 
     def __post_init__(self) -> None:
-        """Check the options, and whether they fit together."""
         super().__post_init__()
         _ = self.run_by
 

@@ -152,13 +152,8 @@ def resolve_chat(
 ) -> ChatJudge:
     """Return the judge of free text that the user means, without loading or asking it yet.
 
-    Args:
-        judge: "openai:MODEL" or "openai:MODEL@http://host/v1" for an OpenAI-compatible endpoint; a local model (Hub
-            id, folder or GGUF file); or a judge.
-        device: where a local model runs; None takes a GPU if there is one.
-        max_tokens: how many tokens a reply may have.
-        endpoint: further arguments of `EndpointJudge`, of which `structured` is here true by default. They do not
-            matter to a local model, which decodes greedily.
+    The further arguments are those of `EndpointJudge`, of which `structured` is here true by default. They do not
+    matter to a local model (Hub id, folder or GGUF file), which decodes greedily.
     """
     if not isinstance(judge, str):
         if not hasattr(judge, "replies") or not hasattr(judge, "key"):
@@ -206,15 +201,15 @@ class LocalChat:
 
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
         """Reply to each prompt, the shortest first. Equal prompts have equal replies, so each is asked once."""
-        places: dict[str, list[int]] = {}
-        for place, prompt in enumerate(prompts):
-            places.setdefault(prompt, []).append(place)
-        unique = list(places)
+        indices: dict[str, list[int]] = {}
+        for index, prompt in enumerate(prompts):
+            indices.setdefault(prompt, []).append(index)
+        unique = list(indices)
         for i, reply in self._model.replies(unique, self._max_tokens):
-            same = places[unique[i]]
+            same = indices[unique[i]]
             if reply is None:
                 self.failures[f"longer than {self._max_tokens} tokens, or no room for as many"] += len(same)
-            yield from ((place, reply) for place in same)
+            yield from ((index, reply) for index in same)
 
     def close(self) -> None:
         """Free the model's memory."""
@@ -222,7 +217,6 @@ class LocalChat:
 
 
 def _check_object(judge: object) -> None:
-    """Check that an object offers what a voter does."""
     key, stored = getattr(judge, "key", None), getattr(judge, "stored", None)
     called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
     if not isinstance(key, str) or not isinstance(stored, bool) or not called:

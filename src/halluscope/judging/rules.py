@@ -132,7 +132,6 @@ def spoken(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lowercase, with plain quotes and without Markdown's marks."""
     return _MARKUP.sub("", text.lower().translate(_APOSTROPHES)).strip()
 
 

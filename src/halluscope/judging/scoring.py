@@ -150,8 +150,8 @@ class ScoringVoter:
             yield rows[~close], _codes(margins[~close]), margins[~close]
         again = np.concatenate(near)
         if self._chat and len(again):
-            for places, codes, margins in self._chat.answer(texts, questions, pairs[again]):
-                yield again[places], codes, margins
+            for indices, codes, margins in self._chat.answer(texts, questions, pairs[again]):
+                yield again[indices], codes, margins
 
     def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Asked:
         """Return the request for these pairs: the beginning that their prompts share, and the rest of each."""
@@ -172,13 +172,13 @@ class ScoringVoter:
         under_way: dict[int, tuple[Rows, Asked]] = {}
 
         def bodies() -> Iterator[Mapping[str, Any]]:
-            for place, rows in enumerate(requests(pairs)):
+            for index, rows in enumerate(requests(pairs)):
                 asked = self.asked(texts, questions, pairs[rows])
-                under_way[place] = rows, asked
+                under_way[index] = rows, asked
                 yield endpoint.body(self.client.server.model, asked, self.label_ids)
 
-        for place, said in self.client.each(endpoint.path, bodies()):
-            rows, asked = under_way.pop(place)
+        for index, said in self.client.each(endpoint.path, bodies()):
+            rows, asked = under_way.pop(index)
             yield rows, self._read(endpoint, said, asked)
 
     def _read(self, endpoint: Endpoint, said: Any, asked: Asked) -> Margins:
@@ -190,7 +190,6 @@ class ScoringVoter:
         return margins
 
     def _ids_of_labels(self) -> Labels:
-        """Return the tokens with which a reply begins if it says one of the labels."""
         chat = self._tokens.turn(TOKENIZED)
         yes, no = (tuple(self._tokens.after(chat, word) for word in words) for words in self._words)
         if len({*yes, *no}) < len(yes) + len(no):

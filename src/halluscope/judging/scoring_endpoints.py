@@ -85,10 +85,10 @@ class VLLM:
         """Return the log-odds of the share of yes."""
         shares = np.full(items, np.nan)
         for one in said["data"]:
-            place, share = one["index"], one["score"]
-            if type(place) is not int or not 0 <= place < items or not np.isnan(shares[place]):
+            index, share = one["index"], one["score"]
+            if type(index) is not int or not 0 <= index < items or not np.isnan(shares[index]):
                 raise ValueError("an item that was not asked about, or the same item twice")
-            shares[place] = _probability(share)
+            shares[index] = _probability(share)
         if np.isnan(shares).any():
             raise ValueError(f"{items - np.isnan(shares).sum():,} scores for {items:,} items")
         with np.errstate(divide="ignore"):
@@ -188,7 +188,6 @@ def _probability(value: Any) -> float:
 
 
 def _known(margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the margins, if they are all finite."""
     if not np.isfinite(margins).all():
         raise ValueError("a label with the probability 0")
     return margins

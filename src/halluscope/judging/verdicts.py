@@ -179,7 +179,7 @@ def from_model(
     table = np.array(
         [[nothing if one is None else [*numbers(one)] for one in row] for row in verdicts], dtype=np.float64
     )
-    values = {one.name: table[:, :, place] for place, one in enumerate(criteria)}
+    values = {one.name: table[:, :, index] for index, one in enumerate(criteria)}
     key = [grading.chat.key, prompts]
     return Judged(criteria, values, key, grading.drawn, [notes(one) for one in verdicts[0]])
 

@@ -66,7 +66,6 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
 
 
 def _is_vote(value: Any) -> bool:
-    """Whether a value in an array of objects is a vote."""
     return isinstance(value, bool | np.bool_) or (is_number(value) and value in (0, 1))
 
 

@@ -65,7 +65,6 @@ class BatchExport:
     put: int = 0  # how often a request was written down, counting repeated ones
 
     def __post_init__(self) -> None:
-        """Check the limits, and read the earlier rounds."""
         whole("requests", self.requests, 1, what="a number of requests")
         whole("bytes", self.bytes, 1, what="a number of bytes")
         if self.folder.exists() and not self.folder.is_dir():
@@ -155,6 +154,5 @@ class BatchExport:
 
 
 def _are_equal(one: Path, other: Path) -> bool:
-    """Whether two rounds hold the same requests in the same files."""
     sizes = ({path.name: path.stat().st_size for path in part.glob("*.jsonl")} for part in (one, other))
     return next(sizes) == next(sizes) and filecmp.cmp(one / LIST, other / LIST, shallow=False)

@@ -102,7 +102,6 @@ def _read(id: str, wanted: Wanted, row: dict[str, Any]) -> Answer:
 
 
 def _completion(row: dict[str, Any]) -> Any:
-    """Return what the server replied, or a `Failure`."""
     response, error = row.get("response"), row.get("error")
     if isinstance(error, dict) and error:
         return _failure(f"error {sanitize.heard(sanitize.short_repr(error.get('code'), 400), 40)}", error)
@@ -115,7 +114,6 @@ def _completion(row: dict[str, Any]) -> Any:
 
 
 def _failure(reason: str, words: Any) -> Failure:
-    """Return a failure with the server's message."""
     inner = words.get("error", words) if isinstance(words, dict) else words
     said = inner.get("message", inner) if isinstance(inner, dict) else inner
     return Failure(
@@ -124,7 +122,6 @@ def _failure(reason: str, words: Any) -> Failure:
 
 
 def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: BatchImport) -> None:
-    """Keep votes and replies, and count how many are new, equal, different, or missing."""
     replies: dict[str, tuple[Reply, str]] = {}
     votes: dict[str, tuple[Vote, Any]] = {}
     for id, wanted, said in answers:
