@@ -70,10 +70,11 @@ def ask(
     """Return the votes of N judges on M questions about each class of each text, codes [images, classes, N x M].
 
     `which` "all" asks every question about every cell (an image and a class), `PRESENT` about only the cells in
-    `present` [images, classes]. "needed" asks the M questions one after the other, and no more about a cell once its votes can no
-    longer change precision or recall, which gives the same scores (see `voting.undecided`); with a batch export, a cell
-    waits for its vote before more is asked about it. A vote is `UNASKED` if it was not needed or is still to come, and
-    `OTHER` if no reply came. An empty text mentions nothing, so its votes are "no" without asking.
+    `present` [images, classes]. "needed" asks the M questions one after the other, and no more about a cell once
+    its votes can no longer change precision or recall, which gives the same scores (see `voting.undecided`); with a
+    batch export, a cell waits for its vote before more is asked about it. A vote is `UNASKED` if it was not needed
+    or is still to come, and `OTHER` if no reply came. An empty text mentions nothing, so its votes are "no" without
+    asking.
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
     unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
