@@ -5,7 +5,6 @@ because such an error holds the request, and so the access key. What the server 
 `sanitize.quoted`.
 """
 
-import asyncio
 import json
 import logging
 import math
@@ -228,6 +227,9 @@ class Client:
             yield portal, client
 
     async def _post(self, client: "AsyncClient", path: str, body: Mapping[str, Any]) -> Any:
+        """Return what the server says to a request, which is sent up to `attempts` times."""
+        import asyncio  # here, since it takes long to import
+
         content = json.dumps(body).encode()
         clock = asyncio.get_running_loop()
         end = clock.time() + self.attempts * self.timeout
