@@ -93,24 +93,18 @@ class Judges:
     @property
     def options(self) -> type:
         """The dataclass of the options by which judges are asked."""
-        if self.kind == "votes":
-            from halluscope.judging.options import VoteOptions
+        from halluscope.judging.options import VerdictOptions, VoteOptions
 
-            return VoteOptions
-        from halluscope.judging.options import VerdictOptions
-
-        return VerdictOptions
+        return VoteOptions if self.kind == "votes" else VerdictOptions
 
     def find(self, options: Mapping[str, Any]) -> None:
         """Check that the judges named in the options can be used, without loading a model."""
         judge = options.get(self.option, self.default)
-        if self.kind == "votes":
-            from halluscope.judging.resolve import find
+        from halluscope.judging.resolve import check_chat_name, find, resolve_chat
 
+        if self.kind == "votes":
             find(judge)
         elif judge not in self.rules:
-            from halluscope.judging.resolve import check_chat_name, resolve_chat
-
             check_chat_name(judge, self.rules)
             resolve_chat(judge, device=options.get("device"))
 
