@@ -99,9 +99,9 @@ class Judges:
 
     def find(self, options: Mapping[str, Any]) -> None:
         """Check that the judges named in the options can be used, without loading a model."""
-        judge = options.get(self.option, self.default)
         from halluscope.judging.resolve import check_chat_name, find, resolve_chat
 
+        judge = options.get(self.option, self.default)
         if self.kind == "votes":
             find(judge)
         elif judge not in self.rules:
