@@ -76,7 +76,9 @@ def _of_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[
     sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
     function = benchmark.module("metric").plan
     judging = {
-        name: value for name, value in options.items() if name in {field.name for field in fields(VoteOptions)}
+        name: value
+        for name, value in options.items()
+        if name in {field.name for field in fields(VoteOptions)}
     }
     plan: Plan = function(
         sets, **taken(function, options), **judging, calibrate=given.calibrate, prices=given.prices

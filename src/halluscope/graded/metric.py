@@ -194,7 +194,9 @@ class Graded:
         prompt = self.prompt(**self.defaults(chosen))
         judge = self.data["judge"]
         limit = {"max_tokens": judge["max_tokens"]} if "max_tokens" in judge else {}
-        grading = options_of.build(VerdictOptions, more, self.name, judge=judge["default"], judge_seed=seed, **limit)
+        grading = options_of.build(
+            VerdictOptions, more, self.name, judge=judge["default"], judge_seed=seed, **limit
+        )
         warn_of_a_part(len(rows), self.data["dataset"]["rows"])
         verdicts = judged.judge(
             grading,
@@ -248,7 +250,9 @@ class Graded:
         """Return the choices, with the first one of an option that the user left open."""
         return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
 
-    def _ask(self, grading: VerdictOptions, prompt: Prompt, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
+    def _ask(
+        self, grading: VerdictOptions, prompt: Prompt, rows: Sequence[Any], texts: Sequence[str]
+    ) -> Judged:
         self.check(rows)
         asked = [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
         verdicts = grading.verdicts(asked)
