@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from halluscope.benchmarks.throne.metric import compute, judge
+from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Answered, Pairs
 from halluscope.reliability.certifying import certificate as certificates
 from halluscope.reliability.certifying.labels import Labelled, Labels, Population, digest
 from halluscope.stats.bootstrap import RESAMPLES

@@ -24,10 +24,9 @@ import httpx2
 import numpy as np
 
 from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging import ask as asking
 from halluscope.judging.cache import Cache
-from halluscope.judging.chat_completions import PATH
-from halluscope.judging.voters import asking
-from halluscope.judging.voters.endpoint import EndpointVoter
+from halluscope.judging.endpoint import PATH, EndpointVoter
 from halluscope.vocabularies import load
 
 ROUNDS = 3

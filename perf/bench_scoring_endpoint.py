@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from halluscope.benchmarks.throne.prompts import PAPER
-from halluscope.judging.voters.scoring import ScoringVoter
-from halluscope.judging.voters.scoring_endpoints import VLLM, Asked
+from halluscope.judging.scoring import ScoringVoter
+from halluscope.judging.scoring_endpoints import VLLM, Asked
 from halluscope.vocabularies import load
 from real_responses import smollm2
 from timing import compare
@@ -48,7 +48,7 @@ def main() -> None:
     questions = [question for row in PAPER.about(COCO) for question in row]
     pairs = np.array(list(np.ndindex(len(texts), len(questions))))
     voter = ScoringVoter(f"m@{here.recv()}", tokenizer=smollm2())
-    voter.settle()
+    voter.probe_settings()
     spent: dict[str, list[float]] = {"one": [], "each": []}
     found: dict[str, Any] = {}
 

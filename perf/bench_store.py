@@ -14,8 +14,8 @@ import numpy as np
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.cache import Cache
+from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import UNASKED
 from halluscope.vocabularies import load
 from timing import compare, seconds

@@ -35,12 +35,12 @@ try:
     import torch
 
     from halluscope.benchmarks.throne.prompts import PAPER
+    from halluscope.judging.ask import ask
     from halluscope.judging.cost.model_info import CausalReader, Seq2SeqReader
     from halluscope.judging.cost.planning import _ReadsOnce
     from halluscope.judging.cost.shapes import Flop, shape
     from halluscope.judging.models import causal, language_model
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
-    from halluscope.judging.voters.asking import ask
     from halluscope.judging.votes import RULES, YES
 except ImportError as missing:
     sys.exit(f"perf/gpu.py needs torch, numpy, tqdm and huggingface_hub, and installs nothing: {missing}.")

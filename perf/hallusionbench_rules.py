@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
 from halluscope.benchmarks.hallusionbench.rows import VisualQuestion, read_all
-from halluscope.judging.graders import rules
+from halluscope.judging import rules
 from halluscope.reporting.tables import percent
 
 JOINED_BY = ("category", "subcategory", "set_id", "figure_id", "question")

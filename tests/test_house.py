@@ -14,7 +14,8 @@ from halluscope.paths import PACKAGE
 FLOORS = (
     *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits", "cores"),
     *("inputs", "options", "arguments", "files", "vocabularies", "stats"),
-    *("judging", "judging.models", "judging.voters", "judging.graders", "judging.batch", "judging.cost"),
+    *("judging", "judging.models", "judging.voters", "judging.scoring_endpoints", "judging.scoring"),
+    *("judging.resolve", "judging.options", "judging.verdicts", "judging.batch", "judging.cost"),
     *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring", "runs"),
     *("explaining", "graded", "benchmarks", "answering", "harness", "hub", "cli"),
 )

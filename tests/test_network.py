@@ -8,7 +8,7 @@ from huggingface_hub import constants
 
 from halluscope import network
 from halluscope.errors import JudgeUnavailable
-from halluscope.judging.voters.resolve import find
+from halluscope.judging.resolve import find
 from halluscope.network import hub_or_cache
 from halluscope.reading.datasets import read_rows
 

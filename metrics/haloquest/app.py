@@ -6,7 +6,7 @@ from typing import Any
 
 from halluscope.benchmarks.haloquest.metric import compute
 from halluscope.hub.space import Box, Page
-from halluscope.judging.graders.judged import NOBODY
+from halluscope.judging.verdicts import NOBODY
 
 _ROWS = [
     {

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from halluscope.judging.graders.chat import ChatJudge
-    from halluscope.judging.voter import Judge
+    from halluscope.judging.judge import ChatJudge, Judge
     from halluscope.registry import Benchmark
     from halluscope.reporting.page.writing import Report
 
@@ -124,7 +123,7 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
         name: the name of a voter, which says yes or no about a text ("lexical", "replay:FILE", "scoring:MODEL@URL", or
             a model: a Hub id, a folder, a GGUF file); or of a grader behind an endpoint, which gives verdicts
             ("openai:MODEL@URL"). For a voter behind an endpoint, make a
-            `halluscope.judging.voters.endpoint.EndpointVoter`.
+            `halluscope.judging.endpoint.EndpointVoter`.
         vocabulary: the classes that the lexical voter knows.
 
     Raises:
@@ -132,10 +131,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
         ValueError: for a name that stands for several judges; the message lists them.
     """
     from halluscope import vocabularies
-    from halluscope.judging.graders.resolve import resolve_chat
     from halluscope.judging.models.engine import Engine
+    from halluscope.judging.resolve import named, resolve, resolve_chat
     from halluscope.judging.server import ENDPOINT
-    from halluscope.judging.voters.resolve import named, resolve
 
     if name.startswith(ENDPOINT):
         return resolve_chat(name)

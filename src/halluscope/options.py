@@ -1,12 +1,17 @@
-"""Describes and checks a benchmark's options by name; for a misspelt name the nearest known one is suggested."""
+"""Declares, describes and checks a benchmark's options; for a misspelt name the nearest known one is suggested.
+
+A dataclass of options says all about an option in one place, its field, which `option` makes. From it come the check of
+a value (`check_values`), the command line's `Option` (`declared`), and the help for Python (`described`).
+"""
 
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from textwrap import fill
 from typing import Any, TypeVar
 
-from halluscope.inputs import flags, kind
+from halluscope.inputs import finite, flags, kind, whole, word
 
 T = TypeVar("T")
 
@@ -41,6 +46,76 @@ class MatchingOptions:
         flags(partial=self.partial)
         for name in ("id_column", "text_column"):
             kind(name, getattr(self, name), str | None, "the name of a column, or None to look for it")
+
+
+def option(
+    default: Any = MISSING,
+    help: str = "",
+    *,
+    about: str = "",
+    check: Callable[[Any], Any] | None = None,
+    kinds: Any = None,
+    least: float = 0,
+    most: float | None = None,
+    what: str = "",
+    **more: Any,
+) -> Any:
+    """Return a field of a dataclass of options.
+
+    Args:
+        default: its default; without one, the option must be given.
+        help: its line on the command line; "" for an option that the command line does not have.
+        about: what Python's help says; `help` unless it has more to say.
+        check: checks a value that is not simply a word, a number, a flag or of one of `kinds`.
+        kinds: the types of its values.
+        least: the least number.
+        most: the largest number; a float needs one.
+        what: what is expected, for messages.
+        more: `type`, `choices`, `many`, `flag` and `metavar` of its `Option`.
+    """
+    rule = {"about": about or help, "check": check, "kinds": kinds, "range": (least, most), "what": what}
+    return field(default=default, metadata={**rule, "option": Option("", help, **more)})
+
+
+def declared(kind: type) -> list[Option]:
+    """Return the command line's options for a dataclass of options."""
+    return [
+        replace(one.metadata["option"], name=one.name)
+        for one in _options(kind)
+        if one.metadata["option"].help
+    ]
+
+
+def described(kind: type) -> str:
+    """Return Python's help for a dataclass of options."""
+    lines = (f"{one.name}: {one.metadata['about']}." for one in _options(kind))
+    texts = [fill(line, 116, initial_indent="    ", subsequent_indent=" " * 8) for line in lines]
+    return "\n".join([inspect.cleandoc(kind.__doc__ or ""), "", "Attributes:", *texts])
+
+
+def check_values(options: Any) -> None:
+    """Check the values of a dataclass of options, each by what its field declares."""
+    for one in _options(type(options)):
+        rule, value = one.metadata, getattr(options, one.name)
+        form, what = rule["option"], rule["what"]
+        if rule["check"]:
+            rule["check"](value)
+        elif rule["kinds"]:
+            kind(one.name, value, rule["kinds"], what)
+        elif form.flag:
+            flags(**{one.name: value})
+        elif form.choices:
+            word(one.name, value, form.choices)
+        elif form.type in (int, float):
+            number: Any = whole if form.type is int else finite
+            number(one.name, value, *rule["range"], what)
+
+
+def _options(kind: type) -> list[Field[Any]]:
+    """Return the fields of options, a dataclass's own before those that it shares with others."""
+    return sorted(
+        (one for one in fields(kind) if "option" in one.metadata), key=lambda one: one.kw_only is True
+    )
 
 
 ALL = "all"  # The word that stands for each of an option's choices, if the option allows it (`Option.every`)

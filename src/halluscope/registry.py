@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from halluscope.errors import RegistryError
 from halluscope.inputs import kind, word
-from halluscope.options import Option, check, keywords, nearest
+from halluscope.options import Option, check, described, keywords, nearest
 from halluscope.paths import PACKAGE
 
 ROOMS = "halluscope.benchmarks"
@@ -85,7 +85,7 @@ class Judges:
     @property
     def rule(self) -> str | None:
         """The judge that is used without a language model; None if every judge needs one."""
-        from halluscope.judging.graders.judged import NOBODY
+        from halluscope.judging.verdicts import NOBODY
 
         able = [rule for rule in self.rules if rule != NOBODY]
         return self.default if self.default in able else next(iter(able), None)
@@ -93,25 +93,19 @@ class Judges:
     @property
     def options(self) -> type:
         """The dataclass of the options by which judges are asked."""
-        if self.kind == "votes":
-            from halluscope.judging.voters.poll import Voting
+        from halluscope.judging.options import VerdictOptions, VoteOptions
 
-            return Voting
-        from halluscope.judging.graders.grading import Grading
-
-        return Grading
+        return VoteOptions if self.kind == "votes" else VerdictOptions
 
     def find(self, options: Mapping[str, Any]) -> None:
         """Check that the judges named in the options can be used, without loading a model."""
+        from halluscope.judging.resolve import check_chat_name, find, resolve_chat
+
         judge = options.get(self.option, self.default)
         if self.kind == "votes":
-            from halluscope.judging.voters.resolve import find
-
             find(judge)
         elif judge not in self.rules:
-            from halluscope.judging.graders.resolve import check_name, resolve_chat
-
-            check_name(judge, self.rules)
+            check_chat_name(judge, self.rules)
             resolve_chat(judge, device=options.get("device"))
 
 
@@ -193,8 +187,8 @@ class Benchmark:
     @property
     def help(self) -> str:
         """The help: the arguments and the result of `compute`, and how judges are asked."""
-        about = [self.compute.__doc__, self.judges.options.__doc__ if self.judges else None]
-        return "\n\n".join(inspect.cleandoc(text) for text in about if text)
+        about = [inspect.cleandoc(self.compute.__doc__ or "")]
+        return "\n\n".join([*about, *([described(self.judges.options)] if self.judges else [])])
 
     @property
     def has_metric(self) -> bool:

@@ -25,7 +25,7 @@ from halluscope.building.spec import read as read_spec
 from halluscope.errors import BuildError, JudgingFailed
 from halluscope.graded.prompts import Verdict
 from halluscope.judging.cache import Cache
-from halluscope.judging.graders.verdicts import fill
+from halluscope.judging.prompts import fill
 from halluscope.paths import share
 from halluscope.reliability.parallel import parallel_form
 from halluscope.reporting import published

@@ -19,7 +19,7 @@ from halluscope.benchmarks.mmhal import metric as mmhal
 from halluscope.benchmarks.mmhal.metric import GRADED, read_officially, read_words
 from halluscope.errors import BuildError, JudgingFailed
 from halluscope.graded.prompts import Verdict
-from halluscope.judging.graders.verdicts import fill
+from halluscope.judging.prompts import fill
 from halluscope.reporting import published
 from tests import small_datasets
 from tests.fake_judge import FakeJudge

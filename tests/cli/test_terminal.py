@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from halluscope import cli, limits, terminal
 from halluscope.arguments import without
-from halluscope.judging.graders import verdicts
+from halluscope.judging import ask as asking
+from halluscope.judging import prompts
 from halluscope.judging.questions import Question
-from halluscope.judging.voters import asking
-from halluscope.judging.voters.replay import ReplayJudge
+from halluscope.judging.replay import ReplayJudge
 from halluscope.paths import PACKAGE
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import to_json
@@ -291,8 +291,8 @@ def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
         titles.append(desc)
         return nullcontext(SimpleNamespace(update=lambda *_: None, set_postfix=lambda **_: None))
 
-    monkeypatch.setattr("halluscope.judging.voters.asking.tqdm", bar)
-    monkeypatch.setattr("halluscope.judging.graders.verdicts.tqdm", bar)
+    monkeypatch.setattr("halluscope.judging.ask.tqdm", bar)
+    monkeypatch.setattr("halluscope.judging.ask.tqdm", bar)
     judge = ReplayJudge({("A dog.", "A dog?"): "yes"})
     judge.key = HOSTILE
     question = [[Question("A dog?", "dog", "{response} {question}")]]
@@ -300,7 +300,7 @@ def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
     chat = SimpleNamespace(
         key=HOSTILE, failures=Counter(), replies=lambda asked: enumerate(["yes"] * len(asked))
     )
-    verdicts.collect([verdicts.Asked("?", bool)], chat, progress=True)
+    asking.collect([prompts.Asked("?", bool)], chat, progress=True)
     assert len(titles) == 2 and not STEERS.search("".join(titles)) and "\n" not in "".join(titles)
 
 

@@ -23,7 +23,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable
 from halluscope.files import json_stream
 from halluscope.judging.batch import importing, requests
-from halluscope.judging.batch.exporting import Outbox
+from halluscope.judging.batch.exporting import BatchExport
 from halluscope.judging.cache import VOTE, Cache
 from tests import small_datasets
 from tests.benchmarks import test_hallusionbench
@@ -378,18 +378,18 @@ class AskedOtherwise:
 
     key, stored = "otherwise", True
 
-    def settle(self) -> None:
+    def probe_settings(self) -> None:
         raise AssertionError("no server is asked")
 
     def close(self) -> None:
         pass
 
-    answer = settle
+    answer = probe_settings
 
 
 def test_a_judge_that_takes_no_batch_files_is_not_asked_either(tmp_path):
-    outbox = Outbox(tmp_path / "out")
-    store = Cache(outbox=outbox)
+    outbox = BatchExport(tmp_path / "out")
+    store = Cache(export=outbox)
     ask = {"vocabulary": ["dog"], "judges": AskedOtherwise(), "store": store}
     with pytest.raises(JudgeUnavailable, match="cannot use batch files"), outbox.opened():
         throne.compute(["A dog."], [["dog"]], **ask)

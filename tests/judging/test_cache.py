@@ -20,10 +20,10 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
 from halluscope.errors import CacheError
+from halluscope.judging.ask import ask
 from halluscope.judging.cache import Cache, Record
-from halluscope.judging.graders.chat import KnownJudge
+from halluscope.judging.judge import KnownJudge
 from halluscope.judging.questions import Question
-from halluscope.judging.voters.asking import ask
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load
 

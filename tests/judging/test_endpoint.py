@@ -21,13 +21,12 @@ import pytest
 
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
-from halluscope.judging.batch.exporting import Outbox
+from halluscope.judging import ask as asking
+from halluscope.judging.batch.exporting import BatchExport
 from halluscope.judging.cache import Cache
-from halluscope.judging.graders import verdicts
-from halluscope.judging.graders.endpoint import EndpointJudge
-from halluscope.judging.graders.local_chat import LocalChat
-from halluscope.judging.graders.resolve import resolve_chat
-from halluscope.judging.graders.verdicts import Asked, json_of, one_of
+from halluscope.judging.endpoint import EndpointJudge
+from halluscope.judging.prompts import Asked, json_of, one_of
+from halluscope.judging.resolve import LocalChat, resolve_chat
 from tests.judging.test_verdicts import collect
 from tests.scripted_server import SECRET, Said, ScriptedServer, refuse, reply
 
@@ -92,7 +91,7 @@ def test_prompts_are_taken_when_their_turn_comes(serve):
             yield judge.body(f"p{i}")
 
     judge = judge_of(server, at_once=4)
-    arriving = judge._chat.client.each("chat/completions", bodies())
+    arriving = judge.client.each("chat/completions", bodies())
     for _ in range(10):
         next(arriving)
     assert len(taken) <= 13
@@ -266,7 +265,7 @@ LARGE = {
 }
 MEASURED = """
 import resource, sys
-from halluscope.judging.graders.endpoint import EndpointJudge
+from halluscope.judging.endpoint import EndpointJudge
 
 judge = EndpointJudge("judge", base_url=sys.argv[1], attempts=1, at_once=1)
 list(judge.replies(["warm"]))
@@ -315,7 +314,7 @@ def test_no_redirect_is_followed(serve, status, same_origin):
     ):
         judge_of(server).replies(["a"])
     judge = judge_of(server)
-    judge._chat._settled = True
+    judge._probed = True
     with pytest.raises(JudgeUnavailable, match="points to another address"):
         ask(judge, [f"p{i}" for i in range(100)])
     assert server.got == other.got == other.bodies == [] and len(server.bodies) < 50
@@ -606,10 +605,10 @@ def test_a_grader_that_never_keeps_the_form_is_not_asked_everything(serve, tmp_p
     )
     for _ in range(2):
         with pytest.raises(JudgingFailed, match=message):
-            verdicts.collect(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"))
+            asking.collect(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"))
         assert sorted(server.prompts) == sorted(prompts[:50])
     with pytest.warns(UserWarning, match="300 of 300 prompts have no readable verdict"):
-        verdicts.collect(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1)
+        asking.collect(asked, judge_of(server), cache=Cache(tmp_path / "answers.sqlite"), max_failed=1)
     assert sorted(server.prompts) == sorted(prompts)
 
 
@@ -630,8 +629,8 @@ def test_replies_that_are_cut_off_count_among_the_first(serve):
 
 
 def test_a_batch_holds_all_prompts(serve, tmp_path):
-    server, outbox = serve(lambda prompt, count, body: reply("correct")), Outbox(tmp_path / "batches")
-    store = Cache(tmp_path / "answers.sqlite", outbox=outbox)
+    server, outbox = serve(lambda prompt, count, body: reply("correct")), BatchExport(tmp_path / "batches")
+    store = Cache(tmp_path / "answers.sqlite", export=outbox)
     with outbox.opened(), pytest.raises(JudgingFailed, match="120 of 120 prompts"):
         collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ, cache=store)
     assert outbox.put == 120 and not server.prompts
@@ -666,7 +665,7 @@ def test_a_server_that_refuses_schemas_is_asked_without(serve, tmp_path, wording
     for _ in range(2):
         judge = judge_of(server, structured=True)
         with pytest.warns(UserWarning, match="accepts no JSON schema of a reply and is asked without"):
-            assert verdicts.collect(asked, judge, cache=store) == [["correct"] * 5]
+            assert asking.collect(asked, judge, cache=store) == [["correct"] * 5]
         assert not judge.structured and "json_schema" not in judge.key
     assert len(server.prompts) == 5
 
@@ -681,11 +680,11 @@ def test_names(monkeypatch):
         r"openai:@cf/meta/llama@[0-9a-f]{8}:temperature=default:max_tokens=9:json_schema",
         cloudflare.key,
     )
-    assert cloudflare._chat.client.server.url == "http://h:8/v1"
-    assert resolve_chat("openai:gpt")._chat.client.server.url == "https://api.openai.com/v1"
+    assert cloudflare.client.server.url == "http://h:8/v1"
+    assert resolve_chat("openai:gpt").client.server.url == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
-    assert resolve_chat("openai:gpt")._chat.client.server.url == "http://elsewhere/v1"
-    assert resolve_chat("openai:gpt", base_url="http://here/v1")._chat.client.server.url == "http://here/v1"
+    assert resolve_chat("openai:gpt").client.server.url == "http://elsewhere/v1"
+    assert resolve_chat("openai:gpt", base_url="http://here/v1").client.server.url == "http://here/v1"
     assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://elsewhere:80/v1/").key
     for model in ("org/model@revision", "org/model@v1.0", f"model@sha256:{'0' * 64}", "@cf/meta/llama-3.1"):
         assert resolve_chat(f"openai:{model}").model == model
@@ -784,9 +783,10 @@ def test_a_missing_extra(monkeypatch):
 
 CHILD = """
 import sys
-from halluscope.judging.graders.endpoint import EndpointJudge
+from halluscope.judging.endpoint import EndpointJudge
 from halluscope.judging.cache import Cache
-from halluscope.judging.graders.verdicts import Asked, collect, one_of
+from halluscope.judging.ask import collect
+from halluscope.judging.prompts import Asked, one_of
 
 url, path = sys.argv[1:]
 judge = EndpointJudge("judge", base_url=url, at_once=4)

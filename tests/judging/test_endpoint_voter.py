@@ -16,12 +16,12 @@ import pytest
 from halluscope import cli, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable, JudgingFailed
+from halluscope.judging import ask as asking
+from halluscope.judging.ask import answers
 from halluscope.judging.cache import VOTE, Cache
 from halluscope.judging.client import AdaptiveConcurrency, Failure
+from halluscope.judging.endpoint import EndpointVoter
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.voters import asking
-from halluscope.judging.voters.answered import answers
-from halluscope.judging.voters.endpoint import EndpointVoter
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.vocabularies import load
@@ -454,14 +454,14 @@ def test_an_overloaded_server_is_asked_by_fewer_and_nothing_is_lost(serve, sign)
     allowed, first = [], {question.prompt(TEXTS[0]) for question in ABOUT[0][:4]}
 
     def script(prompt, count, body):
-        allowed.append(voter._chat.client._pace.allowed)
+        allowed.append(voter.client._pace.allowed)
         return sign if prompt in first and count == 1 else says(prompt, count, body)
 
     voter = voter_of(serve(script), at_once=16, timeout=1.0 if sign.wait else 5.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (ask(voter, TEXTS) == expected(TEXTS)).all()
-    assert allowed[0] == 16 and min(*allowed, voter._chat.client._pace.allowed) <= 8
+    assert allowed[0] == 16 and min(*allowed, voter.client._pace.allowed) <= 8
 
 
 # In THRONE, and on the command line.

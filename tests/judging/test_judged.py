@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from halluscope.judging.graders.grading import Grading
-from halluscope.judging.graders.judged import (
+from halluscope.judging.options import VerdictOptions
+from halluscope.judging.verdicts import (
     Criterion,
     Judged,
     from_given,
@@ -56,7 +56,7 @@ def test_a_value_of_another_kind_or_out_of_range(criterion, bad):
 
 def test_what_a_model_says():
     """Two repeats of two responses; one reply of the second repeat could not be read."""
-    grading = Grading(FakeJudge(lambda prompt, _: ""), repeats=2, judge_seed=5)
+    grading = VerdictOptions(FakeJudge(lambda prompt, _: ""), repeats=2, judge_seed=5)
     said = [[(5, "good"), (1, "bad")], [(4, "fair"), None]]
     got = from_model(
         grading,
@@ -78,7 +78,7 @@ def test_what_a_model_says():
 def test_who_judges():
     def judged(given=None, **grading):
         rules = {"none": lambda: nobody((RATING,), 2)}
-        return judge(Grading(**grading), (RATING,), 2, ("ratings", given), rules, lambda: "asked")
+        return judge(VerdictOptions(**grading), (RATING,), 2, ("ratings", given), rules, lambda: "asked")
 
     assert np.isnan(judged(judge="none").values["rating"]).all() and judged(judge="none").key == "none"
     assert judged([1, 2], judge="").key == "given"

@@ -11,6 +11,7 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.judging.ask import ask
 from halluscope.judging.cache import Cache
 from halluscope.judging.cost import planning
 from halluscope.judging.cost.model_info import look
@@ -19,9 +20,8 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
-from halluscope.judging.voters.asking import ask
+from halluscope.judging.replay import ReplayJudge
 from halluscope.judging.voters.lexical import LexicalJudge
-from halluscope.judging.voters.replay import ReplayJudge
 from halluscope.vocabularies import load
 from tests.tiny_t5.descriptions import describe
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from halluscope.judging.graders import rules
+from halluscope.judging import rules
 
 BAR = "According to the chart, is the red bar taller than the blue bar?"
 

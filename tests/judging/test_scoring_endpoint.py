@@ -17,12 +17,11 @@ from halluscope import cli
 from halluscope.benchmarks.throne.metric import compute
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.errors import JudgeUnavailable, JudgingFailed
-from halluscope.judging import client
+from halluscope.judging import client, scoring
 from halluscope.judging.cache import Cache
 from halluscope.judging.models.chat_tokens import ChatTokens
 from halluscope.judging.models.steps import CausalSteps
-from halluscope.judging.voters import scoring
-from halluscope.judging.voters.scoring import ScoringVoter
+from halluscope.judging.scoring import ScoringVoter
 from halluscope.judging.votes import FAILED, NO, UNASKED, YES
 from halluscope.vocabularies import load
 from tests.scoring_server import SGLANG, VLLM, Mind, ScoringServer
@@ -424,7 +423,7 @@ def test_an_access_key_is_sent_and_never_shown(serve, voter, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", secret)
     server = serve(SGLANG, lambda path, body, said: (404, {"error": f"no route for Bearer {secret}"}))
     with pytest.raises(JudgeUnavailable, match="no route for Bearer") as raised:
-        voter(server).settle()
+        voter(server).probe_settings()
     assert secret not in str(raised.value) and server.keys == {f"Bearer {secret}"}
 
 
@@ -457,7 +456,7 @@ def test_vllm_adds_up_no_words_for_yes(serve, voter):
     with pytest.raises(
         JudgeUnavailable, match="gives the share of one token only; expected one word for yes"
     ):
-        voter(serve(VLLM), labels="Yes,yes/No").settle()
+        voter(serve(VLLM), labels="Yes,yes/No").probe_settings()
     several = voter(serve(VLLM), labels="Yes/No,no")
     assert set(answers(several)[0]) == {YES, NO}
 
@@ -478,7 +477,7 @@ def test_a_tokenizer_that_is_not_the_servers_is_refused(serve, voter):
         return said
 
     with pytest.raises(JudgeUnavailable, match="makes other tokens than http://127.0.0.1:"):
-        voter(serve(VLLM, change)).settle()
+        voter(serve(VLLM, change)).probe_settings()
 
 
 def test_a_tokenizer_that_cannot_be_compared_is_warned_of(serve, voter):

@@ -7,7 +7,7 @@ import pytest
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
-from halluscope.judging.voters.resolve import resolve
+from halluscope.judging.resolve import resolve
 from halluscope.vocabularies import load
 
 COCO = load("coco")

@@ -11,8 +11,9 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
 from halluscope.benchmarks.hqh import metric as hqh
+from halluscope.judging.ask import collect
 from halluscope.judging.cache import Cache
-from halluscope.judging.graders.verdicts import Asked, collect
+from halluscope.judging.prompts import Asked
 from halluscope.signature import keys_of
 from tests.benchmarks import test_hallusionbench, test_hqh
 from tests.fake_judge import FakeJudge

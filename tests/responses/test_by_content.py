@@ -100,8 +100,8 @@ def test_a_part_needs_partial(dataset):
 def test_what_contradicts_is_refused(dataset):
     with pytest.raises(ValueError, match="question"):  # popular's responses to random's questions
         halluscope.score("pope", said("popular"), dataset[:1], bootstrap=0)
-    rows = said("random", first=100)
-    with pytest.raises(ValueError, match="several of the 36 rows of the dataset share their question_id"):  # in no order of the questions
+    rows = said("random", first=100)  # below, in no order of the questions
+    with pytest.raises(ValueError, match="several of the 36 rows of the dataset share their question_id"):
         halluscope.score("pope", rows[::-1], dataset, bootstrap=0)
     both = [row for row in said("random", image=True) if row["prompt"].split()[4] in ("dog", "cat", "cup")]
     with pytest.raises(

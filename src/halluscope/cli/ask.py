@@ -8,7 +8,7 @@ from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
 from halluscope.judging.batch import exporting, importing, requests
-from halluscope.judging.batch.exporting import Outbox
+from halluscope.judging.batch.exporting import BatchExport
 from halluscope.judging.cache import Cache
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.registry import Benchmark
@@ -83,27 +83,27 @@ def export(given: argparse.Namespace) -> None:
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     _check_judge(benchmark, options)
-    outbox = Outbox(given.out, given.requests, given.bytes, bool(options.get("fresh")))
+    to_ask = BatchExport(given.out, given.requests, given.bytes, bool(options.get("fresh")))
     path = getattr(given, "store", None)
     options["store"] = (
-        Cache(path, "refresh", outbox, requests.came_anew(given.out))
-        if outbox.fresh
-        else Cache(path, outbox=outbox)
+        Cache(path, "refresh", to_ask, requests.came_anew(given.out))
+        if to_ask.fresh
+        else Cache(path, export=to_ask)
     )
     ready = common.ready(given, benchmark, options)
-    with sending_nothing(), outbox.opened():
+    with sending_nothing(), to_ask.opened():
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
-                before = outbox.put
+                before = to_ask.put
                 try:
                     scoring.compute(benchmark, one, chosen | {"bootstrap": 0})
                 except JudgingFailed:  # too few verdicts are no error where the missing ones became requests
-                    if outbox.put == before or not benchmark.is_graded:
+                    if to_ask.put == before or not benchmark.is_graded:
                         raise
     store = f" --store {one_line(given.store)}" if hasattr(given, "store") else ""
     score = f"halluscope score {given.name}"
     take = f"halluscope ask import FILE... --exported {one_line(given.out)}{store}"
-    common.output(given, lambda: batches.listed(outbox), lambda: batches.report(outbox, score, take))
+    common.output(given, lambda: batches.listed(to_ask), lambda: batches.report(to_ask, score, take))
 
 
 def import_(given: argparse.Namespace) -> None:

@@ -86,7 +86,7 @@ def _form(rows: Any, options: argparse.Namespace) -> ParallelForm:
             )
         return parallel_form(rows, options.seed, subject=_subject(rows))
     from halluscope.judging.cache import Cache
-    from halluscope.judging.graders.resolve import resolve_chat
+    from halluscope.judging.resolve import resolve_chat
 
     models = [
         resolve_chat(name, device=options.device, structured=False)

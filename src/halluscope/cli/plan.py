@@ -13,8 +13,8 @@ from halluscope.judging.cache import Cache, Record
 from halluscope.judging.cache_file import IN_MEMORY
 from halluscope.judging.cost.planning import Plan
 from halluscope.judging.cost.verdicts import foresee, plan_verdicts, stand_in
+from halluscope.judging.options import VoteOptions
 from halluscope.judging.server import ENDPOINT, sending_nothing
-from halluscope.judging.voters.poll import Voting
 from halluscope.options import taken
 from halluscope.registry import Benchmark
 from halluscope.reporting import plans
@@ -64,7 +64,9 @@ def _of_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[
     sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
     function = benchmark.module("metric").plan
     judging = {
-        name: value for name, value in options.items() if name in {field.name for field in fields(Voting)}
+        name: value
+        for name, value in options.items()
+        if name in {field.name for field in fields(VoteOptions)}
     }
     plan: Plan = function(
         sets, **taken(function, options), **judging, calibrate=given.calibrate, prices=given.prices

@@ -14,10 +14,10 @@ from halluscope.graded import record
 from halluscope.graded.prompts import RESPONSE, Prompt, Verdict
 from halluscope.graded.rows import Column, Row, Schema
 from halluscope.inputs import flags, paired, warn_of_a_part, word
-from halluscope.judging.graders import judged
-from halluscope.judging.graders.grading import Grading
-from halluscope.judging.graders.judged import NOBODY, Criterion, Judged
-from halluscope.judging.graders.verdicts import Asked
+from halluscope.judging import verdicts as judged
+from halluscope.judging.options import VerdictOptions
+from halluscope.judging.prompts import Asked
+from halluscope.judging.verdicts import NOBODY, Criterion, Judged
 from halluscope.reading.fields import Fields
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
@@ -43,7 +43,7 @@ SHARED = {
 
 JUDGING = (
     "repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, "
-    "device, store, progress; see `halluscope.judging.graders.grading.Grading`."
+    "device, store, progress; see `halluscope.judging.options.VerdictOptions`."
 )
 
 RETURNED = (
@@ -194,7 +194,9 @@ class Graded:
         prompt = self.prompt(**self.defaults(chosen))
         judge = self.data["judge"]
         limit = {"max_tokens": judge["max_tokens"]} if "max_tokens" in judge else {}
-        grading = options_of.build(Grading, more, self.name, judge=judge["default"], judge_seed=seed, **limit)
+        grading = options_of.build(
+            VerdictOptions, more, self.name, judge=judge["default"], judge_seed=seed, **limit
+        )
         warn_of_a_part(len(rows), self.data["dataset"]["rows"])
         verdicts = judged.judge(
             grading,
@@ -248,7 +250,9 @@ class Graded:
         """Return the choices, with the first one of an option that the user left open."""
         return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
 
-    def _ask(self, grading: Grading, prompt: Prompt, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
+    def _ask(
+        self, grading: VerdictOptions, prompt: Prompt, rows: Sequence[Any], texts: Sequence[str]
+    ) -> Judged:
         self.check(rows)
         asked = [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
         verdicts = grading.verdicts(asked)

@@ -1,6 +1,6 @@
 """The prompts of a graded benchmark, and the strict readers of their replies, as its data file declares them.
 
-`halluscope.judging.graders.verdicts.fill` puts texts into a prompt, each as a JSON string, so that no text can end
+`halluscope.judging.prompts.fill` puts texts into a prompt, each as a JSON string, so that no text can end
 its quotes. A reply in JSON is read only if it is the requested object and does not stand in the response, from which
 the judge may have copied it. Limit: a response that argues for itself may persuade the judge.
 """
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import read_text
-from halluscope.judging.graders.chat import Schema
-from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of, key_of, stands_in
+from halluscope.judging.judge import Schema
+from halluscope.judging.prompts import Asked, fill, json_object, json_of, key_of, stands_in
 from halluscope.sanitize import encodable
 
 RESPONSE = "response"

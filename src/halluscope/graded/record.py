@@ -5,8 +5,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from halluscope.judging.graders import grading
-from halluscope.judging.graders.chat import MAX_TOKENS
+from halluscope.judging import options
+from halluscope.judging.judge import MAX_TOKENS
 from halluscope.options import Option
 from halluscope.registry import Benchmark, Dataset, Judges
 
@@ -44,12 +44,12 @@ def record(package: str) -> Benchmark:
         datasets=(dataset,),
         judges=Judges("verdicts", judge["default"], tuple(judge["rules"])),
         options=(
-            *grading.offered(judge["about"], judge.get("max_tokens", MAX_TOKENS)),
+            *options.for_verdicts(judge["about"], judge.get("max_tokens", MAX_TOKENS)),
             *(
                 Option(name, one["help"], choices=tuple(one["choices"]))
                 for name, one in table.get("options", {}).items()
             ),
-            grading.given(verdict["option"], verdict["columns"], verdict["does"]),
+            options.given(verdict["option"], verdict["columns"], verdict["does"]),
         ),
         input_options=(verdict["option"],),
         items="per_question",

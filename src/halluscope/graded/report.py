@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope.graded.metric import Graded
-from halluscope.judging.graders.judged import Criterion
+from halluscope.judging.verdicts import Criterion
 from halluscope.registry import Benchmark, benchmark
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (

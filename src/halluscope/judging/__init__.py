@@ -1,1 +1,1 @@
-"""The judges of a text or a response: voters say yes or no, graders give a verdict. They know nothing of benchmarks."""
+"""Judges: a reply is read as a vote, yes or no, or as a verdict on a response. They know nothing of benchmarks."""

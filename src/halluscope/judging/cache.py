@@ -1,8 +1,7 @@
 """The cache of votes and replies, by what was asked: a second run asks nothing, and a killed run goes on.
 
-The cache is one SQLite file. All votes of a judge about a text are one record; a reply is found by the judge's key, the
-prompt, the number of its repeat, and its seed. A judge's key names all that can change its votes. A record's checksum
-covers what it is found by and what it says, so damage is an error and never a different vote or reply. Several
+The cache is one SQLite file. All votes of a judge about a text are one record, each reply is another. A record's
+checksum covers what it is found by and what it says, so damage is an error and never a different vote or reply. Several
 processes may share the file (on a local disk: SQLite's write-ahead log does not work over a network file system).
 """
 
@@ -25,24 +24,24 @@ from halluscope.errors import CacheError
 from halluscope.inputs import word
 from halluscope.judging import cache_file
 from halluscope.judging.cache_file import IN_MEMORY
+from halluscope.judging.judge import Margins, Pairs
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Margins, Pairs
-from halluscope.judging.votes import UNASKED, Poll
+from halluscope.judging.votes import UNASKED, VoteResult
 from halluscope.paths import cache_folder
 from halluscope.sanitize import short_repr
 
 MODES = ("write", "read", "refresh")
 
+# A prompt or its sha256, the number of its repeat, and the seed of the reply, which is 0 if there is none
 Request = tuple[str, int, int] | tuple[bytes, int, int]
-"""A prompt or its sha256, the number of its repeat, and the seed of the reply, which is 0 if there is none."""
 
 R = TypeVar("R", bound=Request)
 
+# What a record is found by: a judge's key and a text's sha256, or a judge's key and a `Request` with a sha256
 Key = tuple[Any, ...]
-"""What a record is found by: a judge's key and a text's sha256, or a judge's key and a `Request` with a sha256."""
 
+# A vote in the record of a judge and a text; a question stands there by 64 bits of its digest
 VOTE = np.dtype([("question", "<u8"), ("code", "i1"), ("margin", "<f8")])
-"""A vote in the record of a judge and a text; a question stands there by 64 bits of its digest."""
 
 _UTF8 = ("utf-8", "surrogatepass")  # texts may hold lone surrogates
 
@@ -58,7 +57,7 @@ _KEEP_REPLY = "INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTH
 _REPLACE_REPLY = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
 
 
-class Outbox(Protocol):
+class BatchExport(Protocol):
     """Where requests for missing votes and replies are written down instead of being sent."""
 
     def put_reply(
@@ -90,7 +89,7 @@ class Cache:
         mode: "write" creates a missing file, and replaces no vote and no reply. "read" writes nothing to the file or
             next to it, and a missing file holds nothing. "refresh" finds only what came through this object, which
             replaces earlier replies, and all earlier votes of the judge about a text.
-        outbox: where requests for missing votes and replies are written instead of being sent; None to send them.
+        export: where requests for missing votes and replies are written instead of being sent; None to send them.
         fresh: replies that the mode "refresh" finds too: of each the judge's key, the prompt's sha256, the repeat, and
             the seed.
 
@@ -103,28 +102,19 @@ class Cache:
         self,
         path: str | Path | None = None,
         mode: str = "write",
-        outbox: Outbox | None = None,
+        export: BatchExport | None = None,
         fresh: Iterable[Key] = (),
     ) -> None:
         if path is not None and (not isinstance(path, str | Path) or "\0" in str(path)):
             raise CacheError(f"store is {short_repr(path)}; expected the name of a file.")
         self.path = default_path() if path is None else Path(path)
-        self.mode, self.outbox = word("mode", mode, MODES), outbox
+        self.mode, self.export = word("mode", mode, MODES), export
         self._fresh = {*fresh}
 
     def votes(
         self, judge: str, questions: Sequence[Question], texts: Sequence[str | bytes]
     ) -> tuple[NDArray[np.int8], Margins]:
-        """Return the votes of the judge with this key.
-
-        Args:
-            judge: the judge's key.
-            questions: what was asked.
-            texts: the texts asked about, or their sha256 digests.
-
-        Returns:
-            Codes [texts, questions], `UNASKED` where there is no vote, and the votes' margins, NaN where unknown.
-        """
+        """Return a judge's votes [texts, questions], `UNASKED` if there is none, and their margins, NaN if unknown."""
         with cache_file.explained(self.path):
             records = [self._votes((judge, sha256(text))) for text in texts]
         votes = np.frombuffer(b"".join(records), VOTE)
@@ -148,16 +138,7 @@ class Cache:
         codes: NDArray[np.int8],
         margins: Margins | None = None,
     ) -> None:
-        """Keep all of these votes, or none if an error occurs; on return they are in the file.
-
-        Args:
-            judge: the judge's key.
-            questions: questions.
-            texts: texts, or their sha256 digests.
-            pairs: which text and which question each vote is about, [n, 2].
-            codes: the votes, [n].
-            margins: their margins in the judge's own unit, [n]; NaN or None if unknown.
-        """
+        """Keep the votes on `pairs` of a text and a question, [n, 2], all or none; on return they are in the file."""
         if not len(pairs):
             return
         asked, number = np.unique(pairs[:, 1], return_inverse=True)
@@ -180,15 +161,7 @@ class Cache:
         return {request: data.decode(*_UTF8) for request, data in replies.items() if data is not None}
 
     def keep_replies(self, judge: str, replies: Mapping[R, str], replace: bool = False) -> None:
-        """Keep all of these replies, or none if an error occurs; on return they are in the file.
-
-        Only the sha256 of a prompt is kept.
-
-        Args:
-            judge: the judge's key.
-            replies: the replies, by request.
-            replace: replace replies that are there, as the mode "refresh" always does.
-        """
+        """Keep these replies, all or none; on return they are in the file, with only the sha256 of a prompt."""
         keys = [_reply_key(judge, request) for request in replies]
         records = [_record(key, _utf8(reply)) for key, reply in zip(keys, replies.values(), strict=True)]
         with self._writing() as db:
@@ -243,16 +216,12 @@ class Cache:
 
 
 class Record(Cache):
-    """The cache of one run: it notes what passes to and from `source`, or holds all that was said.
+    """The cache of one run: it notes what passes to and from `source`, or holds all that was said."""
 
-    Args:
-        source: the cache behind it; None if this record holds all that was said, so that no judge is asked.
-        poll: the votes; None if nobody voted.
-        judge: who replied to whole prompts; None if nobody did.
-    """
-
-    def __init__(self, source: Cache | None = None, poll: Poll | None = None, judge: Any = None) -> None:
-        super().__init__(source.path if source else IN_MEMORY, outbox=source.outbox if source else None)
+    def __init__(
+        self, source: Cache | None = None, poll: VoteResult | None = None, judge: Any = None
+    ) -> None:
+        super().__init__(source.path if source else IN_MEMORY, export=source.export if source else None)
         self.source, self.poll, self.judge = source, poll, judge
         self.missing: dict[Request, None] = {}  # prompts without a reply, if `source` is only read
 
@@ -265,7 +234,7 @@ class Record(Cache):
         """Return a record that is only read; its votes can be cut to some of the texts."""
         _ = self._db  # which both share
         record = copy(self)
-        record.source = record.outbox = None
+        record.source = record.export = None
         if self.poll and texts is not None:
             record.poll = replace(self.poll, votes=self.poll.votes[[*texts]])
         return record
@@ -320,7 +289,7 @@ def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
     if not isinstance(store, Cache):
         return Cache(store, "refresh" if fresh else "write")
     if fresh and not isinstance(store, Record) and store.mode == "write":
-        return Cache(store.path, "refresh", store.outbox)
+        return Cache(store.path, "refresh", store.export)
     return store
 
 

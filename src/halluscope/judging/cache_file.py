@@ -9,14 +9,12 @@ from pathlib import Path
 
 from halluscope.errors import CacheError
 
+# SQLite's application_id and user_version: which program the file belongs to, and which form it has
 APPLICATION, FORM = 0x68616C6C, 4
-"""SQLite's application_id and user_version: which program the file belongs to, and which form it has."""
 
-PATIENCE_S = 60
-"""How many seconds to wait for another process that writes."""
+PATIENCE_S = 60  # How many seconds to wait for another process that writes
 
-IN_MEMORY = ":memory:"
-"""The path of a cache without a file."""
+IN_MEMORY = ":memory:"  # The path of a cache without a file
 
 _SCHEMA = f"""
 CREATE TABLE votes (
@@ -36,12 +34,12 @@ PRAGMA user_version = {FORM};
 
 _COLUMNS = {"votes": "judge text votes checksum", "replies": "judge prompt repeat seed reply checksum"}
 
+# SQLite's errors that are about the disk, rights or other processes, and not about the file's content
 _OUTSIDE = {
     *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
     *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
 }
-"""SQLite's errors that are about the disk, rights or other processes, and not about the file's content."""
 
 _OTHER_FILE = "name another file (store=..., --store, or the environment variable HALLUSCOPE_STORE)"
 
@@ -168,11 +166,6 @@ def _fill(path: Path) -> None:
 
 
 def _put(new: Path, path: Path) -> None:
-    """Move a finished file to a path that does not exist yet.
-
-    Raises:
-        FileExistsError: if the path exists.
-    """
     try:
         os.link(new, path)
     except FileExistsError:
@@ -183,10 +176,9 @@ def _put(new: Path, path: Path) -> None:
 
 
 def _look(path: Path) -> None:
-    """Refuse a file that is not a cache of halluscope, before SQLite can change it or put a file next to it.
-
-    SQLite itself looks at the file, because opening and closing it in another way would drop this process's locks.
-    """
+    """Refuse a file that is not a cache of halluscope, before SQLite can change it or put a file next to it."""
+    # SQLite itself looks at the file, because opening and closing it in another way would drop this process's
+    # locks
     if not path.is_file():
         raise _foreign(path, "a folder, or not a plain file")
     with closing(_read_only(path, "immutable=1")) as db:
@@ -220,7 +212,6 @@ def _check_form(path: Path, db: sqlite3.Connection) -> None:
 
 @contextmanager
 def _checked(path: Path, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Check a cache's form and tables; close it on an error."""
     try:
         _check_form(path, db)
         for table, columns in _COLUMNS.items():

@@ -28,17 +28,14 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from httpx2 import AsyncClient, Response
 
-AT_ONCE = 32
-"""How many requests may be under way unless the user says otherwise."""
+AT_ONCE = 32  # How many requests may be under way unless the user says otherwise
 
+# The server counts as down once it has failed to serve this many requests in a row. Failures that may pass
+# are retried first.
 DOWN_AFTER = 8
-"""The server counts as down once it has failed to serve this many requests in a row.
 
-Failures that may pass are retried first.
-"""
-
+# The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
-"""The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before."""
 
 _PACKED = ("gzip", "x-gzip", "deflate")
 _GZIP_OR_ZLIB = 47  # zlib's window bits for either
@@ -50,21 +47,14 @@ _LOGS = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there was no reply.
+    """Why there was no reply."""
 
-    Attributes:
-        reason: a short text, by which failures are counted.
-        status: the HTTP status; 0 if nothing came back.
-        words: the server's message as it came: to be searched, never to be shown.
-        wait: seconds that the server asks to wait; 0 if it asks for no wait.
-        late: whether the server took too long.
-    """
-
-    reason: str
-    status: int = 0
+    reason: str  # a short text, by which failures are counted
+    status: int = 0  # the HTTP status; 0 if nothing came back
+    # the server's message as it came: to be searched, never to be shown
     words: str = field(default="", repr=False)
-    wait: float = 0.0
-    late: bool = False
+    wait: float = 0.0  # seconds that the server asks to wait; 0 if it asks for no wait
+    late: bool = False  # whether the server took too long
 
     @property
     def said(self) -> str:
@@ -98,14 +88,10 @@ class Failure:
 
 
 class AdaptiveConcurrency:
-    """Limits the requests under way: halves their number when the server is overloaded, then slowly raises it again.
+    """Limits the requests under way: halves their number when the server is overloaded, then slowly raises it again."""
 
-    After each round of replies (as many as the limit allows requests), the limit grows by one. Attempts that began
-    before the last halving do not halve it again, because they report the same overload.
-
-    Args:
-        most: the highest limit, which is also the first.
-    """
+    # After each round of replies (as many as the limit allows requests), the limit grows by one. Attempts
+    # that began before the last halving do not halve it again, because they report the same overload.
 
     def __init__(self, most: int) -> None:
         self._most, self._allowed, self._slowed = most, float(most), -math.inf
@@ -125,24 +111,12 @@ class AdaptiveConcurrency:
 
 
 class Client:
-    """Asks one server.
+    """Asks one server."""
 
-    After a time-out, a dropped connection or one of the statuses 408, 409, 429 and 5xx, a request is tried again. Each
-    wait is twice the one before, or as long as Retry-After says. Redirects are not followed. A reply is read only up to
-    the limit `reply`, compressed or not. The environment's proxies are used, except for servers on this machine.
-
-    Args:
-        server: the server to ask.
-        at_once: how many requests may be under way, or have a reply that the caller has not taken; fewer while the
-            server is overloaded (`AdaptiveConcurrency`).
-        attempts: how often a request is tried.
-        timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
-            take `attempts` times as long.
-
-    Raises:
-        MissingExtra: without httpx2.
-        ValueError: for a number out of range.
-    """
+    # After a time-out, a dropped connection or one of the statuses 408, 409, 429 and 5xx, a request is tried
+    # again. Each wait is twice the one before, or as long as Retry-After says. Redirects are not followed. A
+    # reply is read only up to the limit `reply`, compressed or not. The environment's proxies are used,
+    # except for servers on this machine.
 
     def __init__(
         self, server: Server, at_once: int = AT_ONCE, attempts: int = 6, timeout: float = 60.0
@@ -168,13 +142,9 @@ class Client:
             return portal.call(self._post, client, path, body)
 
     def each(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
-        """Yield each request's place with the value of the reply's JSON or a `Failure`, in the order of arrival.
-
-        A body is made only when its request starts, so memory holds no more bodies than requests may be under way.
-
-        Raises:
-            JudgeUnavailable: if the server is down, refuses the access key, or does not know the model.
-        """
+        """Yield each request's index with the value of the reply's JSON or a `Failure`, in the order of arrival."""
+        # A body is made only when its request starts, so memory holds no more bodies than requests may be
+        # under way
         came: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         waiting = enumerate(bodies)
         unserved = 0
@@ -182,9 +152,9 @@ class Client:
 
             def start() -> bool:
                 """Start the next request, if there is one."""
-                for place, body in waiting:
+                for index, body in waiting:
                     future = portal.start_task_soon(self._post, client, path, body)
-                    future.add_done_callback(partial(_put, came, place))
+                    future.add_done_callback(partial(_put, came, index))
                     return True
                 return False
 
@@ -194,12 +164,12 @@ class Client:
                     under_way += 1
                 if not under_way:
                     return
-                place, future = came.get()
+                index, future = came.get()
                 said = future.result()
                 unserved = unserved + 1 if isinstance(said, Failure) and not said.served else 0
                 if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
-                yield place, said
+                yield index, said
                 # Only now has the caller kept the reply, so a killed process loses few replies.
                 under_way -= 1
 
@@ -298,11 +268,7 @@ class Client:
 
 
 def check_at_once(value: int) -> int:
-    """Check how many requests may be under way.
-
-    Raises:
-        ValueError: if it is not a number from 1 to 10,000.
-    """
+    """Check how many requests may be under way."""
     return whole("at_once", value, 1, 10_000, "a number of requests")
 
 
@@ -378,8 +344,8 @@ def _backed_off(attempt: int) -> float:
     return random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
 
 
-def _put(came: "SimpleQueue[tuple[int, Any]]", place: int, future: Any) -> None:
-    came.put((place, future))
+def _put(came: "SimpleQueue[tuple[int, Any]]", index: int, future: Any) -> None:
+    came.put((index, future))
 
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:

@@ -13,26 +13,21 @@ from halluscope.inputs import listed
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Plain, Vocabulary
 
+# The template by which POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM whether an object is in an
+# image
 OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
-"""The template by which POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM whether an object is in an image."""
 
+# Finds the object in a question made from `OBJECT_QUESTION`
 OBJECT_ASKED = re.compile(r"Is there (?:an? )?(?P<object>.+) in the image\?")
-"""Finds the object in a question made from `OBJECT_QUESTION`."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One question about one class, with the frame of its question set.
+    """One question about one class, with the frame of its question set."""
 
-    Attributes:
-        text: the question as asked, such as "Is there a dog in this image?".
-        object: the class it asks about, by its name in the vocabulary.
-        frame: the whole prompt, with `{response}` and `{question}` once each.
-    """
-
-    text: str
-    object: str
-    frame: str
+    text: str  # the question as asked, such as "Is there a dog in this image?"
+    object: str  # the class it asks about, by its name in the vocabulary
+    frame: str  # the whole prompt, with `{response}` and `{question}` once each
 
     def prompt(self, response: str) -> str:
         """Return the whole prompt. Nothing in `response` is taken for a placeholder."""
@@ -49,31 +44,25 @@ class Question:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """M question templates that mean the same, with their frame.
+    """M question templates that mean the same, with their frame."""
 
-    Attributes:
-        name: the set's name in a signature.
-        templates: the templates; each holds `{x}`, usually as `{a/an} {x}`.
-        frame: the whole prompt, with `{response}` before `{question}`.
-        max_characters: how many characters of the response a judge sees; None for all.
-        ask_as: maps a class's word to the word that a question uses for it.
-        own: maps a class's name to templates of its own, as many as `templates`.
-        by_letter: whether questions use the classes' own names, with "an" before a, e, i, o and u, and "a" before all
-            else; otherwise they use `Vocabulary.word` with the article that its sound needs, or none for plurals.
-        of_many: the templates for nouns that take a plural verb, as many as `templates`; if there are any, questions
-            use the words of `Vocabulary.plain`.
-        claims: whether the templates are claims for a checker rather than questions. What the dataset means by a
-            class is then left out, because it would be another claim.
-    """
-
-    name: str
-    templates: tuple[str, ...]
-    frame: str
+    name: str  # the set's name in a signature
+    templates: tuple[str, ...]  # the templates; each holds `{x}`, usually as `{a/an} {x}`
+    frame: str  # the whole prompt, with `{response}` before `{question}`
+    # how many characters of the response a judge sees; None for all
     max_characters: int | None = None
+    # maps a class's word to the word that a question uses for it
     ask_as: Mapping[str, str] = field(default_factory=dict)
+    # maps a class's name to templates of its own, as many as `templates`
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # whether questions use the classes' own names, with "an" before a, e, i, o and u, and "a" before all
+    # else; otherwise they use `Vocabulary.word` with the article that its sound needs, or none for plurals
     by_letter: bool = False
+    # the templates for nouns that take a plural verb, as many as `templates`; if there are any, questions use
+    # the words of `Vocabulary.plain`
     of_many: tuple[str, ...] = ()
+    # whether the templates are claims for a checker rather than questions. What the dataset means by a class
+    # is then left out, because it would be another claim.
     claims: bool = False
 
     def about(self, vocabulary: Vocabulary) -> list[list[Question]]:
@@ -107,16 +96,7 @@ class QuestionSet:
 def question_set(
     questions: str | Sequence[str] | QuestionSet, sets: Mapping[str, QuestionSet], frame: str
 ) -> QuestionSet:
-    """Find a question set by name, or make one from the user's templates.
-
-    Args:
-        questions: a set, the name of one, or templates.
-        sets: the known sets by name.
-        frame: the frame for the user's templates.
-
-    Raises:
-        ValueError: for an unknown name, no template, or a template without `{x}`.
-    """
+    """Find a question set by name, or make one from the user's templates."""
     if isinstance(questions, QuestionSet):
         return questions
     if isinstance(questions, str):

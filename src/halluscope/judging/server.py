@@ -12,27 +12,26 @@ from urllib.parse import urlsplit
 from halluscope import sanitize
 from halluscope.errors import JudgeUnavailable
 
-ENDPOINT = "openai:"
-"""The prefix for a model behind an OpenAI-compatible endpoint."""
+ENDPOINT = "openai:"  # The prefix for a model behind an OpenAI-compatible endpoint
 
-SCORING = "scoring:"
-"""The prefix for a model whose server compares the probabilities of labels."""
+SCORING = "scoring:"  # The prefix for a model whose server compares the probabilities of labels
 
 OPENAI = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 
+# The environment variable that lists, separated by commas, the hosts that get the access key over http:// too
 CONSENT = "HALLUSCOPE_KEY_TO"
-"""The environment variable that lists, separated by commas, the hosts that get the access key over http:// too."""
 
 _NAMED_URL = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)", re.IGNORECASE)
+# Matches "@" and an address without http:// or https:// at the end of a name, but not a revision such as
+# "@v1.0"
 _NO_SCHEME = re.compile(
     r"@(?:\S*://.*|(?:localhost|[\w.-]+(?=:\d)|[\w-]+(?:\.[\w-]+)*\.[a-z]+|\d+(?:\.\d+){3}|\[[\da-f:]+\])"
     r"(?::\d{1,5})?(?:/\S*)?)",
     re.IGNORECASE,
 )
-"""Matches "@" and an address without http:// or https:// at the end of a name, but not a revision such as "@v1.0"."""
+# Matches a host that every library reads in the same way, with or without a port
 _HOST = re.compile(r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?", re.IGNORECASE)
-"""Matches a host that every library reads in the same way, with or without a port."""
 
 
 @contextmanager
@@ -50,35 +49,18 @@ def sending_nothing() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Server:
-    """A model and the server that runs it. It holds no access key.
+    """A model and the server that runs it. It holds no access key."""
 
-    Attributes:
-        model: the model's name on the server.
-        url: the address, without a slash at its end.
-        key_variable: the environment variable that holds the access key.
-        kind: how the model is asked, as the prefix of a judge's name.
-    """
-
-    model: str
-    url: str
-    key_variable: str
-    kind: str = ENDPOINT
+    model: str  # the model's name on the server
+    url: str  # the address, without a slash at its end
+    key_variable: str  # the environment variable that holds the access key
+    kind: str = ENDPOINT  # how the model is asked, as the prefix of a judge's name
 
     @classmethod
     def named(
         cls, name: str, base_url: str | None = None, key_variable: str = KEY_VARIABLE, kind: str = ENDPOINT
     ) -> "Server":
-        """Return the server that a user means.
-
-        Args:
-            name: a model, or "MODEL@http://host/v1".
-            base_url: the address if the name gives none; by default the environment's OPENAI_BASE_URL, else OpenAI's.
-            key_variable: the environment variable that holds the access key.
-            kind: the prefix of the judge's name.
-
-        Raises:
-            JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
-        """
+        """Return the server that a user means."""
         sanitize.is_secret_in(key_variable)
         model, url = _divided(name, kind)
         url = _checked(url or base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI)
@@ -122,11 +104,7 @@ class Server:
         return {"Authorization": f"Bearer {key}"} if key and self.may_have_key else {}
 
     def access_key(self) -> str:
-        """Return the access key, read from the environment each time so that no object holds it; "" if not set.
-
-        Raises:
-            JudgeUnavailable: if the server needs a key that is not set, or the key has characters that no key can have.
-        """
+        """Return the access key, read from the environment each time so that no object holds it; "" if not set."""
         key = os.environ.get(self.key_variable, "").strip()
         if not key and (self.key_variable != KEY_VARIABLE or self.url == OPENAI):
             raise JudgeUnavailable(

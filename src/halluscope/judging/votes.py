@@ -12,37 +12,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Codes of a vote. `OTHER` is a reply that is neither; it does not count as yes, and is reported as unparsed.
 NO, YES, OTHER = 0, 1, 2
-"""Codes of a vote. `OTHER` is a reply that is neither; it does not count as yes, and is reported as unparsed."""
 
-UNASKED = -1
-"""Code of a question that was not asked, because its vote could not change any score."""
+UNASKED = -1  # Code of a question that was not asked, because its vote could not change any score
 
+# Code of a question that was asked and got no reply. It is not stored, so the next run asks again; until then
+# it counts as `OTHER`.
 FAILED = -2
-"""Code of a question that was asked and got no reply. It is not stored, so the next run asks again; until then it
-counts as `OTHER`."""
 
+# The characters for the codes of a vote, from -1 on: not asked, no, yes, and a reply that is neither
 SIGNS = b"-01?"
-"""The characters for the codes of a vote, from -1 on: not asked, no, yes, and a reply that is neither."""
 
 
 @dataclass(frozen=True)
-class Poll:
-    """The outcome of a poll.
+class VoteResult:
+    """The outcome of a poll."""
 
-    Attributes:
-        votes: codes [texts, classes, voters]; a voter is a judge with one of its questions.
-        k: how many votes must agree.
-        judges: the judges' keys.
-        questions: the name of the question set.
-        classes: the classes that were asked about.
-    """
-
+    # codes [texts, classes, voters]; a voter is a judge with one of its questions
     votes: NDArray[np.int8]
-    k: int
-    judges: Sequence[str]
-    questions: str
-    classes: Sequence[str]
+    k: int  # how many votes must agree
+    judges: Sequence[str]  # the judges' keys
+    questions: str  # the name of the question set
+    classes: Sequence[str]  # the classes that were asked about
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -59,12 +51,8 @@ class Poll:
         return [lines[text * voters : (text + 1) * voters] for text in range(texts)]
 
     @classmethod
-    def read(cls, lines: Sequence[Sequence[str]], facts: Mapping[str, Any]) -> "Poll":
-        """Return the poll of these `lines` and `facts`.
-
-        Raises:
-            ValueError: if the lines are not a table of votes.
-        """
+    def read(cls, lines: Sequence[Sequence[str]], facts: Mapping[str, Any]) -> "VoteResult":
+        """Return the poll of these `lines` and `facts`."""
         shapes = {tuple(map(len, text)) for text in lines}
         signs = "".join(line for text in lines for line in text).encode("ascii", "replace")
         if len(shapes) != 1 or len({*next(iter(shapes))}) != 1 or not {*signs} <= {*SIGNS}:
@@ -81,8 +69,8 @@ class Poll:
         return cls(codes, *(facts[name] for name in ("agreement", "judges", "questions", "classes")))
 
 
+# `rule(reply_so_far, has_ended)` returns a vote's code, or None while it needs more of the reply
 Rule = Callable[[str, bool], int | None]
-"""`rule(reply_so_far, has_ended)` returns a vote's code, or None while it needs more of the reply."""
 
 _WORDS = {"yes": YES, "no": NO}
 _LABELS = {"1": YES, "0": NO}

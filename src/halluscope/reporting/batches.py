@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from halluscope.judging.batch.exporting import Outbox
-from halluscope.judging.batch.importing import Taken
+from halluscope.judging.batch.exporting import BatchExport
+from halluscope.judging.batch.importing import BatchImport
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table
 from halluscope.sanitize import one_line
 
 SHOWN = 10  # how many reasons for missing replies are shown
 
 
-def listed(outbox: Outbox) -> dict[str, Any]:
+def listed(outbox: BatchExport) -> dict[str, Any]:
     """Return an export as JSON has it."""
     return {
         "round": str(outbox.part) if outbox.files else None,
@@ -25,7 +25,7 @@ def listed(outbox: Outbox) -> dict[str, Any]:
     }
 
 
-def report(outbox: Outbox, score: str, take: str) -> Report:
+def report(outbox: BatchExport, score: str, take: str) -> Report:
     """Return the files of an export, and what to do next by the commands `score` and `take`, which reads replies."""
     if not outbox.files:
         less = ", but without --fresh, which would ask again" if outbox.fresh else ""
@@ -56,13 +56,13 @@ def report(outbox: Outbox, score: str, take: str) -> Report:
     return [Table("files", ("file", "requests", "MB", "judge"), rows), Notes(lines)]
 
 
-def counts(taken: Taken) -> dict[str, Any]:
+def counts(taken: BatchImport) -> dict[str, Any]:
     """Return how many replies an import found, as JSON has it."""
     kept = {name: getattr(taken, name) for name in ("asked", "answers", "new", "kept", "others")}
     return kept | {"failures": dict(taken.failures)}
 
 
-def lines_of(taken: Taken) -> Sequence[str]:
+def lines_of(taken: BatchImport) -> Sequence[str]:
     """Return what an import found, and what to do about the rest."""
     lines = [
         f"{taken.answers:,} replies to {taken.asked:,} requests: {taken.new:,} are new, {taken.kept:,} were kept "

@@ -8,7 +8,7 @@ from tqdm import tqdm
 
 from halluscope import registry
 from halluscope.inputs import is_like_a_list, listed, paired, texts
-from halluscope.judging.votes import Poll
+from halluscope.judging.votes import VoteResult
 from halluscope.registry import Benchmark
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import finite
@@ -104,7 +104,7 @@ def _id(benchmark: Benchmark, index: int, reference: Any, inputs: Mapping[str, A
     }
 
 
-def _voters(poll: Poll) -> list[str]:
+def _voters(poll: VoteResult) -> list[str]:
     """Return the voters' names: each judge, with the number of the question if a judge is asked several."""
     each = poll.votes.shape[2] // len(poll.judges)
     numbers = [f", question {number}" for number in range(1, each + 1)] if each > 1 else [""]

@@ -30,10 +30,9 @@ from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_
 from halluscope.files.writing import check_no_folder, json_line, new_folder
 from halluscope.inputs import kind
 from halluscope.judging.cache import Record
-from halluscope.judging.graders.chat import KnownJudge
-from halluscope.judging.graders.judged import ITEMS, RUN
-from halluscope.judging.graders.verdicts import is_greedy
-from halluscope.judging.votes import Poll
+from halluscope.judging.judge import KnownJudge, is_greedy
+from halluscope.judging.verdicts import ITEMS, RUN
+from halluscope.judging.votes import VoteResult
 from halluscope.registry import Benchmark
 from halluscope.reporting.tables import finite, to_json
 from halluscope.responses.files import Given
@@ -269,7 +268,7 @@ def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
     kept = _result(read_json(folder / SCORES), benchmark.scores)
     scores = {name: value for name, value in kept.items() if name != "responses"}
     found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
-    poll = Poll.read([row[BALLOTS] for row in rows], facts["voters"]) if facts["voters"] else None
+    poll = VoteResult.read([row[BALLOTS] for row in rows], facts["voters"]) if facts["voters"] else None
     record = Record(poll=poll)
     if facts["grader"]:
         record.judge = KnownJudge(*facts["grader"])

@@ -8,7 +8,7 @@ from PIL.Image import Image
 
 from halluscope import registry
 from halluscope.errors import MissingExtra
-from halluscope.judging.graders.judged import NOBODY
+from halluscope.judging.verdicts import NOBODY
 from halluscope.registry import LOWER, Benchmark
 from halluscope.reporting.figures.plots import figures
 from halluscope.reporting.formats import Cells, laid_out

@@ -10,7 +10,7 @@ import numpy as np
 from halluscope import scoring
 from halluscope.errors import RunError
 from halluscope.judging.cache import Record, cache_of
-from halluscope.judging.graders.chat import KnownJudge
+from halluscope.judging.judge import KnownJudge
 from halluscope.registry import Benchmark
 from halluscope.scoring import Ready
 

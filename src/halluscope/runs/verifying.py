@@ -10,7 +10,7 @@ from typing import Any
 
 from halluscope.errors import RunError
 from halluscope.files.opening import json_rows
-from halluscope.judging.graders.judged import ITEMS, RUN
+from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.reporting.tables import finite
 from halluscope.runs import folder as folders
 from halluscope.runs.run import Run, again

@@ -14,8 +14,8 @@ from halluscope.benchmarks.gavie.regions import PLACE, regions_of
 from halluscope.graded.metric import Graded
 from halluscope.graded.prompts import Prompt, Verdict
 from halluscope.graded.report import View
-from halluscope.judging.graders.judged import Judged
-from halluscope.judging.graders.verdicts import Asked
+from halluscope.judging.prompts import Asked
+from halluscope.judging.verdicts import Judged
 from halluscope.sanitize import encodable
 
 AUTHORS = "authors"

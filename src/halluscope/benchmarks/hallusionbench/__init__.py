@@ -1,6 +1,6 @@
 """HallusionBench: language hallucination and visual illusion, told apart by control pairs (Guan et al., CVPR 2024)."""
 
-from halluscope.judging.graders import grading
+from halluscope.judging import options
 from halluscope.options import Option
 from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
 
@@ -61,7 +61,7 @@ image (visual illusion)?
     target="gt_answer",
     judges=Judges("verdicts", default="rules", rules=("rules", "vlmevalkit")),
     options=(
-        *grading.offered("rules (default), vlmevalkit"),
+        *options.for_verdicts("rules (default), vlmevalkit"),
         Option(
             "protocol",
             "whose counting rules to use (default: official)",

@@ -26,8 +26,8 @@ from halluscope.benchmarks.hallusionbench.rows import (
 )
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout
 from halluscope.inputs import flags, listed, paired, warn_of_a_part
-from halluscope.judging.graders import rules
-from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.judging import rules
+from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.judging.votes import NO, YES
 from halluscope.responses import lengths, parsers
 from halluscope.responses.lengths import MEAN_WORDS
@@ -85,7 +85,7 @@ def compute(
         judging: which judge gives verdicts, and how it is asked: judge ("rules", the default, and "vlmevalkit", which
             reads yes and no as that harness does without its judge, need no model), repeats (section 4.1: three; the
             scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, device,
-            store, progress; see `halluscope.judging.graders.grading.Grading`.
+            store, progress; see `halluscope.judging.options.VerdictOptions`.
 
     Returns:
         Fractions in [0, 1]: `aAcc` (equation 3), `qAcc` (equation 5), `fAcc` (equation 4); `easy_aAcc`, the share of
@@ -114,7 +114,7 @@ def compute(
     predictions, thought = take_out(predictions, thoughts)
     questions = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
-    grading = options.build(Grading, judging, "hallusionbench", judge=RULES, judge_seed=seed)
+    grading = options.build(VerdictOptions, judging, "hallusionbench", judge=RULES, judge_seed=seed)
     counting = known_protocol(protocol)
     given = _codes(correctness, "correctness", (0, 1, 2), len(questions))
     agreed = _codes(same, "same", (0, 1), len(questions))
@@ -270,7 +270,7 @@ READERS = {
 class _LanguageModel:
     """Asks a language model, in one of the wordings of `prompts`."""
 
-    def __init__(self, grading: Grading, prompts: str) -> None:
+    def __init__(self, grading: VerdictOptions, prompts: str) -> None:
         self._grading, self._by = grading, prompts
 
     @property
@@ -305,7 +305,7 @@ def _coded(words: Sequence[Sequence[str | None]], codes: Mapping[str, int]) -> I
     return np.array([[UNREAD if word is None else codes[word] for word in row] for row in words])
 
 
-def _judge_of(grading: Grading, prompts: str) -> _Judging:
+def _judge_of(grading: VerdictOptions, prompts: str) -> _Judging:
     """Return the judge; a language model is prepared now, before any response is read."""
     if grading.named(READERS):
         grading.check_once(f"{grading.judge!r} gives the same verdicts each time")

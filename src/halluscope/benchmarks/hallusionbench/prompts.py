@@ -3,7 +3,7 @@
 Section 4.1 of the paper prints the prompt about correctness. It prints neither the frame around that prompt nor a
 prompt that asks whether two responses agree, so both are this project's ("ours"). The authors' script ("authors") has
 both prompts: its words about correctness differ slightly, and its comparison of two responses omits the question.
-`judging.graders.verdicts.fill` puts texts into the templates. Replies to either wording are read in the same way; the
+`judging.prompts.fill` puts texts into the templates. Replies to either wording are read in the same way; the
 script itself accepts any reply that contains "correct" or "same" anywhere.
 
 A judge may merely repeat a word from a response, such as "correct". So if a response contains one of the words for a
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 
-from halluscope.judging.graders.verdicts import Asked, fill, json_object, json_of
+from halluscope.judging.prompts import Asked, fill, json_object, json_of
 
 # The prompt of section 4.1, as printed up to the blank line.
 CORRECTNESS = """\

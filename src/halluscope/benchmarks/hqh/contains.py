@@ -2,7 +2,7 @@
 
 What a model thinks aloud, in <think> ... </think>, is not read. The rules:
 
-- A right answer of yes or no is compared with the yes or no that `halluscope.judging.graders.rules` reads.
+- A right answer of yes or no is compared with the yes or no that `halluscope.judging.rules` reads.
 - A right answer to "How many ...?" that is only a number is compared with the response's first number. A range ("4-5")
   is not a number. Two kinds of number count only if the response has no other: the "one" in "the first one", "one of
   them" and "one is", and the number of a list item.
@@ -27,7 +27,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
-from halluscope.judging.graders import rules
+from halluscope.judging import rules
 
 KEY = "contains-2"
 """Part of a signature; the number goes up when a rule changes."""

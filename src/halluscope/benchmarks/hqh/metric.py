@@ -19,7 +19,7 @@ from halluscope.benchmarks.hqh.claims import places, quoted
 from halluscope.graded.metric import Graded, Parts
 from halluscope.graded.prompts import Prompt, Verdict
 from halluscope.graded.report import View
-from halluscope.judging.graders.judged import Judged
+from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Kind, Mark, several
 from halluscope.reporting.tables import Named, is_defined, percent
 from halluscope.sanitize import heard

@@ -15,7 +15,7 @@ import numpy as np
 from halluscope.graded.metric import Graded
 from halluscope.graded.prompts import Prompt, Verdict
 from halluscope.graded.report import View
-from halluscope.judging.graders.judged import Judged
+from halluscope.judging.verdicts import Judged
 from halluscope.reporting.tables import percent
 from halluscope.sanitize import encodable
 from halluscope.signature import keys_of

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from halluscope.judging.voters import poll
+from halluscope.judging import options as judging
 from halluscope.options import Option
 from halluscope.registry import LOWER, Benchmark, Dataset, Judges
 
@@ -48,7 +48,10 @@ which the image was made, and says for each concrete noun of the LVLM's caption 
     target="true_caption",
     judges=Judges("votes", default="flan-t5", rules=("lexical",)),
     options=(
-        *(replace(one, help=_OTHERWISE[one.name]) if one.name in _OTHERWISE else one for one in poll.OPTIONS),
+        *(
+            replace(one, help=_OTHERWISE[one.name]) if one.name in _OTHERWISE else one
+            for one in judging.VOTES
+        ),
         Option(
             "convention",
             "count each noun as often as it occurs and leave out undecided nouns (released, default), or count each "

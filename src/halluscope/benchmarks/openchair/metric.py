@@ -17,9 +17,9 @@ from halluscope.benchmarks.openchair import BENCHMARK, prompts, scoring
 from halluscope.benchmarks.openchair import concreteness as ratings
 from halluscope.benchmarks.openchair.scoring import UNDECIDED, Labels
 from halluscope.inputs import flags, ids, is_like_a_list, listed, paired, texts, word
+from halluscope.judging import voting
 from halluscope.judging.cost.planning import Plan, plan_poll
-from halluscope.judging.voters import voting
-from halluscope.judging.voters.poll import Voting
+from halluscope.judging.options import VoteOptions
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.reading.words import readers
 from halluscope.reading.words.word import Word, as_written, forms_of
@@ -111,7 +111,7 @@ def compute(
         thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
         judging: how the poll is held: judges, questions ("released", "plain" for judges that say only yes or no,
             "claims" for checkers, or templates), agreement, device, engine, recheck, tokenizer, workers, leave_out,
-            at_once, max_failed, store, progress; see `halluscope.judging.voters.poll.Voting`. `ask` has no effect,
+            at_once, max_failed, store, progress; see `halluscope.judging.options.VoteOptions`. `ask` has no effect,
             because every vote is needed.
 
     Returns:
@@ -237,9 +237,9 @@ def _paired(predictions: Any, references: Any) -> tuple[list[str], list[str]]:
     return predictions, references
 
 
-def _poll(judging: Mapping[str, Any]) -> Voting:
+def _poll(judging: Mapping[str, Any]) -> VoteOptions:
     """Read how the poll is held."""
-    poll = options.build(Voting, judging, "openchair", questions=prompts.RELEASED)
+    poll = options.build(VoteOptions, judging, "openchair", questions=prompts.RELEASED)
     poll.required(len(prompts.load(poll.questions).templates))
     return poll
 
@@ -314,11 +314,11 @@ def _classes(nouns: Sequence[Sequence[str]]) -> Vocabulary:
     return Vocabulary("nouns", classes)
 
 
-def _ask(poll: Voting, references: Sequence[str], nouns: list[list[str]]) -> Voted:
+def _ask(poll: VoteOptions, references: Sequence[str], nouns: list[list[str]]) -> Voted:
     """Have judges vote on each caption's nouns; a vote that is neither yes nor no counts for neither label."""
     classes = _classes(nouns)
     present = classes.presence(nouns)
-    held = poll.hold(references, present, classes, prompts.load(poll.questions), only_present=True)
+    held = poll.collect_votes(references, present, classes, prompts.load(poll.questions), only_present=True)
     votes = held.votes[present]
     codes = voting.label((votes == YES).sum(axis=1), (votes == NO).sum(axis=1), held.k)
     labels: list[dict[str, int]] = [{} for _ in nouns]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from halluscope.judging.voters.voting import IGNORED
 from halluscope.judging.votes import NO, YES
+from halluscope.judging.voting import IGNORED
 from halluscope.reading.words.word import Word
 from halluscope.stats.tallies import Tally
 

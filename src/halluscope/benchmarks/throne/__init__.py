@@ -1,6 +1,6 @@
 """THRONE: object hallucination in free-form image descriptions (Kaul et al., CVPR 2024)."""
 
-from halluscope.judging.voters import poll
+from halluscope.judging import options as judging
 from halluscope.options import Option
 from halluscope.registry import HIGHER, LOWER, Benchmark, Dataset, Judges
 
@@ -66,7 +66,7 @@ which they agree are compared with the objects annotated in the image.
     partial_ok=True,
     judges=Judges("votes", default="flan-t5", rules=("lexical",)),
     options=(
-        *poll.OPTIONS,
+        *judging.VOTES,
         Option(
             "vocabulary",
             "the vocabulary of the classes that judges are asked about (default: coco, or objects365 if the "

@@ -19,14 +19,14 @@ from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts, scoring
 from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions, Hits
 from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts, whole
+from halluscope.judging import voting
 from halluscope.judging.cost.planning import Plan, plan_poll
+from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.voters import voting
+from halluscope.judging.resolve import lexical
 from halluscope.judging.voters.lexical import LexicalJudge
-from halluscope.judging.voters.poll import Voting
-from halluscope.judging.voters.resolve import lexical
-from halluscope.judging.voters.voting import IGNORED
-from halluscope.judging.votes import OTHER, UNASKED, Poll
+from halluscope.judging.votes import OTHER, UNASKED, VoteResult
+from halluscope.judging.voting import IGNORED
 from halluscope.reliability.certifying.certificate import Certificate, texts_of
 from halluscope.reliability.certifying.certificate import read as read_certificate
 from halluscope.reliability.certifying.judgement import Judgement
@@ -95,7 +95,7 @@ def compute(
             its content; adds scores corrected for the judges' errors (`halluscope.stats.corrected`).
         judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", "claims" for
             checkers, or templates), agreement, ask, device, engine, recheck, tokenizer, workers, leave_out, at_once,
-            max_failed, store, progress; see `halluscope.judging.voters.poll.Voting`.
+            max_failed, store, progress; see `halluscope.judging.options.VoteOptions`.
 
     Returns:
         `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over
@@ -127,7 +127,7 @@ def compute(
     vocabulary = vocabularies.load(vocabulary)
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
-    poll = checks.build(Voting, judging, "throne")
+    poll = checks.build(VoteOptions, judging, "throne")
     reader = _reader(poll, vocabulary, votes) if explain else None
     certified = None if certificate is None else _check_certificate(certificate, votes, all_average)
     sample = None if cells is None else _check_cells(cells, present)
@@ -140,7 +140,7 @@ def compute(
         questions = prompts.load(poll.questions)
         if certified:
             _check_about(certified, predictions, vocabulary, questions)
-        cast = poll.hold(predictions, present, vocabulary, questions)
+        cast = poll.collect_votes(predictions, present, vocabulary, questions)
     labels = voting.label(*voting.count(cast.votes), cast.k)
     hits = Hits.of(labels, present)
     result: dict[str, Any] = _scores(hits, conventions)
@@ -205,9 +205,9 @@ def judge(
     said, _ = take_out(predictions, thoughts)
     classes = vocabularies.load(vocabulary)
     present = classes.presence(class_names(references))
-    poll = checks.build(Voting, judging, "throne")
+    poll = checks.build(VoteOptions, judging, "throne")
     questions = prompts.load(poll.questions)
-    return Judgement(said, present, classes, questions, poll.hold(said, present, classes, questions))
+    return Judgement(said, present, classes, questions, poll.collect_votes(said, present, classes, questions))
 
 
 def plan(
@@ -220,13 +220,13 @@ def plan(
 ) -> Plan:
     """Plan what `compute` will ask, and how long it will take."""
     checked = [(texts, class_names(references)) for texts, references in (paired(*one) for one in sets)]
-    poll = checks.build(Voting, judging, "throne")
+    poll = checks.build(VoteOptions, judging, "throne")
     return plan_poll(
         checked, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate, prices
     )
 
 
-def _reader(poll: Voting, vocabulary: Vocabulary, votes: ArrayLike | None) -> LexicalJudge:
+def _reader(poll: VoteOptions, vocabulary: Vocabulary, votes: ArrayLike | None) -> LexicalJudge:
     """Return the judge that can explain its votes."""
     if votes is not None:
         raise ValueError(
@@ -260,10 +260,10 @@ def _check_about(
     certificate.check_size(texts)
 
 
-def _given(votes: ArrayLike, poll: Voting, present: NDArray[np.bool_]) -> Poll:
+def _given(votes: ArrayLike, poll: VoteOptions, present: NDArray[np.bool_]) -> VoteResult:
     """Return votes that were cast elsewhere, in the form of a poll."""
     cast = voting.check(votes, *present.shape).astype(np.int8)
-    return Poll(cast, voting.required(poll.agreement, cast.shape[-1]), [GIVEN], GIVEN, ())
+    return VoteResult(cast, voting.required(poll.agreement, cast.shape[-1]), [GIVEN], GIVEN, ())
 
 
 def _sampled(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from halluscope.benchmarks.throne import BENCHMARK
 from halluscope.inputs import finite
-from halluscope.judging.voters.voting import IGNORED
+from halluscope.judging.voting import IGNORED
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 
 ClassF = Literal["of_means", "mean"]

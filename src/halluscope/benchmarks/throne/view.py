@@ -8,8 +8,8 @@ from typing import Any
 
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts
+from halluscope.judging.options import VoteOptions
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
-from halluscope.judging.voters.poll import Voting
 from halluscope.reporting.report_items import (
     HALLUCINATED,
     KIND_OF,
@@ -35,7 +35,7 @@ def items(
 ) -> Iterator[Item]:
     """Yield a run's rows as items, one per row, in order."""
     reader = LexicalJudge(vocabularies.load(options.get("vocabulary", "coco")))
-    cut = prompts.load(options.get("questions", Voting.questions)).cut
+    cut = prompts.load(options.get("questions", VoteOptions.questions)).cut
     for row, whole in zip(rows, judged_texts(rows, options), strict=True):
         text = cut(whole)
         yield _item(row, text, reader.mentions(text), ballots(row, voters))

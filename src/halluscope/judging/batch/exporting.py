@@ -25,31 +25,24 @@ from halluscope.judging.batch.requests import (
     rounds,
 )
 from halluscope.judging.cache import sha256
-from halluscope.judging.chat_completions import PATH
+from halluscope.judging.endpoint import PATH
 from halluscope.judging.questions import Question
 from halluscope.sanitize import one_line
 
 URL = f"/v1/{PATH}"
 
+# The most requests and bytes that OpenAI accepts in one batch file (platform.openai.com/docs/guides/batch)
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
-"""The most requests and bytes that OpenAI accepts in one batch file (platform.openai.com/docs/guides/batch)."""
 
 
 @dataclass
 class BatchFile:
-    """A file of requests to one judge.
+    """A file of requests to one judge."""
 
-    Attributes:
-        name: the file's name in its folder.
-        judge: the judge's key.
-        requests: how many requests the file holds.
-        bytes: the file's size in bytes.
-    """
-
-    name: str
-    judge: str
-    requests: int = 0
-    bytes: int = 0
+    name: str  # the file's name in its folder
+    judge: str  # the judge's key
+    requests: int = 0  # how many requests the file holds
+    bytes: int = 0  # the file's size in bytes
 
 
 class _NothingNew(Exception):
@@ -57,37 +50,21 @@ class _NothingNew(Exception):
 
 
 @dataclass
-class Outbox:
-    """The round of requests that is being written; an implementation of `halluscope.judging.cache.Outbox`.
+class BatchExport:
+    """The round of requests that is being written; an implementation of `halluscope.judging.cache.BatchExport`."""
 
-    Attributes:
-        folder: the folder of all rounds.
-        requests: how many requests one file may hold.
-        bytes: how many bytes one file may have.
-        fresh: whether new replies are to replace kept ones.
-        files: the files that were written and are to be sent.
-        later: the most questions that may be asked in later rounds, by the judge's key.
-        again: how many of the requests were in an earlier round too.
-        put: how often a request was written down, counting repeated ones.
-        part: the folder of this round, or of the last round if that holds the same requests.
-        is_new: whether this round differs from the last one.
-
-    Raises:
-        OutputError: if the folder is a file.
-        ValueError: for a limit out of range.
-    """
-
-    folder: Path
-    requests: int = MOST_REQUESTS
-    bytes: int = MOST_BYTES
-    fresh: bool = False
+    folder: Path  # the folder of all rounds
+    requests: int = MOST_REQUESTS  # how many requests one file may hold
+    bytes: int = MOST_BYTES  # how many bytes one file may have
+    fresh: bool = False  # whether new replies are to replace kept ones
+    # the files that were written and are to be sent
     files: list[BatchFile] = field(default_factory=list)
+    # the most questions that may be asked in later rounds, by the judge's key
     later: Counter[str] = field(default_factory=Counter)
-    again: int = 0
-    put: int = 0
+    again: int = 0  # how many of the requests were in an earlier round too
+    put: int = 0  # how often a request was written down, counting repeated ones
 
     def __post_init__(self) -> None:
-        """Check the limits, and read the earlier rounds."""
         whole("requests", self.requests, 1, what="a number of requests")
         whole("bytes", self.bytes, 1, what="a number of bytes")
         if self.folder.exists() and not self.folder.is_dir():
@@ -100,14 +77,9 @@ class Outbox:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Accept requests inside this context. At its end, the round appears in the folder in one step.
-
-        If there are no requests, or the last round holds the same ones, no round appears; in the latter case `part` is
-        the last round's folder.
-
-        Raises:
-            OSError: if the round cannot be written.
-        """
+        """Accept requests inside this context. At its end, the round appears in the folder in one step."""
+        # If there are no requests, or the last round holds the same ones, no round appears; in the latter
+        # case `part` is the last round's folder
         with suppress(_NothingNew), new_folder(self.folder) as new:
             self._new = new / self.part.name
             self._new.mkdir()
@@ -132,19 +104,11 @@ class Outbox:
     def put_reply(
         self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any], empty: bool = False
     ) -> None:
-        """Write down the request for a grader's reply.
-
-        Raises:
-            OutputError: if the request is larger than a file may be.
-        """
+        """Write down the request for a grader's reply."""
         self._put(Reply(judge, sha256(prompt).hex(), repeat, seed, self.fresh, empty), body)
 
     def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None:
-        """Write down the request for a voter's vote.
-
-        Raises:
-            OutputError: if the request is larger than a file may be.
-        """
+        """Write down the request for a voter's vote."""
         self._put(Vote(judge, question.frame, question.text, sha256(text).hex()), body)
 
     def put_off(self, judge: str, questions: int) -> None:
@@ -190,6 +154,5 @@ class Outbox:
 
 
 def _are_equal(one: Path, other: Path) -> bool:
-    """Whether two rounds hold the same requests in the same files."""
     sizes = ({path.name: path.stat().st_size for path in part.glob("*.jsonl")} for part in (one, other))
     return next(sizes) == next(sizes) and filecmp.cmp(one / LIST, other / LIST, shallow=False)

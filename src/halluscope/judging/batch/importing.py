@@ -16,42 +16,33 @@ from halluscope.files.opening import check_once
 from halluscope.files.writing import only_writer
 from halluscope.judging.batch.requests import CAME, ID, Reply, Vote, Wanted, came, read_list, rounds
 from halluscope.judging.cache import Cache, Request
-from halluscope.judging.chat_completions import reply_of
 from halluscope.judging.client import Failure
+from halluscope.judging.endpoint import reply_of, vote_of
 from halluscope.judging.questions import Question
-from halluscope.judging.voters.endpoint import vote_of
 from halluscope.judging.votes import UNASKED
 
-AT_ONCE = 10_000
-"""How many votes and replies are read before they are kept, in one step per judge."""
+AT_ONCE = 10_000  # How many votes and replies are read before they are kept, in one step per judge
 
 EXPECTED = (
     "a line of a batch's output or error file, with a custom_id, and a response with its status_code and body, or an "
     "error"
 )
 
+# A request's id, what it asked, and the vote or reply as it was read, or a `Failure`
 Answer = tuple[str, Wanted, Any]
-"""A request's id, what it asked, and the vote or reply as it was read, or a `Failure`."""
 
 
 @dataclass
-class Taken:
-    """The counts of what was read.
+class BatchImport:
+    """The counts of what was read."""
 
-    Attributes:
-        asked: how many requests were exported, in all rounds.
-        new: how many votes and replies are newly kept.
-        kept: how many equal those that were kept before.
-        others: how many differ from those kept before, which are not replaced.
-        failures: how many requests got no vote or reply, by reason.
-        said: for each reason, one of the server's messages, made safe to show.
-    """
-
-    asked: int
-    new: int = 0
-    kept: int = 0
-    others: int = 0
+    asked: int  # how many requests were exported, in all rounds
+    new: int = 0  # how many votes and replies are newly kept
+    kept: int = 0  # how many equal those that were kept before
+    others: int = 0  # how many differ from those kept before, which are not replaced
+    # how many requests got no vote or reply, by reason
     failures: Counter[str] = field(default_factory=Counter)
+    # for each reason, one of the server's messages, made safe to show
     said: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -60,27 +51,14 @@ class Taken:
         return self.new + self.kept + self.others + self.failures.total()
 
 
-def take(files: Sequence[Path], folder: Path, cache: Cache) -> Taken:
-    """Keep the votes and replies in batches' output.
-
-    All files are checked before anything is kept. A run that is killed halfway may be repeated.
-
-    Args:
-        files: the output files of batches, JSON lines (.gz too).
-        folder: the folder with the rounds of the export.
-        cache: where votes and replies are kept.
-
-    Raises:
-        BuildError: for a line that is not from a batch's output, or was not asked for; nothing is then kept.
-        LimitExceeded: for a file or a line that is too large.
-        FileNotFoundError: if a file does not exist, or the folder holds no round.
-        CacheError: if the cache cannot be read or written.
-    """
+def take(files: Sequence[Path], folder: Path, cache: Cache) -> BatchImport:
+    """Keep the votes and replies in batches' output."""
+    # All files are checked before anything is kept. A run that is killed halfway may be repeated.
     check_once(files)
     asked = _asked(folder)
     for _ in _rows(files, asked):
         pass
-    taken = Taken(len(asked))
+    taken = BatchImport(len(asked))
     rows = _rows(files, asked)
     while batch := list(islice(rows, AT_ONCE)):
         _keep([_read(id, asked[id], row) for id, row in batch], folder, cache, taken)
@@ -124,7 +102,6 @@ def _read(id: str, wanted: Wanted, row: dict[str, Any]) -> Answer:
 
 
 def _completion(row: dict[str, Any]) -> Any:
-    """Return what the server replied, or a `Failure`."""
     response, error = row.get("response"), row.get("error")
     if isinstance(error, dict) and error:
         return _failure(f"error {sanitize.heard(sanitize.short_repr(error.get('code'), 400), 40)}", error)
@@ -137,7 +114,6 @@ def _completion(row: dict[str, Any]) -> Any:
 
 
 def _failure(reason: str, words: Any) -> Failure:
-    """Return a failure with the server's message."""
     inner = words.get("error", words) if isinstance(words, dict) else words
     said = inner.get("message", inner) if isinstance(inner, dict) else inner
     return Failure(
@@ -145,8 +121,7 @@ def _failure(reason: str, words: Any) -> Failure:
     )
 
 
-def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: Taken) -> None:
-    """Keep votes and replies, and count how many are new, equal, different, or missing."""
+def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: BatchImport) -> None:
     replies: dict[str, tuple[Reply, str]] = {}
     votes: dict[str, tuple[Vote, Any]] = {}
     for id, wanted, said in answers:
@@ -162,7 +137,9 @@ def _keep(answers: Sequence[Answer], folder: Path, cache: Cache, taken: Taken) -
     _keep_votes(votes.values(), cache, taken)
 
 
-def _keep_replies(replies: dict[str, tuple[Reply, str]], folder: Path, cache: Cache, taken: Taken) -> None:
+def _keep_replies(
+    replies: dict[str, tuple[Reply, str]], folder: Path, cache: Cache, taken: BatchImport
+) -> None:
     """Keep replies; one that was asked again replaces the kept reply, but only once."""
     anew = {id for id, (wanted, _) in replies.items() if wanted.fresh}
     anew -= came(folder) if anew else set()
@@ -183,7 +160,7 @@ def _keep_replies(replies: dict[str, tuple[Reply, str]], folder: Path, cache: Ca
             )  # so a line that was cut off stays separate
 
 
-def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], cache: Cache, taken: Taken) -> None:
+def _keep_votes(votes: Iterable[tuple[Vote, tuple[int, float]]], cache: Cache, taken: BatchImport) -> None:
     of_judge: dict[str, list[tuple[Vote, tuple[int, float]]]] = defaultdict(list)
     for vote, said in votes:
         of_judge[vote.judge].append((vote, said))
@@ -205,7 +182,7 @@ def _word(said: Any) -> Any:
     return said if isinstance(said, str) else said[0]
 
 
-def _count(taken: Taken, before: Any, said: Any) -> None:
+def _count(taken: BatchImport, before: Any, said: Any) -> None:
     if before is None:
         taken.new += 1
     elif before == said:

@@ -21,34 +21,24 @@ from halluscope.sanitize import short_repr
 
 ID = "custom_id"
 
-LIST = "asked.jsonl"
-"""The file with a round's list of requests."""
+LIST = "asked.jsonl"  # The file with a round's list of requests
 
+# The file with the ids that were asked again and have come, one per line; it is in the folder of all rounds
 CAME = "came.txt"
-"""The file with the ids that were asked again and have come, one per line; it is in the folder of all rounds."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A grader's reply that is requested.
+    """A grader's reply that is requested."""
 
-    Attributes:
-        judge: the grader's key.
-        prompt: the sha256 of the prompt, in hexadecimal digits.
-        repeat: the number of the repeat.
-        seed: the seed of the reply.
-        fresh: whether the reply is to replace one that is kept.
-        empty: whether an empty text is a reply.
-    """
-
-    judge: str
-    prompt: str
-    repeat: int
-    seed: int
-    fresh: bool
-    empty: bool
+    judge: str  # the grader's key
+    prompt: str  # the sha256 of the prompt, in hexadecimal digits
+    repeat: int  # the number of the repeat
+    seed: int  # the seed of the reply
+    fresh: bool  # whether the reply is to replace one that is kept
+    empty: bool  # whether an empty text is a reply
 
     @property
     def about(self) -> tuple[str | int, ...]:
@@ -63,19 +53,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A voter's vote that is requested.
+    """A voter's vote that is requested."""
 
-    Attributes:
-        judge: the voter's key.
-        frame: the question's frame.
-        question: the question as it is asked.
-        text: the sha256 of the text, in hexadecimal digits.
-    """
-
-    judge: str
-    frame: str
-    question: str
-    text: str
+    judge: str  # the voter's key
+    frame: str  # the question's frame
+    question: str  # the question as it is asked
+    text: str  # the sha256 of the text, in hexadecimal digits
 
     @property
     def about(self) -> tuple[str | int, ...]:
@@ -109,12 +92,7 @@ def next_round(folder: Path) -> Path:
 
 
 def read_list(part: Path) -> Iterator[tuple[str, Wanted]]:
-    """Yield what was asked in a round, each request after its id.
-
-    Raises:
-        BuildError: for a list that has been changed since it was written.
-        FileNotFoundError: if there is no list.
-    """
+    """Yield what was asked in a round, each request after its id."""
     for where, row in lines(part / LIST):
         wanted = _wanted(row)
         if wanted is None or row[ID] != custom_id(wanted):

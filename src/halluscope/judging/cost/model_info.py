@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judging.cost.shapes import SHAPES, DecoderOnly, EncoderDecoder, Shape, shape
+from halluscope.judging.judge import Pairs
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import SHARED_FROM, CausalJudge, common_prefix
 from halluscope.judging.models.engine import Engine
@@ -17,9 +18,8 @@ from halluscope.judging.models.language_model import LanguageModelJudge, positio
 from halluscope.judging.models.seq2seq import Seq2SeqJudge, check_encodes, is_checker, model_of
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Pairs
-from halluscope.judging.voters.scoring import ScoringVoter
-from halluscope.judging.voters.served import AS_USUAL, Served, is_served
+from halluscope.judging.resolve import AS_USUAL, EndpointOptions, is_served
+from halluscope.judging.scoring import ScoringVoter
 from halluscope.network import hub_or_cache
 
 # How many characters a token has in English, by a rule of thumb
@@ -55,7 +55,7 @@ class ModelInfo:
         return Work(tokens, _flop(self.shape, tokens))
 
 
-def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> list[ModelInfo]:
+def look(models: Sequence[str], engine: Engine, served: EndpointOptions = AS_USUAL) -> list[ModelInfo]:
     """Return the outlook on models: behind servers, or Hub ids, folders and GGUF files that `engine` is to run here."""
     return [
         _behind(model, served) if is_served(model) else _outlook(model, *_find(model_of(model)), engine)
@@ -63,7 +63,7 @@ def look(models: Sequence[str], engine: Engine, served: Served = AS_USUAL) -> li
     ]
 
 
-def _behind(name: str, served: Served) -> ModelInfo:
+def _behind(name: str, served: EndpointOptions) -> ModelInfo:
     """Return the outlook on a model behind a server; no request is sent, and other settings count as accepted."""
     judge = served.judge(name)
     if isinstance(judge, ScoringVoter):

@@ -15,20 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halluscope.inputs import finite
+from halluscope.judging import ask as asking
+from halluscope.judging.ask import answers
 from halluscope.judging.cache import Cache, cache_of
 from halluscope.judging.cache_file import IN_MEMORY
 from halluscope.judging.cost.model_info import ModelInfo, characters, look
+from halluscope.judging.judge import Answered, Judge, Pairs
 from halluscope.judging.models.language_model import LanguageModelJudge
+from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import Question, QuestionSet
+from halluscope.judging.resolve import LEXICAL, check_asked, is_served
+from halluscope.judging.scoring import requests
 from halluscope.judging.server import ENDPOINT
-from halluscope.judging.voter import Answered, Judge, Pairs
-from halluscope.judging.voters import asking
-from halluscope.judging.voters.answered import answers
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
-from halluscope.judging.voters.poll import Voting
-from halluscope.judging.voters.resolve import LEXICAL, check_asked
-from halluscope.judging.voters.scoring import requests
-from halluscope.judging.voters.served import is_served
 from halluscope.judging.votes import UNASKED
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
@@ -163,7 +162,7 @@ class _ReadsOnce(LexicalJudge):
 def plan_poll(
     sets: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]],
     classes: Vocabulary,
-    poll: Voting,
+    poll: VoteOptions,
     question_set: QuestionSet,
     calibrate: float = 0.0,
     prices: Prices | None = None,
@@ -184,7 +183,7 @@ def plan_poll(
     run_by, kept_in = poll.run_by, Cache(cache_of(poll.store).path, "read")
     alone = replace(run_by, workers=0)
     models = [one for one in meant if isinstance(one, str) and one != LEXICAL]
-    looked = dict(zip(models, look(models, alone, poll.served), strict=True))
+    looked = dict(zip(models, look(models, alone, poll.endpoints), strict=True))
     outlooks = [looked.get(one) if isinstance(one, str) else None for one in meant]
     lexical = _ReadsOnce(classes)
     stand_ins = [

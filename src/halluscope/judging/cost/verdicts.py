@@ -5,8 +5,7 @@ from typing import Any
 from halluscope.judging.cache import Record
 from halluscope.judging.cost.model_info import CHARACTERS_A_TOKEN, ModelInfo, look
 from halluscope.judging.cost.planning import BY_CHARACTERS, Load, Plan, Prices, check_prices, cost
-from halluscope.judging.graders.chat import ChatJudge, KnownJudge
-from halluscope.judging.graders.verdicts import is_greedy
+from halluscope.judging.judge import ChatJudge, KnownJudge, is_greedy
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.server import ENDPOINT
 

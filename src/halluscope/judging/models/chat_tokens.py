@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from halluscope.errors import JudgeUnavailable
+from halluscope.judging.judge import Pairs
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.language_model import Ids, positions
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Pairs
 from halluscope.sanitize import short_repr
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.inputs import finite, kind, whole, word
+from halluscope.judging.judge import Judge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.converted import ConvertedJudge
 from halluscope.judging.models.ray_pool import RayPool
 from halluscope.judging.models.seq2seq import CHECKER, Seq2SeqJudge, check_encodes, is_checker, model_of
-from halluscope.judging.voter import Judge
 
 ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
 

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.models.background import ahead
 from halluscope.judging.models.decoding import Steps, greedy
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import RULES
 from halluscope.sanitize import encodable, printable, short_repr
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judging.judge import Answered, Judge, Pairs
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Answered, Judge, Pairs
 
 SHARE = 2_048
 """The least number of questions, approximately, that a worker gets at a time."""

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable
+from halluscope.judging.judge import Pairs
 from halluscope.judging.models.decoding import Steps
 from halluscope.judging.models.language_model import Ids, LanguageModelJudge
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Pairs
 from halluscope.sanitize import short_repr
 
 FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")

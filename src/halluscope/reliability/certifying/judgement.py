@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.judging import voting
+from halluscope.judging.judge import Margins
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.voter import Margins
-from halluscope.judging.voters import voting
 from halluscope.judging.voters.lexical import LexicalJudge, Mention
-from halluscope.judging.votes import OTHER, UNASKED, YES, Poll
+from halluscope.judging.votes import OTHER, UNASKED, YES, VoteResult
 from halluscope.reliability.certifying.labels import Labels
 from halluscope.responses.lengths import words
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
@@ -45,7 +45,7 @@ class Judgement:
     present: Bools  # the ground truth [texts, classes]
     vocabulary: Vocabulary
     questions: QuestionSet  # what was asked about each class
-    poll: Poll  # the votes
+    poll: VoteResult  # the votes
 
     @cached_property
     def labels(self) -> NDArray[np.int8]:

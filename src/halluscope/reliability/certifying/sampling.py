@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from halluscope.inputs import whole
-from halluscope.judging.voters import voting
+from halluscope.judging import voting
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.votes import YES
 from halluscope.reliability.certifying.judgement import Judgement

@@ -8,9 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from halluscope.judging.ask import collect
 from halluscope.judging.cache import Cache
-from halluscope.judging.graders.chat import ChatJudge
-from halluscope.judging.graders.verdicts import Asked, collect, fill, one_of
+from halluscope.judging.judge import ChatJudge
+from halluscope.judging.prompts import Asked, fill, one_of
 from halluscope.reliability.parallel.negation import Refused
 
 # Part of the form's name; the number goes up when a prompt or a check changes.

@@ -10,8 +10,8 @@ import numpy as np
 
 from halluscope.cores import read_all
 from halluscope.judging import votes as answers
+from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.voters.lexical import across, lists, owners, parts, pictures, rules, subjects
 from halluscope.judging.voters.lexical.found import Found
 from halluscope.judging.voters.lexical.scopes import Scopes, phrase_start

@@ -19,35 +19,25 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-KEY = "rules-1"
-"""The rules' name in a signature; the number goes up when a rule changes."""
+KEY = "rules-1"  # The rules' name in a signature; the number goes up when a rule changes
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
 
+# How many characters of a response are read; a longer one comes from a model that did not stop
 LONGEST = 20_000
-"""How many characters of a response are read; a longer one comes from a model that did not stop."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What a response says.
+    """What a response says."""
 
-    Attributes:
-        answer: "yes", "no", "uncertain", or None if no rule could read the response.
-        rule: the name of the rule that decided.
-    """
-
-    answer: str | None
-    rule: str
+    answer: str | None  # "yes", "no", "uncertain", or None if no rule could read the response
+    rule: str  # the name of the rule that decided
 
 
 @lru_cache(maxsize=10_000)
 def read(answer: str, question: str = "") -> Reading:
     """Read a response.
-
-    Args:
-        answer: the model's raw text.
-        question: what the model was asked; without it the rule `restated` cannot apply.
 
     >>> read("Yes, it is.").answer, read("**No**").answer, read("I cannot tell.").answer
     ('yes', 'no', 'uncertain')
@@ -142,7 +132,6 @@ def spoken(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lowercase, with plain quotes and without Markdown's marks."""
     return _MARKUP.sub("", text.lower().translate(_APOSTROPHES)).strip()
 
 

@@ -14,16 +14,16 @@ import numpy as np
 
 from halluscope.files.opening import json_rows, read_json
 from halluscope.inputs import is_number, listed
-from halluscope.judging.graders.grading import GIVEN, Grading
+from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
 
+# The judge that gives no verdict, for responses that are collected first and judged later
 NOBODY = "none"
-"""The judge that gives no verdict, for responses that are collected first and judged later."""
 
+# The files of a run's folder that say whose responses were judged, and what judges said about each
 RUN, ITEMS = "run.json", "items.jsonl"
-"""The files of a run's folder that say whose responses were judged, and what judges said about each."""
 
 V = TypeVar("V")
 
@@ -33,24 +33,14 @@ _KINDS: Mapping[type, Any] = {bool: bool | np.bool_, int: int | np.integer, floa
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that a verdict says about a response.
+    """One thing that a verdict says about a response."""
 
-    Attributes:
-        name: its name, such as "rating".
-        kind: the type of its values: bool, int or float.
-        most: its largest value; the smallest is 0.
-    """
-
-    name: str
-    kind: type
-    most: int = 1
+    name: str  # its name, such as "rating"
+    kind: type  # the type of its values: bool, int or float
+    most: int = 1  # its largest value; the smallest is 0
 
     def number(self, value: Any, where: str) -> float:
-        """Return a value as a number; NaN for None, which means that the response could not be judged.
-
-        Raises:
-            ValueError: for a value of another kind, or a number out of range.
-        """
+        """Return a value as a number; NaN for None, which means that the response could not be judged."""
         if value is None:
             return math.nan
         if not self._fits(value):
@@ -72,20 +62,15 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdicts on all responses.
+    """The verdicts on all responses."""
 
-    Attributes:
-        criteria: what a verdict says.
-        values: maps a criterion to an array [repeats, responses], with NaN for responses that could not be judged.
-        key: who judged, as in a signature.
-        drawn: the seeds of a language model's replies, as in a signature.
-        notes: what else a language model says about each response, in the first repeat; empty if no model judged.
-    """
-
-    criteria: Sequence[Criterion]
+    criteria: Sequence[Criterion]  # what a verdict says
+    # maps a criterion to an array [repeats, responses], with NaN for responses that could not be judged
     values: Mapping[str, Floats]
-    key: Any
+    key: Any  # who judged, as in a signature
+    # the seeds of a language model's replies, as in a signature
     drawn: Mapping[str, str] = field(default_factory=dict)
+    # what else a language model says about each response, in the first repeat; empty if no model judged
     notes: Sequence[Mapping[str, Any]] = ()
 
     @property
@@ -103,10 +88,8 @@ class Judged:
         return ({name: rows[repeat] for name, rows in self.values.items()} for repeat in range(self.repeats))
 
     def of(self, row: int) -> dict[str, Any]:
-        """Return what the first repeat says about a response, for a table of rows.
-
-        If there are several repeats, `repeats` holds each one's verdict.
-        """
+        """Return what the first repeat says about a response, for a table of rows."""
+        # If there are several repeats, `repeats` holds each one's verdict
         each = {one.name: [*map(one.plain, self.values[one.name][:, row].tolist())] for one in self.criteria}
         return {
             **{name: verdicts[0] for name, verdicts in each.items()},
@@ -115,11 +98,7 @@ class Judged:
         }
 
     def digest(self, ids: Sequence[Hashable]) -> dict[str, str]:
-        """Return `verdicts`, a digest that tells a language model's verdicts from others; {} if no model judged.
-
-        Args:
-            ids: the responses' ids.
-        """
+        """Return `verdicts`, a digest that tells a language model's verdicts from others; {} if no model judged."""
         if not self.by_model:
             return {}
         rows = (
@@ -135,28 +114,14 @@ def _short(number: float) -> float:
 
 
 def judge(
-    grading: Grading,
+    grading: VerdictOptions,
     criteria: Sequence[Criterion],
     rows: int,
     given: tuple[str, Any],
     rules: Mapping[str, Callable[[], Judged]],
     ask: Callable[[], Judged],
 ) -> Judged:
-    """Return the given verdicts, if there are any; else a rule's verdicts; else a language model's.
-
-    Args:
-        grading: who judges, and how the language model is asked.
-        criteria: what a verdict says.
-        rows: how many responses there are.
-        given: the name of the option for given verdicts, and its value, which is None without given verdicts.
-        rules: the judges that need no model, by their names.
-        ask: asks the language model, after it has been found.
-
-    Raises:
-        ValueError: for malformed verdicts, for options without effect, or if no judge is named.
-        JudgeUnavailable: if there is no such language model.
-        JudgingFailed: if too many of the language model's replies cannot be read.
-    """
+    """Return the given verdicts, if there are any; else a rule's verdicts; else a language model's."""
     name, verdicts = given
     if verdicts is not None:
         grading.check_once(f"the {name} are given, so nothing is judged")
@@ -179,18 +144,7 @@ def nobody(criteria: Sequence[Criterion], rows: int) -> Judged:
 
 
 def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int) -> Judged:
-    """Return verdicts that a user gives.
-
-    Args:
-        name: the option's name.
-        verdicts: one per response: a mapping with a value for each criterion, or None if the response could not be
-            judged. If there is only one criterion, its value alone is enough.
-        criteria: what a verdict says.
-        rows: how many responses there are.
-
-    Raises:
-        ValueError: for a malformed verdict.
-    """
+    """Return verdicts that a user gives."""
     given = listed(name, verdicts, "a list, one per row", rows)
     found = [_numbers(verdict, criteria, f"{name}[{row}]") for row, verdict in enumerate(given)]
     columns = np.array(found, dtype=np.float64).T
@@ -213,28 +167,19 @@ def _numbers(verdict: Any, criteria: Sequence[Criterion], where: str) -> list[fl
 
 
 def from_model(
-    grading: Grading,
+    grading: VerdictOptions,
     prompts: str,
     criteria: Sequence[Criterion],
     verdicts: Sequence[Sequence[V | None]],
     numbers: Callable[[V], Sequence[float]],
     notes: Callable[[V | None], Mapping[str, Any]],
 ) -> Judged:
-    """Return a language model's verdicts.
-
-    Args:
-        grading: who judged.
-        prompts: the name of the prompts, as in a signature.
-        criteria: what a verdict says.
-        verdicts: verdicts [repeats][responses], None if missing, as `Grading.verdicts` returns them.
-        numbers: returns a verdict's value for each criterion.
-        notes: returns what else a verdict says; also called for a missing verdict.
-    """
+    """Return a language model's verdicts."""
     nothing = [math.nan] * len(criteria)
     table = np.array(
         [[nothing if one is None else [*numbers(one)] for one in row] for row in verdicts], dtype=np.float64
     )
-    values = {one.name: table[:, :, place] for place, one in enumerate(criteria)}
+    values = {one.name: table[:, :, index] for index, one in enumerate(criteria)}
     key = [grading.chat.key, prompts]
     return Judged(criteria, values, key, grading.drawn, [notes(one) for one in verdicts[0]])
 
@@ -242,18 +187,7 @@ def from_model(
 def as_option(
     name: str, verdicts: Any, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
 ) -> dict[str, Any]:
-    """Return a metric's option for given verdicts, read from a file or a run if one is named; {} without verdicts.
-
-    Args:
-        name: the option's name.
-        verdicts: a file, a run's folder, or verdicts in the form that the metric accepts.
-        responses: the name of the responses, as for `read_given`.
-        ids: the questions' ids.
-        criteria: what a verdict says.
-
-    Raises:
-        ValueError: as for `read_given`.
-    """
+    """Return a metric's option for given verdicts, read from a file or a run if one is named; {} without verdicts."""
     if isinstance(verdicts, str | Path):
         verdicts = read_given(verdicts, responses, ids, criteria)
     return {} if verdicts is None else {name: verdicts}
@@ -262,19 +196,7 @@ def as_option(
 def read_given(
     file: str | Path, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
 ) -> list[Mapping[str, Any]]:
-    """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
-
-    Args:
-        file: the verdicts; a run's folder stands for its rows.
-        responses: the name of the responses that were judged; rows with another name in `responses` are left out.
-        ids: the questions' ids.
-        criteria: what a verdict says.
-
-    Raises:
-        ValueError: for a malformed row, an id that occurs twice or belongs to no question, a question without a
-            verdict, or a folder that holds no run of these responses.
-        FileNotFoundError: if there is no such file.
-    """
+    """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order."""
     found: dict[Hashable, Mapping[str, Any]] = {}
     known = {*ids}
     for where, row in _rows(Path(file), responses):

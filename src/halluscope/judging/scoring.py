@@ -3,7 +3,7 @@
 This is a different judge from the same model as "openai:MODEL@URL", whose replies are read. Here nothing is generated,
 and the vote is the more likely label, whatever else the model would rather say. A model that thinks before it replies
 is read where its thoughts would begin, so ask such a model by "openai:". Neither server was run: the tests use a server
-of their own, which follows the documentation (`halluscope.judging.voters.scoring_endpoints`).
+of their own, which follows the documentation (`halluscope.judging.scoring_endpoints`).
 """
 
 import re
@@ -18,30 +18,28 @@ from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.inputs import finite
-from halluscope.judging.chat_completions import Usage
 from halluscope.judging.client import AT_ONCE, Client, Failure
+from halluscope.judging.endpoint import EndpointVoter, Usage
+from halluscope.judging.judge import AnsweredBy, Margins, Pairs
 from halluscope.judging.models.causal import common_prefix
 from halluscope.judging.models.chat_tokens import ChatTokens
 from halluscope.judging.models.engine import LARGEST_LEAD
 from halluscope.judging.questions import Question
+from halluscope.judging.scoring_endpoints import Asked, Endpoint, Labels, detected, read
 from halluscope.judging.server import KEY_VARIABLE, SCORING, Server
-from halluscope.judging.voter import AnsweredBy, Margins, Pairs
-from halluscope.judging.voters.endpoint import EndpointVoter
-from halluscope.judging.voters.scoring_endpoints import Asked, Endpoint, Labels, detected, read
 from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.sanitize import short_repr
 
+# The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no
 LABELS = "Yes/No"
-"""The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no."""
 
-MOST_ITEMS = 1_000
-"""The most questions about a text in one request."""
+MOST_ITEMS = 1_000  # The most questions about a text in one request
 
+# The default time-out is long, because a request holds hundreds of prompts, and may wait for other clients'
 TIMEOUT_S = 300.0
-"""The default time-out is long, because a request holds hundreds of prompts, and may wait for other clients'."""
 
+# A prompt of several kinds of letters, by which two tokenizers are compared
 TOKENIZED = "Is it there? \u00c4pfel, 3 x \u3042."
-"""A prompt of several kinds of letters, by which two tokenizers are compared."""
 
 _WORDS = r" ?[^\W\d_]+(?:, ?[^\W\d_]+)*"
 _LABELS = re.compile(f"{_WORDS}/{_WORDS}")
@@ -59,29 +57,15 @@ class ScoringVoter:
 
     Args:
         model: its name on the server, with the address: "MODEL@http://host:8000/v1".
-        key_variable: the environment variable that holds the access key, as for
-            `halluscope.judging.graders.endpoint.EndpointJudge`.
+        key_variable: as for `halluscope.judging.endpoint.EndpointVoter`; so are at_once, attempts and timeout.
         tokenizer: the model's tokenizer with its chat template: a folder, a GGUF file or a Hub id; by default
             the model's name. If the server says how it tokenizes (/tokenize), both must make the same tokens.
         labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each word is one token, and the
             probabilities of several words add up. A word may begin with a space, if replies do. vLLM gives the share
             of one token only, so yes has a single word there.
-        recheck: where a vote's margin is smaller than this many nats,
-            `halluscope.judging.voters.endpoint.EndpointVoter` is asked, and its votes and margins count; 0 for never.
-        at_once: the most requests that may be under way.
+        recheck: where a vote's margin is smaller than this many nats, `EndpointVoter` is asked, and its votes and
+            margins count; 0 for never.
         leave_out: settings that the server is known to refuse when `EndpointVoter` asks it.
-        attempts: how often a request is tried.
-        timeout: seconds that the server may be silent in an attempt; all attempts of a request with their waits may
-            take `attempts` times as long.
-
-    Attributes:
-        client: asks the server.
-        label_ids: the tokens of the labels.
-
-    Raises:
-        MissingExtra: without httpx2, torch or transformers.
-        JudgeUnavailable: for no model, no tokenizer, labels that are not one token each, or an unusable address.
-        ValueError: for labels of another form, or a number out of range.
     """
 
     stored = True
@@ -122,11 +106,9 @@ class ScoringVoter:
 
     @property
     def key(self) -> str:
-        """The name, the labels, a digest of the tokenizer, and the judge that votes again.
-
-        The kind of endpoint is not part of it, because both kinds give the same probabilities; so kept votes are found
-        without a server. `settle` may change the part about the judge that votes again.
-        """
+        """The name, the labels, a digest of the tokenizer, and the judge that votes again."""
+        # The kind of endpoint is not part of it, because both kinds give the same probabilities; so kept
+        # votes are found without a server. `probe_settings` may change the part about the judge that votes again.
         again = f":below-{self.recheck:g}-by({self._chat.key})" if self._chat else ""
         return f"{self.name}:{self.labels}:tokenizer={self._tokens.digest}{again}"
 
@@ -142,13 +124,8 @@ class ScoringVoter:
         first = str(self._usage) if self._usage.replies else ""
         return f"{first}; asked again: {again}" if again else first
 
-    def settle(self) -> None:
-        """Find out which endpoint the server has, and whether its tokenizer is this one, unless that is known.
-
-        Raises:
-            JudgeUnavailable: if the server has no such endpoint, one that cannot add up the labels, or another
-                tokenizer; if it is down, refuses the access key, or does not know the model.
-        """
+    def probe_settings(self) -> None:
+        """Find out which endpoint the server has, and whether its tokenizer is this one, unless that is known."""
         if self._endpoint:
             return
         endpoint = detected(self.client, self.label_ids)
@@ -159,17 +136,13 @@ class ScoringVoter:
             )
         self._compare_tokenizers()
         if self._chat:
-            self._chat.settle()
+            self._chat.probe_settings()
         self._endpoint = endpoint
 
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[AnsweredBy]:
-        """Vote on each pair, text by text, with margins; `FAILED` if no scores came.
-
-        Raises:
-            JudgeUnavailable: as for `settle`; votes that came before are yielded first.
-        """
+        """Vote on each pair, text by text, with margins; `FAILED` if no scores came."""
         near = [np.zeros(0, dtype=np.int64)]
         for rows, margins in self._margins(texts, questions, pairs):
             close = np.abs(margins) < self.recheck
@@ -177,8 +150,8 @@ class ScoringVoter:
             yield rows[~close], _codes(margins[~close]), margins[~close]
         again = np.concatenate(near)
         if self._chat and len(again):
-            for places, codes, margins in self._chat.answer(texts, questions, pairs[again]):
-                yield again[places], codes, margins
+            for indices, codes, margins in self._chat.answer(texts, questions, pairs[again]):
+                yield again[indices], codes, margins
 
     def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Asked:
         """Return the request for these pairs: the beginning that their prompts share, and the rest of each."""
@@ -193,19 +166,19 @@ class ScoringVoter:
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[tuple[Rows, Margins]]:
         """Yield rows of `pairs` and their margins, request by request; NaN if no scores came."""
-        self.settle()
+        self.probe_settings()
         endpoint = self._endpoint
         assert endpoint, "settled"
         under_way: dict[int, tuple[Rows, Asked]] = {}
 
         def bodies() -> Iterator[Mapping[str, Any]]:
-            for place, rows in enumerate(requests(pairs)):
+            for index, rows in enumerate(requests(pairs)):
                 asked = self.asked(texts, questions, pairs[rows])
-                under_way[place] = rows, asked
+                under_way[index] = rows, asked
                 yield endpoint.body(self.client.server.model, asked, self.label_ids)
 
-        for place, said in self.client.each(endpoint.path, bodies()):
-            rows, asked = under_way.pop(place)
+        for index, said in self.client.each(endpoint.path, bodies()):
+            rows, asked = under_way.pop(index)
             yield rows, self._read(endpoint, said, asked)
 
     def _read(self, endpoint: Endpoint, said: Any, asked: Asked) -> Margins:
@@ -217,7 +190,6 @@ class ScoringVoter:
         return margins
 
     def _ids_of_labels(self) -> Labels:
-        """Return the tokens with which a reply begins if it says one of the labels."""
         chat = self._tokens.turn(TOKENIZED)
         yes, no = (tuple(self._tokens.after(chat, word) for word in words) for words in self._words)
         if len({*yes, *no}) < len(yes) + len(no):
@@ -264,9 +236,6 @@ def _words(labels: object) -> list[list[str]]:
 
     >>> _words("Yes,yes/No")
     [['Yes', 'yes'], ['No']]
-
-    Raises:
-        ValueError: for labels of another form.
     """
     if not isinstance(labels, str) or not _LABELS.fullmatch(labels):
         raise ValueError(

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from halluscope.files.opening import json_rows
+from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.questions import Question
-from halluscope.judging.voter import Answered, Pairs
 from halluscope.judging.votes import whole
 from halluscope.sanitize import short_repr
 
@@ -17,14 +17,7 @@ FIELDS = ("text", "question", "answer")
 
 
 class ReplayJudge:
-    """A judge that repeats given replies.
-
-    Args:
-        replies: maps (text, question) to the reply as it was given, such as "yes"; read like FLAN-T5's replies.
-
-    Raises:
-        ValueError: when the judge is asked a question for which it has no reply.
-    """
+    """A judge that repeats given replies."""
 
     stored = False
 
@@ -35,12 +28,7 @@ class ReplayJudge:
 
     @classmethod
     def read(cls, path: str | Path) -> "ReplayJudge":
-        """Read replies from JSON lines, or a JSON list (.gz too), with the fields `text`, `question` and `answer`.
-
-        Raises:
-            ValueError: for a row of another form, or a question with two different replies.
-            FileNotFoundError: if there is no such file.
-        """
+        """Read replies from JSON lines, or a JSON list (.gz too), with the fields `text`, `question` and `answer`."""
         replies: dict[tuple[str, str], str] = {}
         for where, row in json_rows(Path(path)):
             if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in FIELDS):

@@ -14,16 +14,14 @@ from halluscope.inputs import is_number
 from halluscope.judging.votes import NO, UNASKED, YES
 from halluscope.sanitize import short_repr
 
-IGNORED = -1
-"""The label of a cell on which too few votes agree; such a cell is not counted."""
+IGNORED = -1  # The label of a cell on which too few votes agree; such a cell is not counted
 
 AGREEMENTS = ("unanimous", "majority")
 
-Counts = NDArray[np.signedinteger[Any]]
-"""Numbers of votes [images, classes]."""
+Counts = NDArray[np.signedinteger[Any]]  # Numbers of votes [images, classes]
 
+# Up to this many votes per cell are counted in 16 bits, which is several times as fast
 FEW_VOTES = int(np.iinfo(np.int16).max)
-"""Up to this many votes per cell are counted in 16 bits, which is several times as fast."""
 
 
 def required(agreement: str | int, votes: int) -> int:
@@ -33,9 +31,6 @@ def required(agreement: str | int, votes: int) -> int:
 
     >>> required("unanimous", 9), required("majority", 9), required(8, 9)
     (9, 5, 8)
-
-    Raises:
-        ValueError: for an unknown name or a k outside [votes // 2 + 1, votes].
     """
     fewest = votes // 2 + 1
     if isinstance(agreement, str) and agreement in AGREEMENTS:
@@ -53,11 +48,7 @@ def required(agreement: str | int, votes: int) -> int:
 
 
 def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
-    """Check given votes and return them as bool [images, classes, votes].
-
-    Raises:
-        ValueError: for another shape, no vote at all, or a value other than 0 and 1.
-    """
+    """Check given votes and return them as bool [images, classes, votes]."""
     array = inputs.array("votes", votes, "0/1 [images, classes, judges x questions]")
     if array.ndim != 3 or array.shape[:2] != (images, classes) or array.shape[2] == 0:
         raise ValueError(
@@ -75,7 +66,6 @@ def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
 
 
 def _is_vote(value: Any) -> bool:
-    """Whether a value in an array of objects is a vote."""
     return isinstance(value, bool | np.bool_) or (is_number(value) and value in (0, 1))
 
 
@@ -98,10 +88,8 @@ def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
 
 
 def known(labels: NDArray[np.int8], present: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """Return labels that do not depend on whether everything or only the needed was asked (see `undecided`).
-
-    For an absent object only an agreed yes is certain, so an ignored cell becomes a no.
-    """
+    """Return labels that do not depend on whether everything or only the needed was asked (see `undecided`)."""
+    # For an absent object only an agreed yes is certain, so an ignored cell becomes a no
     return np.where(~present & (labels == IGNORED), NO, labels).astype(np.int8)
 
 

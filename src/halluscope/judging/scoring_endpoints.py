@@ -32,34 +32,24 @@ from halluscope.judging.client import Client, Failure
 from halluscope.judging.models.language_model import Ids
 from halluscope.judging.server import ENDPOINT
 
+# The largest margin, in nats, that a share in double precision can express; beyond it the share is 1
 SUREST = math.log(2.0**53)
-"""The largest margin, in nats, that a share in double precision can express; beyond it the share is 1."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The tokens that are compared.
+    """The tokens that are compared."""
 
-    Attributes:
-        yes: token ids whose probabilities add up to that of yes.
-        no: token ids whose probabilities add up to that of no.
-    """
-
-    yes: tuple[int, ...]
-    no: tuple[int, ...]
+    yes: tuple[int, ...]  # token ids whose probabilities add up to that of yes
+    no: tuple[int, ...]  # token ids whose probabilities add up to that of no
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request: prompts with the same beginning.
+    """One request: prompts with the same beginning."""
 
-    Attributes:
-        query: the tokens that all prompts begin with.
-        items: the remaining tokens of each prompt.
-    """
-
-    query: Ids
-    items: list[Ids]
+    query: Ids  # the tokens that all prompts begin with
+    items: list[Ids]  # the remaining tokens of each prompt
 
     @property
     def tokens(self) -> int:
@@ -68,26 +58,17 @@ class Asked:
 
 
 class Endpoint(Protocol):
-    """An endpoint that gives the probabilities of labels.
+    """An endpoint that gives the probabilities of labels."""
 
-    Attributes:
-        path: its path below the server's address.
-        adds_up: whether several tokens may stand for yes.
-    """
-
-    path: str
-    adds_up: bool
+    path: str  # its path below the server's address
+    adds_up: bool  # whether several tokens may stand for yes
 
     def body(self, model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
         """Return the JSON to send."""
         ...
 
     def margins(self, said: Any, labels: Labels, items: int) -> NDArray[np.float64]:
-        """Return for each item by how many nats yes is more likely than no.
-
-        Raises:
-            ValueError: for a reply of another form.
-        """
+        """Return for each item by how many nats yes is more likely than no."""
         ...
 
 
@@ -104,10 +85,10 @@ class VLLM:
         """Return the log-odds of the share of yes."""
         shares = np.full(items, np.nan)
         for one in said["data"]:
-            place, share = one["index"], one["score"]
-            if type(place) is not int or not 0 <= place < items or not np.isnan(shares[place]):
+            index, share = one["index"], one["score"]
+            if type(index) is not int or not 0 <= index < items or not np.isnan(shares[index]):
                 raise ValueError("an item that was not asked about, or the same item twice")
-            shares[place] = _probability(share)
+            shares[index] = _probability(share)
         if np.isnan(shares).any():
             raise ValueError(f"{items - np.isnan(shares).sum():,} scores for {items:,} items")
         with np.errstate(divide="ignore"):
@@ -137,20 +118,15 @@ class SGLang:
         return _known(margins)
 
 
+# The endpoints, in the order in which they are tried. vLLM has a /v1/score too, for models of another kind.
 ENDPOINTS: tuple[Endpoint, ...] = (VLLM(), SGLang())
-"""The endpoints, in the order in which they are tried. vLLM has a /v1/score too, for models of another kind."""
 
+# The statuses by which a server says that it has no such endpoint, or a different one at that path
 ABSENT = (400, 404, 405, 422, 501)
-"""The statuses by which a server says that it has no such endpoint, or a different one at that path."""
 
 
 def detected(client: Client, labels: Labels) -> Endpoint:
-    """Return the endpoint that the server has, found by asking for the scores of one token.
-
-    Raises:
-        JudgeUnavailable: if the server has no such endpoint, or one with unexpected replies; if it is down, refuses the
-            access key, or does not know the model.
-    """
+    """Return the endpoint that the server has, found by asking for the scores of one token."""
     server = client.server
     plain = f"use the judge '{ENDPOINT}MODEL@URL'. That is a different judge, whose replies are read."
     probe = Asked([labels.yes[0]], [[labels.no[0]]])
@@ -205,22 +181,13 @@ def _body(model: str, asked: Asked, labels: Labels) -> dict[str, Any]:
 
 
 def _probability(value: Any) -> float:
-    """Return a probability, which a server may have rounded to slightly above 1.
-
-    Raises:
-        ValueError: for a value that is not a probability.
-    """
+    """Return a probability, which a server may have rounded to slightly above 1."""
     if not is_number(value) or not 0 <= value <= 1 + 1e-6:  # False for NaN
         raise ValueError("a score that is not a probability")
     return min(float(value), 1.0)
 
 
 def _known(margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the margins, if they are all finite.
-
-    Raises:
-        ValueError: if a label has the probability 0.
-    """
     if not np.isfinite(margins).all():
         raise ValueError("a label with the probability 0")
     return margins

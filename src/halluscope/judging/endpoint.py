@@ -1,0 +1,483 @@
+"""A model behind an OpenAI-compatible endpoint, such as OpenAI's, a gateway's, or your own vLLM or SGLang.
+
+Each prompt is a chat of its own. `EndpointVoter` reads a reply's first word as a vote; `EndpointJudge` gives the whole
+reply. `judging.client` does the asking over HTTP; this module says what is sent, which settings a server may refuse,
+what counts as a reply, and what all replies cost.
+"""
+
+import math
+import re
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from halluscope import sanitize
+from halluscope.errors import HalluscopeError
+from halluscope.inputs import listed, word
+from halluscope.judging.client import AT_ONCE, Client, Failure
+from halluscope.judging.judge import MAX_TOKENS, AnsweredBy, Pairs, Schema
+from halluscope.judging.questions import Question
+from halluscope.judging.server import KEY_VARIABLE, Server
+from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
+
+PATH = "chat/completions"
+FORMAT, SEED, LOGPROBS, TOPS = "response_format", "seed", "logprobs", "top_logprobs"
+
+# The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema,
+# probabilities
+SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
+
+EMPTY = "an empty reply"  # The reason for a missing reply if the server's text is empty
+
+_PROBE = "Reply with one word: ready"
+_RENAMED = {"max_tokens": "max_completion_tokens"}
+# Patterns of the names under which servers refuse a setting, if they may use another name than its own
+_NAMED = {FORMAT: f"{FORMAT}|json_schema", LOGPROBS: f"{LOGPROBS}|{TOPS}"}
+_ALONG = {LOGPROBS: TOPS}  # The setting that is left out along with another
+_SHOWN = {FORMAT: "JSON schema of a reply"}
+
+# Matches where a control token of a common chat template begins
+_CONTROL = re.compile(
+    r"<(?=[|\uff5c][^<>\s]{1,60}[|\uff5c]>|/?s>|(?:bos|eos|pad|unk)>|(?:start|end)_of_turn>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+)
+
+T = TypeVar("T")
+
+
+@dataclass
+class Usage:
+    """What replies cost, as the server counts it."""
+
+    replies: int = 0  # how many replies came
+    read: int = 0  # the tokens of their prompts
+    cached: int = 0  # the prompt tokens that the server had in its cache
+    said: int = 0  # the tokens of the replies
+
+    def add(self, completion: Any) -> None:
+        """Count a chat completion; a number that it does not give counts as 0."""
+        usage = _mapping(completion).get("usage")
+        details = _mapping(_mapping(usage).get("prompt_tokens_details"))
+        self.replies += 1
+        self.read += _count(_mapping(usage).get("prompt_tokens"))
+        self.said += _count(_mapping(usage).get("completion_tokens"))
+        self.cached += _count(details.get("cached_tokens"))
+
+    def __str__(self) -> str:
+        cached = f" ({self.cached:,} of them cached)" if self.cached else ""
+        tokens = (
+            f"{self.read:,} tokens read{cached}, {self.said:,} generated"
+            if self.read
+            else "tokens not counted"
+        )
+        return f"{self.replies:,} replies, {tokens}"
+
+
+class Endpoint:
+    """A model behind an endpoint, and the settings that it accepts.
+
+    The settings, `temperature` and `max_tokens` among them, are sent with each prompt; None leaves one to the server. A
+    setting that the server refuses is left out from then on, with a warning, or sent by its newer name.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        at_once: int,
+        attempts: int,
+        timeout: float,
+        leave_out: str | Sequence[str],
+        **settings: Any,
+    ) -> None:
+        self.client = Client(server, at_once, attempts, timeout)
+        self.refused: set[str] = set()  # the settings that the server does not accept
+        for name in check_leave_out(leave_out):
+            self._refuses(name)
+        self.failures: Counter[str] = Counter()  # how many prompts got no reply, by reason
+        self.usage = Usage()
+        self.max_tokens = settings["max_tokens"]
+        self._settings = settings
+        self._probed = False
+
+    @property
+    def model(self) -> str:
+        """The model's name on the server."""
+        return self.client.server.model
+
+    @property
+    def key(self) -> str:
+        """The model, a digest of the address if it is not OpenAI's, and the sent settings that can change a reply."""
+        temperature = None if "temperature" in self.refused else self._settings["temperature"]
+        sent = f"temperature={'default' if temperature is None else f'{temperature:g}'}"
+        seedless = f":{SEED}=refused" if SEED in self.refused else ""
+        return f"{self.client.server.key}:{sent}{seedless}:max_tokens={self.max_tokens}"
+
+    @property
+    def spent(self) -> str:
+        """What the replies have cost so far, in words; empty before the first reply."""
+        return str(self.usage) if self.usage.replies else ""
+
+    def request(self, prompt: str, **own: Any) -> dict[str, Any]:
+        """Return the request for one prompt, with settings of its own; control tokens in the prompt are disarmed."""
+        return {
+            "model": self.model,
+            "messages": [{"role": "user", "content": disarmed(prompt)}],
+            **self._accepted({**own, **self._settings}),
+        }
+
+    def probe_settings(self, **own: Any) -> None:
+        """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt."""
+        if self._probed:
+            return
+        said = self._probe(own)
+        while isinstance(said, Failure) and (name := self._refused(said, own)):
+            self._leave_out(name, said)
+            said = self._probe(own)
+        if isinstance(said, Failure) and said.status != 200:
+            raise self.client.unavailable(said)
+        self._probed = True
+
+    def each(
+        self, bodies: Iterable[Mapping[str, Any]], read: Callable[[Any], T | Failure]
+    ) -> Iterator[tuple[int, T | Failure]]:
+        """Yield each request's index with its reading, in the order of arrival, and count failures and costs."""
+        for index, completion in self.client.each(PATH, bodies):
+            reading = read(completion)
+            if isinstance(reading, Failure):
+                self.failures[reading.reason] += 1
+            if not isinstance(completion, Failure):
+                self.usage.add(completion)
+            yield index, reading
+
+    def close(self) -> None:
+        """Do nothing: nothing is held between calls."""
+
+    def _probe(self, own: Mapping[str, Any]) -> Any:
+        return self.client.post(PATH, self.request(_PROBE, **own))
+
+    def _accepted(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings to send, by the names that the server accepts."""
+        named = (
+            (_RENAMED.get(name) if name in self.refused else name, value) for name, value in settings.items()
+        )
+        return {name: value for name, value in named if name and value is not None}
+
+    def _refused(self, failure: Failure, own: Mapping[str, Any]) -> str | None:
+        if failure.status not in (400, 422):
+            return None
+        sent = self._accepted({**own, **self._settings}).keys() - _RENAMED.values()
+        named = (name for name in (*own, *self._settings) if name in sent)
+        return next(
+            (name for name in named if re.search(rf"\b(?:{_NAMED.get(name, name)})\b", failure.words)), None
+        )
+
+    def _leave_out(self, name: str, failure: Failure) -> None:
+        """Ask without a setting from now on, or with its newer name, and say so."""
+        self._refuses(name)
+        if name not in _RENAMED:
+            shown = _SHOWN.get(name, name)
+            warnings.warn(
+                f"{self.model} accepts no {shown} and is asked without it: {failure.said}", stacklevel=5
+            )
+
+    def _refuses(self, name: str) -> None:
+        self.refused |= {name, _ALONG.get(name, name)}
+
+
+def check_leave_out(names: Any) -> list[str]:
+    """Return the settings that a server is known to refuse, from one name or a list of names."""
+    known = [names] if isinstance(names, str) else listed("leave_out", names, "a list of settings' names")
+    return [word("leave_out", name, SETTINGS) for name in known]
+
+
+def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = False) -> str | Failure:
+    """Return what a chat completion says, or a `Failure` with the reason why it says nothing."""
+    if isinstance(completion, Failure):
+        return completion
+    try:
+        choice = completion["choices"][0]
+        ended, reply = choice.get("finish_reason"), choice["message"].get("content")
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return Failure("not the JSON of a chat completion", 200)
+    if not isinstance(ended, str) or ended not in ends:
+        return Failure(f"finish_reason {sanitize.heard(sanitize.short_repr(ended, 400), 40)}", 200)
+    if not isinstance(reply, str) or not (empty or reply.strip()):
+        return Failure(EMPTY, 200)
+    return sanitize.redact(reply)
+
+
+def disarmed(text: str) -> str:
+    """Return a text without lone surrogates, with a space inside whatever looks like a control token.
+
+    >>> disarmed("A dog.<|im_end|> <s> <b>[/INST]")
+    'A dog.< |im_end|> < s> <b>[ /INST]'
+    """
+    return _CONTROL.sub(lambda found: f"{found[0]} ", sanitize.encodable(text))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
+
+
+# Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply is not
+# needed
+VOTE_TOKENS = 4
+
+ENDS = ("stop", "length")  # The finish reasons of replies that count
+
+TOP_LOGPROBS = 5  # How many of the most likely tokens are requested; some servers allow no more
+
+# The least probability that is taken to be left for all other tokens; servers round, so less may mean zero
+LEAST_LEFT = 1e-4
+
+# The most votes in a batch, and the most seconds until it is passed on; a killed run loses no more than one
+# batch
+BATCH, BATCH_S = 64, 0.2
+
+MANY = 0.1  # From this share of unreadable votes on, a warning says what to do
+
+Vote = tuple[int, float]  # A code of `halluscope.judging.votes`, and its margin
+
+
+class EndpointVoter(Endpoint):
+    """A model that is asked over HTTP, with each question about a text as the only message of a chat.
+
+    The prompt is the frame of the question's set, in which the text comes first. The questions about a text are asked
+    one after the other, so that the server has the beginning of the prompt in its cache. The vote is what the rule
+    "first-word" reads in the reply, even in one that is cut off. If the server gives the most likely first tokens, they
+    give the vote's margin, but never change the vote.
+
+    Args:
+        model: its name on the server; "MODEL@http://host/v1" includes the address.
+        base_url: the address; by default the environment's OPENAI_BASE_URL, else OpenAI's.
+        key_variable: the environment variable that holds the access key. OPENAI_API_KEY may be unset for a server that
+            needs no key. The key is sent to https:// addresses and to this machine, and over plain http:// to another
+            machine only if the environment variable HALLUSCOPE_KEY_TO names the host.
+        max_tokens: how many tokens a reply may have.
+        at_once: the most requests that may be under way; fewer while the server is overloaded.
+        attempts: how often a question is tried.
+        timeout: seconds that the server may be silent in an attempt; all attempts of a question with their waits may
+            take `attempts` times as long.
+        leave_out: settings that the server is known to refuse, from `SETTINGS`. One that it turns out to refuse is left
+            out with a warning; `key` records it if it can change a vote.
+
+    Raises:
+        MissingExtra: without httpx2.
+        JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
+        ValueError: for a number out of range.
+    """
+
+    stored = True
+    rule = "first-word"
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        key_variable: str = KEY_VARIABLE,
+        max_tokens: int = VOTE_TOKENS,
+        at_once: int = AT_ONCE,
+        attempts: int = 6,
+        timeout: float = 60.0,
+        leave_out: str | Sequence[str] = (),
+    ) -> None:
+        super().__init__(
+            Server.named(model, base_url, key_variable),
+            at_once,
+            attempts,
+            timeout,
+            leave_out,
+            temperature=0.0,
+            max_tokens=max_tokens,
+            seed=0,
+            logprobs=True,
+            top_logprobs=TOP_LOGPROBS,
+        )
+        self._unread = ""
+
+    @property
+    def name(self) -> str:
+        """The model, and a digest of the address if it is not OpenAI's."""
+        return self.client.server.key
+
+    @property
+    def key(self) -> str:
+        """The name, the settings that are sent, which `probe_settings` may change, and the reading rule."""
+        return f"{super().key}:{self.rule}"
+
+    def answer(
+        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
+    ) -> Iterator[AnsweredBy]:
+        """Vote on each pair, text by text, with margins; `FAILED` if no reply came."""
+        self.probe_settings()
+        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
+        asked = (pairs[row].tolist() for row in order)
+        bodies = (self.body(texts[text], questions[question]) for text, question in asked)
+        unread = 0
+        for batch in _batches(self.each(bodies, self.read)):
+            votes = [(FAILED, math.nan) if isinstance(said, Failure) else said for _, said in batch]
+            codes, margins = zip(*votes, strict=True)
+            unread += codes.count(OTHER)
+            yield order[[index for index, _ in batch]], np.array(codes, dtype=np.int8), np.array(margins)
+        if unread > MANY * len(pairs):
+            self._warn_of(unread, len(pairs))
+
+    def body(self, text: str, question: Question) -> dict[str, Any]:
+        """Return the request for one question about a text, as JSON."""
+        return self.request(question.prompt(text))
+
+    def read(self, completion: Any) -> Vote | Failure:
+        """Return the vote in a chat completion, as `vote_of` does, and remember an unreadable reply."""
+        said = vote_of(completion)
+        if not isinstance(said, Failure) and said[0] == OTHER:
+            self._unread = str(reply_of(completion, ENDS))
+        return said
+
+    def _warn_of(self, unread: int, asked: int) -> None:
+        warnings.warn(
+            f"{unread:,} of {asked:,} replies of {self.model} begin with neither yes nor no, such as "
+            f"{sanitize.quoted(self._unread, 80)}; they count as unreadable votes. If the model thinks before it "
+            "replies, turn that off when you start the server; otherwise use a model that follows instructions.",
+            stacklevel=2,
+        )
+
+
+def vote_of(completion: Any) -> Vote | Failure:
+    """Return the vote in a chat completion with its margin, or a `Failure` that says why it has no vote."""
+    # The margin is log P(yes) - log P(no) in nats, for the reply's first token; see `margin`
+    reply = reply_of(completion, ENDS)
+    if isinstance(reply, Failure):
+        return reply
+    code = RULES[EndpointVoter.rule](reply, True)
+    return (code, margin(completion, code)) if code in (YES, NO) else (OTHER, math.nan)
+
+
+def margin(completion: Any, code: int) -> float:
+    """Return the margin of a chat completion's first token: log P(yes) - log P(no), in nats.
+
+    P is the sum over those of the most likely tokens that the reading rule reads as the word. If none of them is the
+    opposite word, its P is taken to be all that these tokens leave, and at least `LEAST_LEFT`. The margin is then a
+    bound: the true margin is at least as large in absolute value.
+    """
+    try:
+        first = completion["choices"][0]["logprobs"]["content"][0]
+        if _word(first["token"]) != code:
+            return math.nan
+        tops = [(_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
+    except (IndexError, KeyError, OverflowError, TypeError):
+        return math.nan
+    shares = {of: math.fsum(share for word, share in tops if word == of) for of in (YES, NO)}
+    said, other = shares[code], shares[NO if code == YES else YES]
+    left = max(1.0 - math.fsum(share for _, share in tops), LEAST_LEFT)
+    if not said > 0:  # NaN fails this test too
+        return math.nan
+    lead = math.log(said) - math.log(other or left)
+    if not other and lead <= 0:
+        return math.nan
+    return lead if code == YES else -lead
+
+
+def _word(token: str) -> int | None:
+    return first_word(token, True)
+
+
+def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
+    """Yield what arrives in batches; on an error, yield what came before it first."""
+    batch: list[Any] = []
+    end = time.monotonic() + BATCH_S
+    try:
+        for one in arriving:
+            batch.append(one)
+            if len(batch) == BATCH or time.monotonic() >= end:
+                yield batch
+                batch, end = [], time.monotonic() + BATCH_S
+    except HalluscopeError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
+
+
+class EndpointJudge(Endpoint):
+    """A model that is asked over HTTP, with each prompt as the only message of a chat.
+
+    The arguments are those of `EndpointVoter`, and: `temperature` says how freely a reply is drawn (None leaves it to
+    the server), `structured` holds replies to the JSON schema that goes with a prompt. `max_tokens` includes thinking.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None = None,
+        key_variable: str = KEY_VARIABLE,
+        temperature: float | None = 0.0,
+        max_tokens: int = MAX_TOKENS,
+        structured: bool = False,
+        at_once: int = AT_ONCE,
+        attempts: int = 6,
+        timeout: float = 60.0,
+        leave_out: str | Sequence[str] = (),
+    ) -> None:
+        server = Server.named(model, base_url, key_variable)
+        super().__init__(
+            server, at_once, attempts, timeout, leave_out, temperature=temperature, max_tokens=max_tokens
+        )
+        self._structured = structured
+
+    seeded = True
+
+    @property
+    def key(self) -> str:
+        """The model, a digest of the address if it is not OpenAI's, and the settings sent with a prompt."""
+        return f"{super().key}{':json_schema' if self.structured else ''}"
+
+    @property
+    def structured(self) -> bool:
+        """Whether replies are held to a schema; a server may refuse that."""
+        return self._structured and FORMAT not in self.refused
+
+    def replies(
+        self,
+        prompts: Sequence[str],
+        schemas: Sequence[Schema | None] | None = None,
+        seeds: Sequence[int] | None = None,
+    ) -> Iterator[tuple[int, str | None]]:
+        """Send all prompts, many at once. The first call sends a test prompt first, to see what the server accepts."""
+        every = len(prompts)
+        asked = list(zip(prompts, schemas or [None] * every, seeds or [0] * every, strict=True))
+        self.probe_settings(**self._own(next((schema for _, schema, _ in asked if schema), None)))
+        return self._replies(asked)
+
+    def body(self, prompt: str, schema: Schema | None = None, seed: int = 0) -> dict[str, Any]:
+        """Return the request for one prompt, as JSON."""
+        return self.request(prompt, **self._own(schema, seed))
+
+    def read(self, completion: Any) -> str | Failure:
+        """Return the reply in a chat completion, even an empty one; a reply that was cut off is a `Failure`."""
+        return reply_of(completion, empty=True)
+
+    def _replies(self, asked: Sequence[tuple[str, Schema | None, int]]) -> Iterator[tuple[int, str | None]]:
+        for index, reply in self.each((self.body(*one) for one in asked), self.read):
+            yield index, reply if isinstance(reply, str) else None
+
+    def _own(self, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
+        return {**(_held_to(schema) if schema and self.structured else {}), "seed": seed}
+
+
+def _held_to(schema: Schema) -> dict[str, Any]:
+    return {
+        FORMAT: {
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "strict": True, "schema": schema},
+        }
+    }

@@ -1,0 +1,370 @@
+"""The options of judges: who votes or gives verdicts, and how a model is asked."""
+
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.inputs import whole
+from halluscope.judging import ask as asking
+from halluscope.judging import voting
+from halluscope.judging.ask import MAX_FAILED, check_max_failed
+from halluscope.judging.cache import Cache, Record, cache_of
+from halluscope.judging.client import AT_ONCE, check_at_once
+from halluscope.judging.endpoint import SETTINGS, check_leave_out
+from halluscope.judging.judge import MAX_TOKENS, ChatJudge, Judge, is_greedy
+from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, RECHECKED, Engine
+from halluscope.judging.prompts import Asked
+from halluscope.judging.questions import QuestionSet
+from halluscope.judging.resolve import (
+    EndpointOptions,
+    check_asked,
+    check_chat_name,
+    compares_labels,
+    named,
+    resolve,
+    resolve_chat,
+)
+from halluscope.judging.votes import VoteResult
+from halluscope.options import Option, check_values, declared, option
+from halluscope.sanitize import short_repr
+from halluscope.vocabularies import Vocabulary
+
+GIVEN = "given"  # The entry in a signature for verdicts that the user gave
+
+LARGEST_SEED = 2**63 - 1  # The largest seed that a cache keeps, and that a server accepts
+
+V = TypeVar("V")
+
+
+def _number_or_name(word: str) -> str | int:
+    return int(word) if word.isdecimal() else word
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """How judges are asked."""
+
+    leave_out: str | Sequence[str] = option(
+        (),
+        "settings not to send, because the endpoint refuses them (default: find out by trying): temperature, "
+        "max_tokens, ...",
+        about=f"settings that an endpoint is known to refuse ({', '.join(SETTINGS)}); by default it is asked which",
+        choices=SETTINGS,
+        many=True,
+        check=check_leave_out,
+    )
+    at_once: int = option(
+        AT_ONCE,
+        f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
+        about="the most requests that may be under way to an endpoint; fewer while the server is overloaded",
+        type=int,
+        metavar="N",
+        check=check_at_once,
+    )
+    max_failed: float = option(
+        MAX_FAILED,
+        "the share of a judge's replies that may be missing, or of verdicts that may be unreadable, before it is an "
+        f"error (default: {MAX_FAILED})",
+        type=float,
+        check=check_max_failed,
+    )
+    device: str | None = option(
+        None,
+        about="where models on this machine run, such as 'cuda:1' or 'cpu'; None takes a GPU if there is one",
+        kinds=str | None,
+        what="a device such as 'cuda:1' or 'cpu', or None",
+    )
+    store: Cache | str | Path | None = option(
+        None,
+        about="where votes and replies are kept: a path, a cache, or None for the user's cache. If it is a run's "
+        "record, or a cache of replies that is only read, no judge is asked",
+        kinds=Cache | str | Path | None,
+        what="a path, or None for the user's cache",
+    )
+    progress: bool = option(True, about="show what judges are doing", flag=True)
+
+    def __post_init__(self) -> None:
+        check_values(self)
+
+
+@dataclass(frozen=True)
+class VoteOptions(JudgeOptions):
+    """Who votes on which questions, how many must agree, and how judges are asked."""
+
+    judges: str | Judge | Sequence[str | Judge] = option(
+        "flan-t5",
+        "who votes: flan-t5 (default), lexical, replay:FILE, models (Hub ids, folders, GGUF files; extra judge), "
+        "checker:MODEL (MiniCheck's kind, with --questions claims), openai:MODEL[@URL] (extra api), scoring:MODEL@URL "
+        "(vLLM, SGLang; extras api and judge)",
+        about='who votes: "flan-t5" (the paper\'s three), "lexical" (no model), "replay:FILE" (votes given elsewhere), '
+        'a model\'s Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 about a claim, as MiniCheck '
+        'does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint), '
+        '"scoring:MODEL@URL" (another kind of judge: it compares the probabilities of yes and no, one request per '
+        "text; see `halluscope.judging.scoring`), a voter of yours, or a list of these, the cheapest first",
+        many=True,
+    )
+    questions: str | Sequence[str] | QuestionSet = option(
+        "paper",
+        "what judges are asked: a set's name, or templates with {a/an} {x}",
+        about="what judges are asked: the name of a set, or a list of templates. Checkers are asked about claims, "
+        "other language models are asked questions; the lexical judge and given votes work with both",
+        many=True,
+    )
+    agreement: str | int = option(
+        "unanimous",
+        "how many votes must agree: unanimous (default), majority, or a number",
+        about='how many votes must agree: "unanimous", "majority", or a number (THRONE, section 3.2)',
+        type=_number_or_name,
+    )
+    ask: str = option(
+        "needed",
+        "ask only what can move a score (needed, default), or everything",
+        about='"needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal',
+        choices=asking.ASK,
+    )
+    engine: str = option(
+        "torch",
+        "what runs language models (default: torch); int8 changes votes",
+        about='what runs language models: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", '
+        'or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". The precision changes votes; the '
+        "judges' keys in the signature name it",
+        choices=ENGINES,
+    )
+    recheck: float = option(
+        0.0,
+        "ask again if a vote was decided by less than this: int8 judges (in logits) in float32, scoring: judges (in "
+        "nats) as openai: asks",
+        type=float,
+        most=LARGEST_LEAD,
+        what="a number of logits",
+    )
+    tokenizer: str | None = option(
+        None,
+        "the tokenizer of scoring:MODEL@URL, as a folder or a Hub id (default: the model's name)",
+        kinds=str | None,
+        what="a folder or a Hub id, or None",
+    )
+    workers: int = option(
+        0,
+        "how many processes share the work, each on its own GPU",
+        about="how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray",
+        type=int,
+        metavar="N",
+        check=lambda _: None,  # `run_by` checks it
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.run_by
+
+    @property
+    def run_by(self) -> Engine:
+        """How language models on this machine are run."""
+        listed = self.judges if isinstance(self.judges, list | tuple) else [self.judges]
+        again = 0.0 if self.engine != RECHECKED and any(map(compares_labels, listed)) else self.recheck
+        return Engine(self.engine, again, self.device, self.workers)
+
+    @property
+    def endpoints(self) -> EndpointOptions:
+        """How judges behind servers are asked."""
+        return EndpointOptions(self.at_once, self.leave_out, self.tokenizer, self.recheck)
+
+    @cached_property
+    def meant(self) -> list[str | Judge]:
+        """The judges, each by its own name; a file of given votes is read once."""
+        return named(self.judges)
+
+    def required(self, templates: int) -> int:
+        """Return how many votes must agree, for this number of templates, before any judge is looked for."""
+        return voting.required(self.agreement, len(self.meant) * templates)
+
+    def collect_votes(
+        self,
+        texts: Sequence[str],
+        present: NDArray[np.bool_],
+        vocabulary: Vocabulary,
+        question_set: QuestionSet,
+        only_present: bool = False,
+    ) -> VoteResult:
+        """Ask about each class of each text, as `ask` says; with `only_present` about the cells in `present` alone."""
+        cache = cache_of(self.store)
+        if isinstance(cache, Record) and cache.source is None:
+            return _recorded(cache.poll, len(texts), vocabulary)
+        about = question_set.about(vocabulary)
+        k = self.required(len(about))
+        check_asked(self.meant, question_set)
+        judges = resolve(self.meant, vocabulary, self.run_by, self.endpoints)
+        shown = [question_set.cut(text) for text in texts]
+        which = asking.PRESENT if only_present else self.ask
+        try:
+            votes = asking.ask(judges, about, shown, present, k, which, cache, self.progress, self.max_failed)
+        finally:
+            if cache is not self.store:
+                cache.close()
+        poll = VoteResult(votes, k, [judge.key for judge in judges], question_set.name, vocabulary.classes)
+        if isinstance(cache, Record):
+            cache.poll = poll
+        return poll
+
+
+def _recorded(poll: VoteResult | None, texts: int, vocabulary: Vocabulary) -> VoteResult:
+    """Return a run's votes about these classes."""
+    column = {name: number for number, name in enumerate(poll.classes)} if poll else {}
+    unknown = [name for name in vocabulary.classes if name not in column]
+    if poll is None or len(poll.votes) != texts or unknown:
+        votes = f"votes on {len(poll.votes):,} texts and {len(column):,} classes" if poll else "no votes"
+        raise ValueError(
+            f"The run holds {votes}; expected votes on {texts:,} texts and {len(vocabulary.classes):,} classes"
+            f"{f', {short_repr(unknown[0])} among them' if unknown else ''}."
+        )
+    votes_on = poll.votes[:, [column[name] for name in vocabulary.classes]]
+    return replace(poll, votes=votes_on, classes=vocabulary.classes)
+
+
+@dataclass(frozen=True)
+class VerdictOptions(JudgeOptions):
+    """Who gives verdicts, how often, and how a language model is asked."""
+
+    judge: Any = option(
+        help="who gives verdicts: {rules}, openai:MODEL[@BASE_URL] (extra api), or a local model (extra judge)",
+        about="the name of a rule that the benchmark knows, or a language model: an endpoint "
+        '"openai:MODEL[@BASE_URL]", a local model\'s folder, Hub id or GGUF file, or a chat judge',
+    )
+    repeats: int = option(
+        1,
+        "how often a language model judges, each time with the next seed (default: 1)",
+        about="how often a language model judges each response, 1 to 1,000, each time with the next seed. A local "
+        "model decodes greedily, so its repeats are equal",
+        type=int,
+        least=1,
+        most=1000,
+        what="a number of repeats",
+        metavar="N",
+    )
+    judge_seed: int = option(
+        0,
+        "the seed of the judge's first replies, sent to an endpoint (default: --seed)",
+        about="the seed of the first repeat's replies, by default the metric's `seed`. It is sent to an endpoint, and "
+        "replies are kept by it, so another seed asks again",
+        type=int,
+        metavar="N",
+    )
+    temperature: float = option(
+        0.0,
+        "the temperature of an endpoint's replies, 0 to 2 (default: 0)",
+        about="how freely an endpoint draws its replies, 0 to 2. A local model accepts only 0; a chat judge that is "
+        "given as an object has its own temperature",
+        type=float,
+        most=2.0,
+        metavar="T",
+    )
+    fresh: bool = option(
+        False,
+        "ask again, and replace the kept replies",
+        about="ask again what was asked already; the new replies replace the kept ones",
+        flag=True,
+    )
+    max_tokens: int = option(
+        MAX_TOKENS,
+        "how many tokens a language model's reply may have (default: {max_tokens})",
+        about="how many tokens a reply may have; a chat judge that is given as an object has its own limit",
+        type=int,
+        least=1,
+        most=1_000_000,
+        what="a number of tokens",
+        metavar="N",
+    )
+
+    def check_once(self, why: str) -> None:
+        """Check that no option asks a model to judge again or differently, where it has no effect, for which `why`."""
+        plain = {"repeats": 1, "temperature": 0, "fresh": False}
+        for name, value in plain.items():
+            if (given := getattr(self, name)) != value:
+                raise ValueError(f"{name} is {given}, but {why}; expected {value}.")
+
+    def named(self, names: Collection[str]) -> bool:
+        """Whether the judge is one of these names, which mean rules instead of a language model."""
+        return isinstance(self.judge, str) and self.judge in names
+
+    def prepare(self, rules: Collection[str]) -> None:
+        """Find the language model, so that errors in it appear before anything is asked."""
+        whole("judge_seed", self.judge_seed, most=LARGEST_SEED - self.repeats, what="a judge's seed")
+        check_chat_name(self.judge, rules)
+        if not is_greedy(self.chat):
+            return
+        if self.temperature:
+            raise ValueError(
+                f"temperature is {self.temperature:g}, but {self.chat.key} decodes greedily; expected 0, or a judge "
+                "behind an endpoint (openai:MODEL[@BASE_URL])."
+            )
+        if self.repeats > 1:
+            warnings.warn(
+                f"{self.chat.key} decodes greedily: its {self.repeats} repeats are equal.", stacklevel=4
+            )
+
+    @property
+    def drawn(self) -> dict[str, str]:
+        """The seeds of a language model's replies, as in a signature; empty if the model decodes greedily."""
+        if is_greedy(self.chat):
+            return {}
+        last = self.judge_seed + self.repeats - 1
+        return {"seeds": f"{self.judge_seed}-{last}" if self.repeats > 1 else f"{last}"}
+
+    @cached_property
+    def chat(self) -> ChatJudge:
+        """The language model that the user means, not loaded and not asked yet."""
+        return resolve_chat(
+            self.judge,
+            device=self.device,
+            max_tokens=self.max_tokens,
+            temperature=self.temperature,
+            leave_out=self.leave_out,
+            at_once=self.at_once,
+        )
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The cache of the language model's replies."""
+        return cache_of(self.store, self.fresh)
+
+    def verdicts(self, asked: Sequence[Asked[V]]) -> list[list[V | None]]:
+        """Ask the language model, and free it; return verdicts [repeats][prompts], None where one is missing."""
+        try:
+            return asking.collect(
+                asked,
+                self.chat,
+                repeats=self.repeats,
+                seed=self.judge_seed,
+                cache=self.cache,
+                max_failed=self.max_failed,
+                progress=self.progress,
+            )
+        finally:
+            if isinstance(self.cache, Record):
+                self.cache.judge = self.chat
+            if self.cache is not self.store:
+                self.cache.close()
+            self.chat.close()
+
+
+VOTES = declared(VoteOptions)  # The command line's options for votes
+
+
+def for_verdicts(rules: str, max_tokens: int = MAX_TOKENS) -> list[Option]:
+    """Return the command line's options for verdicts, of a benchmark with these rules and this default."""
+    words = {"rules": rules, "max_tokens": max_tokens}
+    return [replace(one, help=one.help.format(**words)) for one in declared(VerdictOptions)]
+
+
+def given(name: str, columns: str, does: str) -> Option:
+    """Return the command line's option for verdicts from the user, with `columns`; no rule or model `does` then."""
+    about = (
+        f"a file, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then"
+    )
+    return Option(name, about, many=True, metavar="FILE", each=True)

@@ -1,0 +1,239 @@
+"""Finds the judges that a user names, and checks them before any of them is loaded or asked."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from halluscope.errors import JudgeUnavailable
+from halluscope.judging.client import AT_ONCE
+from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
+from halluscope.judging.judge import MAX_TOKENS, ChatJudge, Judge
+from halluscope.judging.models import weights
+from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models.engine import Engine
+from halluscope.judging.models.seq2seq import CHECKER, FLAN_T5, Seq2SeqJudge, is_checker, model_of
+from halluscope.judging.questions import QuestionSet
+from halluscope.judging.replay import ReplayJudge
+from halluscope.judging.scoring import ScoringVoter
+from halluscope.judging.server import ENDPOINT, SCORING, Server
+from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.paths import is_there
+from halluscope.sanitize import short_repr
+from halluscope.vocabularies import Vocabulary
+
+LEXICAL = "lexical"
+REPLAY = "replay:"  # The prefix for a file of votes given elsewhere
+
+ENSEMBLES = {"flan-t5": FLAN_T5}  # Names that stand for several judges
+
+
+@dataclass(frozen=True)
+class EndpointOptions:
+    """How judges behind servers are asked. All that can change a vote is in the judge's key."""
+
+    at_once: int = AT_ONCE
+    leave_out: str | Sequence[str] = ()
+    tokenizer: str | None = None
+    recheck: float = 0.0
+
+    def judge(self, name: str) -> EndpointVoter | ScoringVoter:
+        """Return the voter with this name, without asking it yet."""
+        if compares_labels(name):
+            return ScoringVoter(
+                name.removeprefix(SCORING),
+                tokenizer=self.tokenizer,
+                recheck=self.recheck,
+                at_once=self.at_once,
+                leave_out=self.leave_out,
+            )
+        return EndpointVoter(name.removeprefix(ENDPOINT), at_once=self.at_once, leave_out=self.leave_out)
+
+
+AS_USUAL = EndpointOptions()
+
+
+def is_served(judge: object) -> bool:
+    """Whether `judge` is the name of a model behind a server."""
+    return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
+
+
+def compares_labels(judge: object) -> bool:
+    """Whether `judge` is the name of a model behind a server that compares labels."""
+    return isinstance(judge, str) and judge.startswith(SCORING)
+
+
+def resolve(
+    judges: str | Judge | Sequence[str | Judge],
+    vocabulary: Vocabulary,
+    engine: Engine,
+    endpoints: EndpointOptions = AS_USUAL,
+) -> list[Judge]:
+    """Return the voters that the user means, in the order given."""
+    meant = named(judges)
+    local = "engine, recheck and workers are for language models on this machine"
+    asked = f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]')"
+    compared = f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL')"
+    for is_set, what, fits in (
+        (engine != Engine(device=engine.device), local, _is_local),
+        (endpoints.at_once != AT_ONCE, asked, is_served),
+        (endpoints.tokenizer, compared, compares_labels),
+    ):
+        if is_set and not any(map(fits, meant)):
+            raise ValueError(f"{what}, but judges names only {', '.join(map(repr, meant)):.200}.")
+    found = [_voter(judge, vocabulary, engine, endpoints) for judge in meant]
+    keys = [judge.key for judge in found]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
+    return found
+
+
+def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
+    """Return the voters that the user means, each by its own name; nothing is fetched yet."""
+    listed = judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]
+    meant: list[str | Judge] = []
+    for judge in listed:
+        if isinstance(judge, str) and judge.startswith(REPLAY):
+            meant.append(ReplayJudge.read(judge.removeprefix(REPLAY)))
+        else:
+            meant += ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge]
+    if not meant:
+        raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
+    for judge in meant:
+        if not isinstance(judge, str):
+            _check_object(judge)
+        elif is_served(judge):
+            kind = SCORING if compares_labels(judge) else ENDPOINT
+            Server.named(judge.removeprefix(kind), kind=kind)  # checks the name, and sends nothing
+        elif judge != LEXICAL:
+            weights.check_name(model_of(judge))
+    return meant
+
+
+def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary) -> LexicalJudge:
+    """Return the lexical judge among the judges that the user means."""
+    for judge in named(judges):
+        if judge == LEXICAL or isinstance(judge, LexicalJudge):
+            return judge if isinstance(judge, LexicalJudge) else LexicalJudge(vocabulary)
+    raise ValueError(
+        f"explain says which rule of the lexical judge took a mention back, but judges names {short_repr(judges)}; "
+        "expected judges='lexical', alone or among others."
+    )
+
+
+def find(judges: str | Judge | Sequence[str | Judge]) -> None:
+    """Find the weights of the language models that the user means, without loading any."""
+    for judge in named(judges):
+        if isinstance(judge, str) and _is_local(judge):
+            weights.find(model_of(judge))
+
+
+def check_asked(meant: Sequence[str | Judge], questions: QuestionSet) -> None:
+    """Check that checkers get claims, and other language models questions, before any judge is looked for."""
+    # The lexical judge and given votes are read by class and by text, so they work with both. So does a judge
+    # of the user's own, unless its attribute `claims` says which of the two it accepts
+    for judge in meant:
+        takes = getattr(judge, "claims", None) if not isinstance(judge, str) else is_checker(judge)
+        if judge == LEXICAL or takes is None or takes == questions.claims:
+            continue
+        name = judge if isinstance(judge, str) else judge.key
+        raise ValueError(
+            f"judges names the checker {short_repr(name)}, which reads claims, but questions is {questions.name!r}; "
+            "expected questions='claims'. A judge that answers questions cannot vote in the same poll."
+            if takes
+            else f"judges names {short_repr(name)}, which answers questions, but questions is {questions.name!r}, a "
+            f"set of claims for a checker; expected '{CHECKER}MODEL', or other questions."
+        )
+
+
+def resolve_chat(
+    judge: str | ChatJudge, *, device: str | None = None, max_tokens: int = MAX_TOKENS, **endpoint: Any
+) -> ChatJudge:
+    """Return the judge of free text that the user means, without loading or asking it yet.
+
+    The further arguments are those of `EndpointJudge`, of which `structured` is here true by default. They do not
+    matter to a local model (Hub id, folder or GGUF file), which decodes greedily.
+    """
+    if not isinstance(judge, str):
+        if not hasattr(judge, "replies") or not hasattr(judge, "key"):
+            raise JudgeUnavailable(
+                f"judge: {short_repr(judge)} is not a judge of free text; expected 'openai:MODEL[@URL]', a local "
+                "model, or a chat judge."
+            )
+        return judge
+    if judge.startswith(ENDPOINT):
+        model = judge.removeprefix(ENDPOINT)
+        return EndpointJudge(model, max_tokens=max_tokens, **{"structured": True, **endpoint})
+    check_chat_name(judge)
+    return LocalChat(judge, max_tokens, device)
+
+
+def check_chat_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None:
+    """Check the name of a judge of free text: a plain word is no model, unless a folder or file has that name."""
+    if not isinstance(judge, str) or judge.startswith(ENDPOINT):
+        return
+    if "/" in judge or "\\" in judge or is_there(judge):
+        return
+    known = (
+        f"These judges need no model: {', '.join(map(repr, rules))}."
+        if rules
+        else "`halluscope info NAME` says which rules the benchmark NAME knows."
+    )
+    raise JudgeUnavailable(
+        f"There is no judge {short_repr(judge)} that reads free text; expected 'openai:MODEL[@URL]', or a local "
+        f"model: a folder, a .gguf file, or a Hub id (org/name). {known}"
+    )
+
+
+class LocalChat:
+    """A model on this machine that replies to whole prompts, with greedy decoding."""
+
+    def __init__(self, model: str, max_tokens: int = MAX_TOKENS, device: str | None = None) -> None:
+        found = weights.find(model)
+        self._model = (Seq2SeqJudge if found.is_encoder_decoder else CausalJudge)(found, device)
+        self._max_tokens = max_tokens
+        precision = str(self._model.dtype).removeprefix("torch.")
+        self.key = f"{found.key}:{precision}:temperature=0:max_tokens={max_tokens}"
+        self.failures: Counter[str] = Counter()
+
+    greedy = True
+
+    def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
+        """Reply to each prompt, the shortest first. Equal prompts have equal replies, so each is asked once."""
+        indices: dict[str, list[int]] = {}
+        for index, prompt in enumerate(prompts):
+            indices.setdefault(prompt, []).append(index)
+        unique = list(indices)
+        for i, reply in self._model.replies(unique, self._max_tokens):
+            same = indices[unique[i]]
+            if reply is None:
+                self.failures[f"longer than {self._max_tokens} tokens, or no room for as many"] += len(same)
+            yield from ((index, reply) for index in same)
+
+    def close(self) -> None:
+        """Free the model's memory."""
+        self._model.close()
+
+
+def _check_object(judge: object) -> None:
+    key, stored = getattr(judge, "key", None), getattr(judge, "stored", None)
+    called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
+    if not isinstance(key, str) or not isinstance(stored, bool) or not called:
+        raise JudgeUnavailable(
+            f"judges: {short_repr(judge)} is not a judge; expected a name, a model, or an object with key, stored, "
+            "answer and close, as in `halluscope.judging.judge.Judge`."
+        )
+
+
+def _is_local(judge: str | Judge) -> bool:
+    """Whether a judge is the name of a language model on this machine."""
+    return isinstance(judge, str) and judge != LEXICAL and not is_served(judge)
+
+
+def _voter(judge: str | Judge, vocabulary: Vocabulary, engine: Engine, endpoints: EndpointOptions) -> Judge:
+    if not isinstance(judge, str):
+        return judge
+    if is_served(judge):
+        return endpoints.judge(judge)
+    return LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge)
