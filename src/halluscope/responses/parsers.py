@@ -17,7 +17,8 @@ from halluscope.sanitize import short_repr
 # `parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read
 Parser = Callable[[str], int]
 
-_NEGATIVE = frozenset({"No", "not", "no"})
+# `No`, `no` or `not` between spaces, with commas anywhere in it, before the first full stop
+_POPE_NO = re.compile(r"(?:[^.]* )?,*(?:[Nn],*o|n,*o,*t),*(?:[ .]|\Z)")
 
 
 def pope(reply: str) -> int:
@@ -28,8 +29,7 @@ def pope(reply: str) -> int:
     >>> pope("No, there isn't."), pope("There is not a dog. Yes"), pope("NO")
     (0, 0, 1)
     """
-    words = reply.partition(".")[0].replace(",", "").split(" ")
-    return YES if _NEGATIVE.isdisjoint(words) else NO
+    return NO if _POPE_NO.match(reply) else YES
 
 
 def lmms_eval(reply: str) -> int:
@@ -121,11 +121,13 @@ def check(parser: Any) -> None:
 
 
 def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
-    """Read responses; each different text is parsed once."""
+    """Read responses; if many are alike, each different text is parsed once."""
     check(parser)
-    replies = list(replies)
-    codes = {reply: PARSERS[parser](reply) for reply in dict.fromkeys(replies)}
-    return np.fromiter(map(codes.__getitem__, replies), np.int8, len(replies))
+    rule, replies = PARSERS[parser], list(replies)
+    different = set(replies)
+    if len(different) < len(replies) / 2:
+        rule = {reply: rule(reply) for reply in different}.__getitem__
+    return np.fromiter(map(rule, replies), np.int8, len(replies))
 
 
 def said_of(code: int) -> str | None:
