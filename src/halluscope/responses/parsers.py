@@ -4,7 +4,7 @@ Published POPE scores differ because their rules differ: POPE's own, RePOPE's, t
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -104,6 +104,16 @@ def first_word(reply: str) -> int:
     return OTHER if code is None else code
 
 
+def exact(reply: str) -> int:
+    """Read exactly "Yes" or "No", and nothing else.
+
+    >>> exact("Yes"), exact("No"), exact("no"), exact("No.")
+    (1, 0, 2, 2)
+    """
+    return {"Yes": YES, "No": NO}.get(reply, OTHER)
+
+
+# POPE's parsers by name
 PARSERS: dict[str, Parser] = {
     "pope": pope,
     "strict": strict,
@@ -114,16 +124,16 @@ PARSERS: dict[str, Parser] = {
 }
 
 
-def check(parser: Any) -> None:
+def check(parser: Any, rules: Mapping[str, Parser] = PARSERS) -> None:
     """Check the name of a parser."""
-    if not isinstance(parser, str) or parser not in PARSERS:
-        raise ValueError(f"parser is {short_repr(parser)}; expected one of {', '.join(PARSERS)}.")
+    if not isinstance(parser, str) or parser not in rules:
+        raise ValueError(f"parser is {short_repr(parser)}; expected one of {', '.join(rules)}.")
 
 
-def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
+def read(replies: Iterable[str], parser: str, rules: Mapping[str, Parser] = PARSERS) -> NDArray[np.int8]:
     """Read responses; if many are alike, each different text is parsed once."""
-    check(parser)
-    rule, replies = PARSERS[parser], list(replies)
+    check(parser, rules)
+    rule, replies = rules[parser], list(replies)
     different = set(replies)
     if len(different) < len(replies) / 2:
         rule = {reply: rule(reply) for reply in different}.__getitem__
