@@ -7,7 +7,9 @@ were scored, and `responses` says how responses were matched to them.
 import hashlib
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
+from itertools import chain, repeat
 
 from halluscope.version import __version__
 
@@ -72,11 +74,19 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
         name: the name of the dataset, or of the source of its labels.
         rows: the values of each row.
     """
-    lines = sorted("\x1f".join(map(str, row)) for row in rows)
-    text = "\x1e".join(lines)
+    lines = Counter(map(_line, rows))
+    text = "\x1e".join(chain.from_iterable(repeat(line, lines[line]) for line in sorted(lines)))
     whole = text if text.isascii() else unicodedata.normalize("NFC", text)
     digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{name}-{len(lines)}-{digest}"
+    return f"{name}-{lines.total()}-{digest}"
+
+
+def _line(row: Iterable[object]) -> str:
+    values = tuple(row)
+    try:  # texts, as usual, need no `str`
+        return "\x1f".join(values)  # type: ignore[arg-type]
+    except TypeError:
+        return "\x1f".join(map(str, values))
 
 
 def _plain(value: object) -> str:

@@ -4,7 +4,7 @@ Published POPE scores differ because their rules differ: POPE's own, RePOPE's, t
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from halluscope.sanitize import short_repr
 # `parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read
 Parser = Callable[[str], int]
 
-_NEGATIVE = frozenset({"No", "not", "no"})
+# `No`, `no` or `not` between spaces, with commas anywhere in it, before the first full stop
+_POPE_NO = re.compile(r"(?:[^.]* )?,*(?:[Nn],*o|n,*o,*t),*(?:[ .]|\Z)")
 
 
 def pope(reply: str) -> int:
@@ -28,8 +29,7 @@ def pope(reply: str) -> int:
     >>> pope("No, there isn't."), pope("There is not a dog. Yes"), pope("NO")
     (0, 0, 1)
     """
-    words = reply.partition(".")[0].replace(",", "").split(" ")
-    return YES if _NEGATIVE.isdisjoint(words) else NO
+    return NO if _POPE_NO.match(reply) else YES
 
 
 def lmms_eval(reply: str) -> int:
@@ -104,6 +104,16 @@ def first_word(reply: str) -> int:
     return OTHER if code is None else code
 
 
+def exact(reply: str) -> int:
+    """Read exactly "Yes" or "No", and nothing else.
+
+    >>> exact("Yes"), exact("No"), exact("no"), exact("No.")
+    (1, 0, 2, 2)
+    """
+    return {"Yes": YES, "No": NO}.get(reply, OTHER)
+
+
+# POPE's parsers by name
 PARSERS: dict[str, Parser] = {
     "pope": pope,
     "strict": strict,
@@ -114,18 +124,20 @@ PARSERS: dict[str, Parser] = {
 }
 
 
-def check(parser: Any) -> None:
+def check(parser: Any, rules: Mapping[str, Parser] = PARSERS) -> None:
     """Check the name of a parser."""
-    if not isinstance(parser, str) or parser not in PARSERS:
-        raise ValueError(f"parser is {short_repr(parser)}; expected one of {', '.join(PARSERS)}.")
+    if not isinstance(parser, str) or parser not in rules:
+        raise ValueError(f"parser is {short_repr(parser)}; expected one of {', '.join(rules)}.")
 
 
-def read(replies: Iterable[str], parser: str) -> NDArray[np.int8]:
-    """Read responses; each different text is parsed once."""
-    check(parser)
-    replies = list(replies)
-    codes = {reply: PARSERS[parser](reply) for reply in dict.fromkeys(replies)}
-    return np.fromiter(map(codes.__getitem__, replies), np.int8, len(replies))
+def read(replies: Iterable[str], parser: str, rules: Mapping[str, Parser] = PARSERS) -> NDArray[np.int8]:
+    """Read responses; if many are alike, each different text is parsed once."""
+    check(parser, rules)
+    rule, replies = rules[parser], list(replies)
+    different = set(replies)
+    if len(different) < len(replies) / 2:
+        rule = {reply: rule(reply) for reply in different}.__getitem__
+    return np.fromiter(map(rule, replies), np.int8, len(replies))
 
 
 def said_of(code: int) -> str | None:

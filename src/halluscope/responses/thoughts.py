@@ -19,6 +19,7 @@ _MARKS = (
     (r"\[THINK\]", r"\[/THINK\]"),
     (r"<unused94>", r"<unused95>"),
 )
+_SIGNS = "<[◁"  # Each mark begins with one of them
 _FLAGS = re.IGNORECASE | re.DOTALL
 _OPENING = re.compile("|".join(f"({opening})" for opening, _ in _MARKS), _FLAGS)
 _CLOSING = re.compile("|".join(closing for _, closing in _MARKS), _FLAGS)
@@ -63,7 +64,8 @@ def choice(thoughts: str) -> dict[str, str]:
 def take_out(texts: Sequence[str], thoughts: str) -> tuple[Sequence[str], int]:
     """Return texts without thoughts, and how many held one; or the same texts and 0, if thoughts are kept."""
     word("thoughts", thoughts, THOUGHTS)
-    if thoughts == KEPT:
+    whole = "" if thoughts == KEPT else "".join(texts)
+    if not any(sign in whole for sign in _SIGNS):
         return texts, 0
-    said = [without(text) for text in texts]
+    said = [without(text) if any(map(text.__contains__, _SIGNS)) else text for text in texts]
     return said, sum(one != text for one, text in zip(said, texts, strict=True))

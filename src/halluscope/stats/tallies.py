@@ -123,8 +123,8 @@ def uncertainty(tallies: Sequence[Tally], resampling: Bootstrap) -> dict[str, An
 
 def numbers(keys: Sequence[Hashable]) -> Ints:
     """Number keys by their first appearance: the cluster of each row."""
-    number: dict[Hashable, int] = {}
-    return np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
+    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    return np.fromiter(map(number.__getitem__, keys), np.int64, len(keys))
 
 
 def standard_error(values: ArrayLike, clusters: Sequence[Hashable]) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmarks.amber import BENCHMARK, mentions, replies, scoring, words
+from halluscope.benchmarks.amber import BENCHMARK, mentions, scoring, words
 from halluscope.benchmarks.amber.mentions import Description
 from halluscope.benchmarks.amber.rows import (
     DISCRIMINATIVE,
@@ -27,6 +27,7 @@ from halluscope.inputs import flags, listed, paired
 from halluscope.inputs import texts as words_of
 from halluscope.reading.words import readers
 from halluscope.reading.words.word import Word, forms_of, in_forms
+from halluscope.responses import parsers
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
@@ -44,6 +45,15 @@ OF_DESCRIPTION = ("mentions", "places", "hallucinated", "missed", "imagined")
 
 NOTHING = dict.fromkeys((*OF_DESCRIPTION, "hal", "answer", "said", "accuracy", "unreadable"))
 """An empty row of `per_row`."""
+
+# "official" is the rule of the authors' script; lmms-eval reads AMBER and POPE by different rules.
+PARSERS = {
+    "strict": parsers.strict,
+    "official": parsers.exact,
+    "lmms-eval": parsers.contained,
+    "vlmevalkit": parsers.vlmevalkit,
+    "first-word": parsers.first_word,
+}
 
 
 def compute(
@@ -70,7 +80,7 @@ def compute(
             scores; the script's nouns need reader="nltk" too.
         parser: how a response to a question is read: "strict" (default), "official" (exactly "Yes" or "No"; the default
             with convention="official"), "lmms-eval", "vlmevalkit" or "first-word"; see
-            `halluscope.benchmarks.amber.replies`.
+            `halluscope.responses.parsers`.
         reader: what finds a description's nouns: "lemminflect", a dictionary and a few rules; "nltk", which tags words
             as the authors' script does, with nltk's data; or "spacy", whose en_core_web_sm tags words too.
         nouns: the nouns of each description in their dictionary form, one list per generative row, if another program
@@ -110,7 +120,7 @@ def compute(
     flags(per_row=per_row)
     readers.check(reader, readers.NOUNS)
     BENCHMARK.check_choices(convention=convention)
-    usual = replies.OFFICIAL if convention == "official" else "strict"
+    usual = "official" if convention == "official" else "strict"
     parser = usual if parser is None else parser
     BENCHMARK.check_choices(parser=parser)
     predictions, references = paired(predictions, references)
@@ -122,7 +132,7 @@ def compute(
     image = numbers([row.file_name for row in rows])
     found, found_by = _nouns(predictions, is_described, nouns, reader)
     descriptions = _described([row for row in rows if row.task == GENERATIVE], found, pairs)
-    answers = replies.read(compress(predictions, ~is_described), parser)
+    answers = parsers.read(compress(predictions, ~is_described), parser, PARSERS)
     tally = _tally(rows, is_described, image, descriptions, answers)
     score = partial(scoring.score, tally, scoring.CONVENTIONS[convention])
     result: dict[str, Any] = {name: float(value[0]) for name, value in score().items()}
