@@ -18,7 +18,7 @@ from halluscope.benchmarks.hqm import metric as hqm
 from halluscope.registry import LOWER
 from halluscope.reporting import published
 from halluscope.stats.correlation import by_chance
-from halluscope.stats.wilson import content_validity, wilson
+from halluscope.stats.ratios import content_validity, wilson
 
 ROOT = Path(__file__).parents[2]
 

@@ -21,7 +21,7 @@ from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.drawn import draw
 from halluscope.stats.judged import Judged, calibration, error_rates
-from halluscope.stats.wilson import wilson
+from halluscope.stats.ratios import wilson
 from tests.reliability.sheets import save, table
 
 CLASSES = ["dog", "cup"]

@@ -23,8 +23,8 @@ from halluscope.reading.datasets import read_rows
 from halluscope.reliability.review import sampling, sheet
 from halluscope.reliability.review.sheet import Sheet, guarded, read_sheet, unguarded
 from halluscope.signature import data_of, keys_of
+from halluscope.stats.ratios import wilson
 from halluscope.stats.strata import Stratum, error_rate
-from halluscope.stats.wilson import wilson
 from tests import images as image_files
 from tests.reliability.sheets import save, table
 

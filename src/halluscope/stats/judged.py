@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.ratios import Floats, ratio, wilson
 from halluscope.stats.tallies import Bools, Tally, resampled, scores
-from halluscope.stats.wilson import wilson
 
 BINS = 10
 RATES = ("false_yes", "false_no", "wrong_yes")

@@ -1,10 +1,17 @@
-"""Computes ratios of counts (a part over a whole), their means, and F. Undefined values are NaN, never 0.
+"""Computes ratios of counts (a part over a whole), their means, F, and Wilson's interval. Undefined is NaN, never 0.
 
 Sources: THRONE, section 3.1, equation 3 (F); the averages are those that its section 3.1 and POPE's section 5.1 use.
+HQM, equation 3 (content validity); Wilson (1927): the interval stays in [0, 1], and has a width even if all or no
+samples are valid.
 """
+
+import math
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+
+from halluscope.inputs import share
 
 Floats = NDArray[np.float64]
 
@@ -44,3 +51,27 @@ def weighted_mean(values: Floats, weights: Floats) -> Floats:
     """Return the mean of the defined values [rows] for each row of weights [resamples, rows]."""
     defined = ~np.isnan(values)
     return ratio(weights @ np.where(defined, values, 0.0), weights @ defined.astype(float))
+
+
+def content_validity(valid: int, total: int, level: float = 0.95) -> dict[str, float]:
+    """Return the content validity (equation 3), the share of the reviewed samples that are valid, with its interval."""
+    low, high = wilson(valid, total, level)
+    return {"value": valid / total, "low": low, "high": high}
+
+
+def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """Return Wilson's score interval of the share `count` / `total`.
+
+    >>> [round(end, 3) for end in wilson(0, 10)]
+    [0.0, 0.278]
+    """
+    if total < 1 or not 0 <= count <= total:
+        raise ValueError(
+            f"The share is {count} of {total}; expected a total of at least 1, and a count up to it."
+        )
+    z = NormalDist().inv_cdf((1 + share("level", level)) / 2)
+    part, spread = count / total, z * z / total
+    middle = (part + spread / 2) / (1 + spread)
+    half = math.sqrt(part * (1 - part) * spread + spread * spread / 4) / (1 + spread)
+    # At the ends the formula is exact, but its rounding is not.
+    return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)

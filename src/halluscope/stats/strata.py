@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from halluscope.stats.bootstrap import LARGEST_SEED, Bootstrap
-from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.ratios import Floats, content_validity, ratio, wilson
 from halluscope.stats.tallies import Ints
-from halluscope.stats.wilson import content_validity, wilson
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halluscope.registry import Benchmark
-from halluscope.stats.wilson import wilson
+from halluscope.stats.ratios import wilson
 
 UNDEFINED = float("nan")
 
