@@ -70,7 +70,7 @@ def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
 def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> list[str]:
     """Check a list of texts."""
     found = listed(name, values, "a list, one text per row", rows)
-    for row, text in enumerate(found):
+    for row, text in enumerate(found) if {*map(type, found)} - {str} else ():
         if not isinstance(text, str):
             raise ValueError(f"{name}[{row}] is {short_repr(text)}; expected a text.{hint}")
     return found
@@ -79,7 +79,8 @@ def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> li
 def words(name: str, values: Any, known: Sequence[str], rows: int | None = None) -> list[str]:
     """Check a list of texts, each of which is one of the known words."""
     found = listed(name, values, f"a list, {_any_of(known)} per row", rows)
-    for row, value in enumerate(found):
+    are_texts = not {*map(type, found)} - {str}
+    for row, value in enumerate(() if are_texts and {*found} <= {*known} else found):
         if not isinstance(value, str) or value not in known:
             word(f"{name}[{row}]", value, known)
     return found

@@ -309,6 +309,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: Matchi
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
         matching.id_column,
         getattr(module, "version_of", lambda rows, prompts: ""),
+        "" if matching.text_column else benchmark.target,
     )
 
 

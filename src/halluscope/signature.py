@@ -74,19 +74,15 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
         name: the name of the dataset, or of the source of its labels.
         rows: the values of each row.
     """
-    lines = Counter(map(_line, rows))
+    each = list(map(tuple, rows))
+    try:  # texts, as usual, need no `str`
+        lines = Counter(map("\x1f".join, each))  # type: ignore[arg-type]
+    except TypeError:
+        lines = Counter("\x1f".join(map(str, row)) for row in each)
     text = "\x1e".join(chain.from_iterable(repeat(line, lines[line]) for line in sorted(lines)))
     whole = text if text.isascii() else unicodedata.normalize("NFC", text)
     digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name}-{lines.total()}-{digest}"
-
-
-def _line(row: Iterable[object]) -> str:
-    values = tuple(row)
-    try:  # texts, as usual, need no `str`
-        return "\x1f".join(values)  # type: ignore[arg-type]
-    except TypeError:
-        return "\x1f".join(map(str, values))
 
 
 def _plain(value: object) -> str:

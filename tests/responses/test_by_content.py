@@ -125,6 +125,19 @@ def test_columns_with_capitals_and_spaces(dataset, tmp_path):
     assert halluscope.score("pope", file, dataset, bootstrap=0)["accuracy"] == 1.0
 
 
+def test_right_answers_are_no_responses(dataset):
+    rows = [
+        {"question_id": row["question_id"], "sampling": name, "answer": row["text"]}
+        for name in THINGS
+        for row in said(name)
+    ]
+    with pytest.raises(ValueError, match="'answer' is the right answer in all 36 rows.*--text-column answer"):
+        halluscope.score("pope", rows, dataset, bootstrap=0)
+    assert halluscope.score("pope", rows, dataset, bootstrap=0, text_column="answer")["accuracy"] == 1.0
+    rows[7]["answer"] = "I cannot say."
+    assert halluscope.score("pope", rows, dataset, bootstrap=0)["accuracy"] == pytest.approx(35 / 36)
+
+
 UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")
 WILD = Path(UPSTREAM or "", "wild")
 OFFICIAL = [

@@ -31,6 +31,7 @@ CARD, ALSO_A_CARD = "README.md", ".huggingface.yaml"
 
 # What is said of a dataset that is not the dataset as published
 SUBSET = "was built with --subset: it is a part or a changed copy"
+A_BATCH = 1000  # How many rows are read at once
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
@@ -146,7 +147,7 @@ def configs(written: str) -> list[str]:
         return []
 
 
-def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> Any:
+def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> list[Any]:
     """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`."""
     rows = read_rows(written)
     if isinstance(rows, list):
@@ -155,7 +156,12 @@ def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], 
         raise ValueError(
             f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {what}."
         )
-    return rows.select_columns([name for name in names if name in rows.column_names])
+    there = rows.select_columns([name for name in names if name in rows.column_names])
+    return [  # by columns, which is several times as fast as row by row
+        dict(zip(batch, row, strict=True))
+        for batch in there.iter(A_BATCH)
+        for row in zip(*batch.values(), strict=True)
+    ]
 
 
 def read_each(

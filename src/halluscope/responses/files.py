@@ -100,8 +100,9 @@ def text_of(
     row: Any, where: str, dataset: Collection[str] = (), column: str | None = None
 ) -> tuple[str, str]:
     """Return a response's text, from the first of `TEXTS` that the row has, and its column."""
-    known = [column] if column else [name for name in TEXTS if name != "text" or LABEL not in _columns(row)]
-    name = next((name for name in known if name in _columns(row)), None)
+    there = _columns(row)
+    known = [column] if column else [name for name in TEXTS if name != "text" or LABEL not in there]
+    name = next((name for name in known if name in there), None)
     if name is None:
         raise ValueError(
             f"{where}: expected an object with the LVLM's text under {'the key' if column else 'one of the keys'} "

@@ -39,6 +39,10 @@ STATED = ("prompt", "query", "instruction")
 # name is used only if the value under it is a known one.
 SYNONYMS = {"sampling": ("sampling", "category")}
 
+# A column that holds the response in some files and the right answer in others, and from how many rows on a file that
+# is right in each is taken to hold right answers
+GOLD, FEWEST_GOLD = "answer", 30
+
 # What is said of a column that is ignored (`Matched.uncompared`)
 NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
 
@@ -76,6 +80,8 @@ class Identity:
     # returns the name of an older published version of the questions, given rows and the prompts that responses to
     # them state; its rows are whole by themselves. "" for the dataset's own version, or an unknown one
     version_of: Callable[[Sequence[Any], Sequence[str]], str] = field(default=lambda rows, prompts: "")
+    # the rows' column with the right answer, which no file of responses may repeat; "" to allow it
+    target: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -162,6 +168,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             raise
         by, pairs, of = found
     matching.check_no_echo(pairs)
+    matching.check_not_gold(pairs)
     asked = [_stated(response, identity) for _, response in pairs]
     others = sum(
         prompt != "" and _spaced(_prompt(row, identity)) not in prompt
@@ -412,6 +419,24 @@ class _Matching:
                 "name it: --text-column (text_column)."
             )
 
+    def check_not_gold(self, pairs: Sequence[Pair]) -> None:
+        """Check that the texts are not the right answers, which stand in columns of the same name."""
+        _, first = pairs[0]
+        labels = (
+            [getattr(row, self.identity.target, None) for row, _ in pairs] if self.identity.target else []
+        )
+        if first.column != GOLD or len(labels) < FEWEST_GOLD:
+            return
+        if all(
+            _spaced(one.text).lower() == str(label).lower()
+            for label, (_, one) in zip(labels, pairs, strict=True)
+        ):
+            raise ValueError(
+                f"{self.source}: the column {GOLD!r} is the right answer in all {len(pairs):,} rows; expected the "
+                "LVLM's responses. If they are in another column, name it: --text-column (text_column). If the LVLM is "
+                f"right everywhere, say so: --text-column {GOLD}."
+            )
+
 
 def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> list[Any]:
     """Return the rows of a set that the first responses answer, up to the first response that fits no row.
@@ -638,6 +663,8 @@ def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
         raise ValueError(
             f"{response.where}: {name} is {short_repr(value)}; expected a whole number or a name."
         )
+    if not files:
+        return _plain(value)
     text = str(value).strip()
     return files.get(text) or files.get(_base(text)) or _plain(value)
 
@@ -651,6 +678,8 @@ def _files(rows: Sequence[Any], own: str) -> dict[str, str]:
 
 def _plain(value: object) -> str:
     """Return an id as text: 7, 7.0, "007" and "COCO_val2014_000000000007.jpg" are the same id."""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value).strip()
