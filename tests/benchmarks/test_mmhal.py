@@ -491,10 +491,21 @@ def test_the_authors_own_form_of_responses(files, served, capsys):
     assert "No judge is named" in capsys.readouterr().err
 
 
-def test_responses_in_another_order_are_an_error(files, capsys):
-    (files / "mine.json").write_text(json.dumps([row | {"model_answer": "x"} for row in rows()[::-1]]))
+def test_responses_in_another_order_belong_to_the_questions_that_they_state(files, capsys):
+    texts = [row | {"model_answer": text} for row, text in zip(rows(), TEXTS, strict=True)]
+    options = ["--judge", "none", "--json"]
+    results = []
+    for order in (texts, texts[::-1]):
+        (files / "mine.json").write_text(json.dumps(order))
+        assert score(files, str(files / "mine.json"), options=options) == 0
+        results += json.loads(capsys.readouterr().out)
+    assert [one["matched"] for one in results] == ["order", "image and question"]
+    assert results[0]["texts"] == results[1]["texts"]
+    (files / "mine.json").write_text(
+        json.dumps([row | {"question": row["question"].upper()} for row in texts])
+    )
     assert score(files, str(files / "mine.json"), options=["--judge", "none"]) == 2
-    assert "What about thing 7?" in capsys.readouterr().err
+    assert "WHAT ABOUT THING 0" in capsys.readouterr().err
 
 
 def test_the_report_says_what_becomes_of_unreadable_replies(files, served, capsys):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import halluscope
+from halluscope import cli
 
 LABELS = ("yes", "no")
 THINGS = {
@@ -166,3 +167,24 @@ def test_a_truncated_file_gives_the_scores_printed_beside_it():
         assert (table["accuracy"], table["f1"], table["rows"]) == pytest.approx(
             (accuracy, f1, rows), abs=1e-6
         )
+
+
+@pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
+def test_older_question_files_serve_as_datasets(tmp_path):
+    (file,) = WILD.glob("*/*pope__answers__llava-v1.5-13b.jsonl")
+    whole = halluscope.score("pope", file, OFFICIAL, bootstrap=0)
+    source = WILD / "questions" / "llava_pope_test.jsonl"  # it has no labels of its own
+    assert cli.main(["build", "pope", "--source", str(source), "--out", str(tmp_path / "built")]) == 0
+    for dataset in (source, tmp_path / "built"):
+        result = halluscope.score("pope", file, str(dataset), bootstrap=0)
+        assert (result["rows"], result["questions_version"]) == (8910, "2023-05")
+        for name, table in whole["samplings"].items():
+            assert result["samplings"][name]["f1"] == table["f1"]
+
+
+@pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
+def test_other_questions_without_labels_are_refused(tmp_path):
+    lines = (WILD / "questions" / "llava_pope_test.jsonl").read_text().replace("snowboard", "surfboard")
+    (tmp_path / "other.jsonl").write_text(lines)
+    with pytest.raises(ValueError, match="line 1: expected question_id, image, text and label"):
+        halluscope.score("pope", [{"response": "Yes"}], str(tmp_path / "other.jsonl"))

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 from halluscope import registry, scoring
@@ -85,13 +86,14 @@ def export(given: argparse.Namespace) -> None:
     _check_judge(benchmark, options)
     to_ask = BatchExport(given.out, given.requests, given.bytes, bool(options.get("fresh")))
     path = getattr(given, "store", None)
-    options["store"] = (
+    cache = (
         Cache(path, "refresh", to_ask, requests.came_anew(given.out))
         if to_ask.fresh
         else Cache(path, export=to_ask)
     )
+    options["store"] = cache
     ready = common.ready(given, benchmark, options)
-    with sending_nothing(), to_ask.opened():
+    with closing(cache), sending_nothing(), to_ask.opened():
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
                 before = to_ask.put
@@ -107,7 +109,8 @@ def export(given: argparse.Namespace) -> None:
 
 
 def import_(given: argparse.Namespace) -> None:
-    taken = importing.take(given.files, given.exported, Cache(given.store))
+    with closing(Cache(given.store)) as cache:
+        taken = importing.take(given.files, given.exported, cache)
     say(to_json(batches.counts(taken)) if given.json else "\n".join(batches.lines_of(taken)))
 
 

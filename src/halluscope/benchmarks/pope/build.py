@@ -25,6 +25,7 @@ from halluscope.benchmarks.pope.rows import (
     SAMPLINGS,
     ObjectQuestion,
     irregular,
+    load,
     read_official,
     unique_questions,
 )
@@ -32,7 +33,6 @@ from halluscope.building import output
 from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.parquet import Table
-from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.coco import CocoImage, CocoTable, read_annotations
@@ -169,28 +169,32 @@ def make(
     if from_annotations is not None:
         out = order.target(f"pope_{from_annotations.stem}")
         drawn = {"images": images_count, "objects": objects, "seed": seed}
-        return _new(order.spec, from_annotations, drawn, out)
+        rows: Any = draw(read_annotations(from_annotations), **drawn)
+        return _write(order, {"annotations": from_annotations}, rows, counts(rows) | {"drawn": drawn}, out)
+    if order.source is not None and order.source.is_file():  # another version of the questions
+        rows, out = load([str(order.source)]), order.target(f"pope_{order.source.stem}")
+        return _write(order, {"questions": order.source}, rows, {"configs": {"default": counts(rows)}}, out)
     out, spec = order.target(), order.spec
     sources: dict[str, Fetched] = {}
-    rows: dict[str, list[ObjectQuestion]] = {}
+    read: dict[str, list[ObjectQuestion]] = {}
     for config in configs:
         for sampling in SAMPLINGS:
             name = f"{config}_{sampling}"
             sources[name] = order.fetch(name, order.inside(config))
-            rows.setdefault(config, []).extend(read_official(sources[name].path, sampling))
-    numbers: dict[str, Any] = {"configs": {config: counts(of) for config, of in rows.items()}}
+            read.setdefault(config, []).extend(read_official(sources[name].path, sampling))
+    numbers: dict[str, Any] = {"configs": {config: counts(of) for config, of in read.items()}}
     for config, of in numbers["configs"].items():
         numbers |= {f"{config}_{name}": of[name] for name in ("rows", "pairs")}
-    tables = [table(of, spec.split, config) for config, of in rows.items()]
+    tables = [table(of, spec.split, config) for config, of in read.items()]
     return output.write(spec, tables, numbers, sources, spec.matches(numbers, order.subset), out)
 
 
-def _new(spec: Spec, annotations: Path, drawn: dict[str, int], out: Path) -> Path:
-    """Make and write new questions."""
-    rows = draw(read_annotations(annotations), **drawn)
-    sources = {"annotations": Fetched(annotations, sha256_of(annotations), published=False)}
-    numbers = counts(rows) | {"drawn": drawn}
-    return output.write(spec, [table(rows, spec.split)], numbers, sources, complete=False, out=out)
+def _write(order: Order, files: Mapping[str, Path], rows: Sequence[Any], numbers: Any, out: Path) -> Path:
+    """Write questions other than the official ones."""
+    sources = {name: Fetched(path, sha256_of(path), published=False) for name, path in files.items()}
+    return output.write(
+        order.spec, [table(rows, order.spec.split)], numbers, sources, complete=False, out=out
+    )
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
@@ -223,9 +227,10 @@ QUESTIONS = Builder(
 
     halluscope build pope                                           # downloads about 4 MB
     halluscope build pope --source POPE/output                      # the authors' files, if you have them
+    halluscope build pope --source llava_pope_test.jsonl            # another version of the questions about COCO
     halluscope build pope --from-annotations instances.json --images-count 500 --objects 3 --seed 0
 """,
-    source="the folder of the official files, POPE's output/ (default: download)",
+    source="the folder of the official files, POPE's output/, or one file of another version (default: download)",
     make=make,
     add=_add,
 )

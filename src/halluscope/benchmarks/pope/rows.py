@@ -1,5 +1,6 @@
 """Reads POPE's rows: a question about one object in one image, with its right answer."""
 
+import hashlib
 import re
 import zipfile
 from collections import Counter
@@ -62,13 +63,32 @@ def read_official(file: Path | zipfile.Path, sampling: str, labels: str = "") ->
     """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
 
     In a parallel form of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`.
+    LLaVA's file of all samplings has a `category`, and no `label` (`_labelled`).
     """
-    questions = [_question(row, where, sampling, labels) for where, row in list(json_rows(file))]
-    ids = Counter(question.question_id for question in questions)
+    rows = list(json_rows(file))
+    if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
+        rows = _labelled(rows)
+    questions = [_question(row, where, sampling, labels) for where, row in rows]
+    ids = Counter((question.question_id, question.sampling) for question in questions)
     if not questions or ids.most_common(1)[0][1] > 1:
-        what = f"question_id {ids.most_common(1)[0][0]} more than once" if questions else "no question"
+        what = f"question_id {ids.most_common(1)[0][0][0]} more than once" if questions else "no question"
         raise BuildError(f"{file} holds {what}; expected POPE's questions, each id once.")
     return questions
+
+
+def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Add POPE's labels about COCO: every second adversarial object is absent; all samplings share the present ones."""
+    asked = {where: (str(row.get("image")), plain(str(row.get("text")))) for where, row in rows}
+    first = [asked[where] for where, row in rows if row.get("category") == "adversarial"]
+    if hashlib.sha256(repr(first).encode()).hexdigest()[:12] != ADVERSARIAL:
+        return list(rows)  # other questions, which are refused without their labels
+    present = {*first[::2]}
+    return [(where, {**row, "label": "yes" if asked[where] in present else "no"}) for where, row in rows]
+
+
+def plain(text: str) -> str:
+    """Return a question's first line with single spaces, and "image" for the "imange" of older versions."""
+    return " ".join(text.partition("\n")[0].replace("imange", "image").split())
 
 
 def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
@@ -162,6 +182,9 @@ def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -
     return isinstance(question, ObjectQuestion) and sampling in (None, question.sampling)
 
 
+# The digest of POPE's adversarial questions about COCO: images and questions in their order
+ADVERSARIAL = "3181f80cfba4"
+
 # The older versions of POPE's questions about COCO: (sampling, its rows, those that say "imange") -> when it was
 # published. They have today's questions and labels, but for 90 random ones that were added later.
 VERSIONS = {
@@ -175,9 +198,8 @@ VERSIONS = {
 def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[str]) -> str:
     """Return which older versions of the samplings the prompts are from, such as "2023-05"; "" if they are of none."""
     rows = Counter(question.sampling for question in questions)
-    old = Counter(
-        question.sampling for question, prompt in zip(questions, prompts, strict=True) if "imange" in prompt
-    )
+    asked = [prompt or getattr(one, "question", "") for one, prompt in zip(questions, prompts, strict=True)]
+    old = Counter(one.sampling for one, text in zip(questions, asked, strict=True) if "imange" in text)
     return ",".join(sorted({VERSIONS.get((name, rows[name], old[name]), "") for name in rows} - {""}))
 
 
@@ -254,8 +276,8 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
         raise BuildError(
             f"{where}: question_id is {short_repr(row['question_id'])}; expected a 64-bit whole number."
         )
-    text = row["text"] if isinstance(row["text"], str) else ""
-    asked = row if text and isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(text)
+    text = row["text"].partition("\n")[0] if isinstance(row["text"], str) else ""
+    asked = row if text and isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(plain(text))
     if not asked:
         raise BuildError(
             f"{where}: text is {short_repr(row['text'], 120)}; expected 'Is there a ... in the image?'."
@@ -269,10 +291,10 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
         question_id=row["question_id"],
         image_id=int(number[1]),
         file_name=row["image"],
-        question=row["text"],
+        question=text,
         object=asked["object"],
         answer=row["label"],
-        sampling=sampling,
+        sampling=row["category"] if row.get("category") in SAMPLINGS else sampling,
         form=str(row.get("form") or ""),
         labels=labels,
     )
