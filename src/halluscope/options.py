@@ -39,13 +39,21 @@ class MatchingOptions:
     # whether rows of the dataset may lack a response; the result says how many have one
     partial: bool = False
     id_column: str | None = None  # the column of the responses that holds the id; None looks for it
-    text_column: str | None = None  # the column of the responses that holds the text; None looks for it
+    # the column of the responses that holds the text, or several, of which each response has one; None looks for it
+    text_column: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         """Check the options; the limit is checked where responses are read."""
         flags(partial=self.partial)
-        for name in ("id_column", "text_column"):
-            kind(name, getattr(self, name), str | None, "the name of a column, or None to look for it")
+        kind("id_column", self.id_column, str | None, "the name of a column, or None to look for it")
+        for name in self.text_columns:
+            kind("text_column", name, str, "the name of a column, or None to look for it")
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns of the responses that hold the text; () to look for them."""
+        given = self.text_column or ()
+        return (given,) if isinstance(given, str) else (*given,)
 
 
 def option(

@@ -290,7 +290,7 @@ def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
     one = registry.identity(benchmark)
     columns = {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)}
     tasks = [each.name for each in benchmark.datasets] or list(benchmark.reads)
-    return Reading(tasks, matching.limit, columns, one.also, matching.text_column)
+    return Reading(tasks, matching.limit, columns, one.also, matching.text_columns)
 
 
 def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: MatchingOptions) -> Identity:
@@ -310,6 +310,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: Matchi
         matching.id_column,
         getattr(module, "version_of", lambda rows, prompts: ""),
         "" if matching.text_column else benchmark.target,
+        one.index,
     )
 
 

@@ -77,13 +77,13 @@ def test_the_text_is_the_first_of_one_list_of_columns(place):
 
 def test_a_column_that_is_named_is_the_only_one():
     row = {"image_id": 7, "said": "A dog.", "response": "A cat."}
-    assert text_of(row, "here", column="said") == ("A dog.", "said")
+    assert text_of(row, "here", columns=["said"]) == ("A dog.", "said")
     with pytest.raises(
         ValueError, match="here: expected an object with the LVLM's text under the key words; got"
     ):
-        text_of(row, "here", column="words")
+        text_of(row, "here", columns=["words"])
     beside_a_label = {"text": "A dog.", "label": "dog"}
-    assert text_of(beside_a_label, "here", column="text") == ("A dog.", "text")
+    assert text_of(beside_a_label, "here", columns=["text"]) == ("A dog.", "text")
 
 
 def test_beside_a_label_text_is_the_question():
@@ -120,7 +120,7 @@ def test_a_row_of_the_dataset_is_no_response():
         (
             [{"caption": "A dog."}],
             r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows; expected one response per row in "
-            r"the same order, or an id in each response: image_id or question_id or .*file_name\.",
+            r"the same order, or an id in each response: image_id or question_id or .*file\.",
         ),
         (
             [{"image_id": 7, "caption": "a"}, {"caption": "b"}],
@@ -652,7 +652,7 @@ def test_a_file_of_questions_is_no_file_of_responses():
         with pytest.raises(ValueError, match=message):
             asked(source)
     with pytest.raises(ValueError, match=message):
-        asked([{**row, "label": "yes"} for row in rows], text_column="text")
+        asked([{**row, "label": "yes"} for row in rows], text_columns=("text",))
     other = [Question(0, "Is there a dog?"), Question(1, "Is there a bus?"), Question(2, "Is there a car?")]
     with pytest.raises(ValueError, match=message):
         asked(rows, other)

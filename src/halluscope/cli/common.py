@@ -143,7 +143,10 @@ def add_reading(parser: Parsing, benchmark: Benchmark) -> None:
         help="the responses' column that holds the id (default: found by its name)",
     )
     option(
-        "--text-column", metavar="NAME", help="the column with the text (default: response, prediction, ...)"
+        "--text-column",
+        metavar="NAME",
+        nargs="+",
+        help="the column with the text (default: response, prediction, ...), or several, if each response has one",
     )
     option(
         "--thoughts",

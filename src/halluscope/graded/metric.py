@@ -104,6 +104,10 @@ class Graded:
         """Return the prompt that the options name."""
         return Prompt.of(self.data["prompts"][prompts], self.folder)
 
+    def words(self, reply: str) -> Mapping[str, Any]:
+        """Return the verdict of a reply that stands in a file of given verdicts; {} if no reader is known."""
+        return {}
+
     def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
         """Return the filled prompt about a response, and the reader of the reply."""
         columns = {column for column in prompt.fields.values() if column != RESPONSE}
@@ -166,7 +170,8 @@ class Graded:
     def _inputs(self, rows: Sequence[Row], *, responses: str = "", **options: Any) -> dict[str, Any]:
         """Return the metric's inputs from rows, and from a file or run with verdicts on the responses of this name."""
         ids = [row.id for row in rows]
-        verdicts = judged.as_option(self.given, options.get(self.given), responses, ids, self.criteria)
+        given = options.get(self.given)
+        verdicts = judged.as_option(self.given, given, responses, ids, self.criteria, self.words)
         return {"references": rows, **verdicts}
 
     def _compute(

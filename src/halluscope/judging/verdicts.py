@@ -22,10 +22,14 @@ from halluscope.stats.ratios import Floats
 # The judge that gives no verdict, for responses that are collected first and judged later
 NOBODY = "none"
 
+# The columns where other people's files hold a judge's reply
+REPLIES = ("judge_text", "judge_reply", "judge_response", "judge_output", "reply", "gpt_eval", "evaluation")
+
 # The files of a run's folder that say whose responses were judged, and what judges said about each
 RUN, ITEMS = "run.json", "items.jsonl"
 
 V = TypeVar("V")
+Words = Callable[[str], Mapping[str, Any]]  # reads a judge's reply into a verdict
 
 _WHAT = {bool: "true or false", int: "a whole number from 0 to {:,}", float: "a number from 0 to {:,}"}
 _KINDS: Mapping[type, Any] = {bool: bool | np.bool_, int: int | np.integer, float: object}
@@ -185,21 +189,35 @@ def from_model(
 
 
 def as_option(
-    name: str, verdicts: Any, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
+    name: str,
+    verdicts: Any,
+    responses: str,
+    ids: Sequence[Hashable],
+    criteria: Sequence[Criterion],
+    words: Words = lambda reply: {},
 ) -> dict[str, Any]:
     """Return a metric's option for given verdicts, read from a file or a run if one is named; {} without verdicts."""
     if isinstance(verdicts, str | Path):
-        verdicts = read_given(verdicts, responses, ids, criteria)
+        verdicts = read_given(verdicts, responses, ids, criteria, words)
     return {} if verdicts is None else {name: verdicts}
 
 
 def read_given(
-    file: str | Path, responses: str, ids: Sequence[Hashable], criteria: Sequence[Criterion]
+    file: str | Path,
+    responses: str,
+    ids: Sequence[Hashable],
+    criteria: Sequence[Criterion],
+    words: Words = lambda reply: {},
 ) -> list[Mapping[str, Any]]:
-    """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order."""
+    """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
+
+    Other people's files may have an `index` instead of the id, and the judge's reply in `words` instead of a verdict.
+    """
     found: dict[Hashable, Mapping[str, Any]] = {}
     known = {*ids}
     for where, row in _rows(Path(file), responses):
+        if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
+            row = {**row, "id": row["index"]}
         if not isinstance(row, Mapping) or "id" not in row:
             names = ", ".join(one.name for one in criteria)
             raise ValueError(f"{where} is {short_repr(row)}; expected an object with id, {names}.")
@@ -212,6 +230,9 @@ def read_given(
             raise ValueError(
                 f"{where} is the second verdict on the id {key}; expected one. Remove one of them."
             )
+        said = next((row[name] for name in REPLIES if isinstance(row.get(name), str)), None)
+        if said is not None and not any(one.name in row for one in criteria):
+            row = words(said) or row
         found[key] = {one.name: row[one.name] for one in criteria if one.name in row}
     if missing := [key for key in ids if key not in found]:
         raise ValueError(

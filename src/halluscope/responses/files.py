@@ -31,11 +31,14 @@ LABEL = "label"
 # The keys under which a response names its task, and the prompt that was asked, if the prompt has a name
 TASK, PROMPT = "halluscope_task", "halluscope_prompt"
 
-# The keys that mark a row as a harness's sample
+# The keys that mark a row as a harness's sample, and the key of the prompt, which stands for the document in short logs
 SAMPLE = {"doc_id", "filtered_resps"}
+INPUT = "input"
 
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
+
+_IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
 
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -78,7 +81,8 @@ class Reading:
     # column -> its values; the file name of a part may contain one of them, such as "random" in A of
     # "NAME=A,B,C"
     parts: Mapping[str, Collection[str]] = field(default_factory=dict)
-    text_column: str | None = None  # the column with the text; None for the first of `TEXTS` that a row has
+    # the columns with the text, of which each row has one; () for `TEXTS`. The first that a row has counts
+    text_columns: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the limit."""
@@ -97,17 +101,19 @@ def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
 
 
 def text_of(
-    row: Any, where: str, dataset: Collection[str] = (), column: str | None = None
+    row: Any, where: str, dataset: Collection[str] = (), columns: Sequence[str] = ()
 ) -> tuple[str, str]:
-    """Return a response's text, from the first of `TEXTS` that the row has, and its column."""
+    """Return a response's text, from the first of `TEXTS` or of the named columns that the row has, and its column."""
     there = _columns(row)
-    known = [column] if column else [name for name in TEXTS if name != "text" or LABEL not in there]
+    known = columns or [name for name in TEXTS if name != "text" or LABEL not in there]
     name = next((name for name in known if name in there), None)
     if name is None:
+        texts = ", ".join(str(name) for name in there if isinstance(row[name], str))
         raise ValueError(
-            f"{where}: expected an object with the LVLM's text under {'the key' if column else 'one of the keys'} "
-            f"{', '.join(known)}; got {short_repr(row, 120)}. If another column holds the text, name it: --text-column "
-            "(text_column)."
+            f"{where}: expected an object with the LVLM's text under "
+            f"{'the key' if len(known) == 1 else 'one of the keys'} {', '.join(known)}; got {short_repr(row, 120)}. If "
+            "another column holds the text, name it: --text-column (text_column); or several, of which each response "
+            f"has one.{texts and f' Texts here: {texts}.'}"
         )
     if name in dataset and {*dataset} <= row.keys():
         raise ValueError(
@@ -189,7 +195,7 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row] | None, how: Rea
     if not located:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     if sampled := _is_sample(located[0][1]):
-        located = list(_of_samples(located, how.tasks))
+        located = list(_of_samples(_in_order(located), how.tasks))
     each = [_response(where, row, how) for where, row in located]
     if all(_LIST.fullmatch(response.text) for response in each):
         each = [replace(response, text=_LIST.sub(r"\2", response.text)) for response in each]
@@ -200,7 +206,7 @@ def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) ->
     yield from ((f"responses[{number}]", row) for number, row in enumerate(rows or ()))
     for file in files:
         beside = _part(file, how) if len(files) > 1 else {}
-        for where, row in _of_file(file):
+        for where, row in _of_file(file, how.text_columns):
             yield where, {**beside, **_in_lower_case(row)} if isinstance(row, Mapping) else row
 
 
@@ -215,12 +221,44 @@ def _lower(name: str) -> str:
     return "_".join(name.lower().split())
 
 
-def _of_file(file: Path) -> Iterator[tuple[str, Any]]:
+def _of_file(file: Path, columns: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
     if inspect_log.is_zip(file):
         yield from inspect_log.of_zip(file)
         return
     for where, row in tables.rows(file):
-        yield from inspect_log.of_json(row, where) if inspect_log.is_json(row) else [(where, row)]
+        yield from (
+            inspect_log.of_json(row, where) if inspect_log.is_json(row) else _unfolded(row, where, columns)
+        )
+
+
+def _unfolded(row: Any, where: str, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a row's only list of objects, with the row's own values, if it has no text; else the row.
+
+    So files are read that hold their rows under a key, beside scores or settings, or image by image.
+    """
+    lists = [] if not isinstance(row, Mapping) or {*TEXTS, *columns, *SAMPLE} & row.keys() else _lists(row)
+    if len(lists) != 1:
+        yield where, row
+        return
+    (name,) = lists
+    own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
+    if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
+        own["image"] = image
+    for number, one in enumerate(row[name], 1):
+        yield from _unfolded({**own, **one}, f"{where}, {name} {number}", columns)
+
+
+def _lists(row: Row) -> list[str]:
+    return [
+        name
+        for name, value in row.items()
+        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
+    ]
+
+
+def is_image_file(name: str) -> bool:
+    """Whether a text is an image file's name."""
+    return _IMAGE.fullmatch(name.strip()) is not None
 
 
 def _part(file: Path, how: Reading) -> dict[str, str]:
@@ -232,7 +270,7 @@ def _part(file: Path, how: Reading) -> dict[str, str]:
 
 
 def _response(where: str, row: Any, how: Reading) -> Response:
-    return Response(where, row, *text_of(row, where, how.dataset, how.text_column))
+    return Response(where, row, *text_of(row, where, how.dataset, how.text_columns))
 
 
 def _is_sample(row: Any) -> bool:
@@ -255,6 +293,13 @@ def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> I
         yield where, row
 
 
+def _in_order(located: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return samples in the order of their documents, by which those without a document are matched."""
+    numbers = [row.get("doc_id") if isinstance(row, Mapping) else None for _, row in located]
+    whole = all(type(number) is int for number in numbers)
+    return sorted(located, key=lambda one: one[1]["doc_id"]) if whole else located
+
+
 def _about(sample: Row) -> Row:
     """Return what a sample says about its row: its document, or else the content of one of its scores."""
     if isinstance(doc := sample.get("doc"), Mapping):
@@ -270,6 +315,8 @@ def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
         )
     about = _about(sample)
     task = about.get(TASK)
+    if not about and isinstance(sample.get(INPUT), str):
+        about = {"prompt": sample[INPUT]}
     if not about or (task is not None and tasks and task not in [*tasks]):
         found = f"of the task {short_repr(task)}" if task else "that names no task and holds no row (doc)"
         raise ValueError(

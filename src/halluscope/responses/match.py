@@ -10,12 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby, permutations
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from halluscope.responses.files import PROMPT, Response, Responses
+from halluscope.responses.files import PROMPT, Response, Responses, is_image_file
 from halluscope.sanitize import short_repr
 
 # The ways of matching responses by other things than ids
@@ -23,11 +23,11 @@ ORDER, IMAGE, QUESTION = "order", "image", "question"
 
 # The columns where an id is looked for, after the column with the dataset's own name for the id. They are
 # used only for a dataset whose rows are identified by one column.
-IDS = ("image_id", "question_id", "id", "qid", "index", "image", "file_name")
+IDS = ("image_id", "question_id", "id", "qid", "index", "image", "file_name", "image_path", "img_id", "file")
 
 # The columns that name an image. They hold the row's id only in datasets whose rows are identified by their
 # image.
-IMAGES = ("image_id", "file_name", "image")
+IMAGES = ("image_id", "file_name", "image", "image_path", "img_id", "file")
 
 # The columns where a response may state the question
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
@@ -50,7 +50,6 @@ NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
 _STATES = dict.fromkeys((*QUESTIONS, *IMAGES, *(name for names in SYNONYMS.values() for name in names)))
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
-_FILE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
 
 R = TypeVar("R")
 
@@ -82,6 +81,8 @@ class Identity:
     version_of: Callable[[Sequence[Any], Sequence[str]], str] = field(default=lambda rows, prompts: "")
     # the rows' column with the right answer, which no file of responses may repeat; "" to allow it
     target: str = ""
+    # the columns whose values an `index` may join by "_"
+    index: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,7 +149,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             f"None of the {len(rows):,} rows is left to score: the options select no row of this dataset"
             f"{f' ({said}; for an upstream file, its name decides this)' if said else ''}."
         )
-    responses = replace(responses, each=[*map(_unlisted, responses.each)])
+    responses = replace(responses, each=[_plain_columns(one, identity) for one in responses.each])
     each = [
         response
         for response in responses.each
@@ -160,13 +161,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     if not each:
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
     matching = _Matching(responses.source, each, rows, wanted, identity)
-    columns = matching.id_columns()
-    try:
-        by, pairs, of = matching.by_order() if columns is None else matching.by_id(columns)
-    except ValueError:
-        if (found := matching.by_content(columns)) is None:
-            raise
-        by, pairs, of = found
+    by, pairs, of = matching.found()
     matching.check_no_echo(pairs)
     matching.check_not_gold(pairs)
     asked = [_stated(response, identity) for _, response in pairs]
@@ -203,8 +198,25 @@ class _Matching:
     wanted: Sequence[Any]
     identity: Identity
 
-    def id_columns(self) -> tuple[str, ...] | None:
-        """Return the columns that hold the responses' ids; None if the responses have no ids."""
+    def found(self) -> Found:
+        """Match by what identifies: ids, or the order without ids, else images and questions."""
+        if one_per_question := self.by_question():
+            return one_per_question
+        candidates = self.id_columns()
+        refusals: list[ValueError] = []
+        for columns in candidates or [()]:
+            try:
+                found = self.by_id(columns) if columns else self.by_order()
+                if not refusals or self._states_more(found, *columns):
+                    return found
+            except ValueError as error:
+                refusals.append(error)
+        if by_content := self.by_content(candidates[0] if candidates else None):
+            return by_content
+        raise refusals[0]
+
+    def id_columns(self) -> list[tuple[str, ...]]:
+        """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
         own, column = self.identity.id, self.identity.column
         names = (column,) if column else own if len(own) > 1 else self.identity.names
         held = [name for name in names if any(_has(response, name) for response in self.each)]
@@ -214,9 +226,18 @@ class _Matching:
                 f"No response has the column {column}; expected the column with the id. {first.where} has "
                 f"{', '.join(map(str, first.row))}."
             )
-        if not held:
-            return None
-        columns = own if len(own) > 1 and not column else (held[0],)
+        return [own] if held and len(own) > 1 and not column else [(name,) for name in held]
+
+    def _states_more(self, found: Found, name: str) -> bool:
+        """Whether a second choice of an id is confirmed: by the name of an image, or by what each response states."""
+        return all(
+            is_image_file(str(response.row[name])) or any(_compared(response, row, self.identity))
+            for row, response in found[1]
+        )
+
+    def by_id(self, columns: tuple[str, ...]) -> Found:
+        identity, also = self.identity, self._also()
+        names = [*columns, *also]
         for response in self.each:
             if missing := [name for name in columns if not _has(response, name)]:
                 others = ", but other responses do" if len(columns) == 1 else ""
@@ -224,11 +245,6 @@ class _Matching:
                     f"{response.where} has no {' or '.join(missing)}{others}; expected {', '.join(columns)} in each "
                     "response, or in none."
                 )
-        return columns
-
-    def by_id(self, columns: tuple[str, ...]) -> Found:
-        identity, also = self.identity, self._also()
-        names = [*columns, *also]
         index: dict[Hashable, int] = {}
         for i, row in enumerate(self.wanted):
             own = _key(row, identity, also)
@@ -377,6 +393,46 @@ class _Matching:
         kept = [(row, response) for row, response in pairs if self.identity.wanted(row)]
         return f"{IMAGE if known else ORDER} and {QUESTION}", kept, needed
 
+    def by_question(self) -> Found | None:
+        """Match a file that holds each image and question once, with the names of its sets in one cell ("a,b").
+
+        Without images, the questions must be in an order of the rows: set after set, or image after image.
+        """
+        column = next(iter(self.identity.also), "")
+        cells = [_cell(response, column, self.identity) for response in self.each]
+        if not any(len(cell) > 1 for cell in cells):
+            return None
+        rows: dict[tuple[Any, str], dict[str, Any]] = {}
+        for row in self.rows:
+            rows.setdefault((_images_of(row), _question(row)), {})[getattr(row, column)] = row
+        said = [_said(response, {question for _, question in rows}) for response in self.each]
+        images = [_image_said(response) for response in self.each]
+        if all(images):
+            of_image = {(image, question): key for key in rows for question in key[1:] for image in key[0]}
+            order = [of_image.get(key, ("", "")) for key in zip(images, said, strict=True)]
+        else:
+            number = {image: i for i, image in enumerate(dict.fromkeys(image for image, _ in rows))}
+            ways = permutations(self._sets())
+            listed = [
+                [*dict.fromkeys((_images_of(row), _question(row)) for row in chain(*way))] for way in ways
+            ]
+            listed += [sorted(keys, key=lambda key: number[key[0]]) for keys in listed]
+            order = next((keys for keys in listed if [question for _, question in keys] == said), [])
+        if len(order) != len(said) or any(
+            cell != rows.get(key, {}).keys() for key, cell in zip(order, cells, strict=True)
+        ):
+            return None
+        of_row = {
+            id(row): one for key, one in zip(order, self.each, strict=True) for row in rows[key].values()
+        }
+        pairs = [(row, of_row[id(row)]) for row in self.wanted if id(row) in of_row]
+        self._check_none_missing(
+            len(self.wanted) - len(pairs), len(self.wanted), "the questions that it lacks"
+        )
+        for row, response in pairs:
+            self._agree(response, row, "matched by its question")
+        return f"{IMAGE if all(images) else ORDER} and {QUESTION}", pairs, len(self.wanted)
+
     def _sets(self) -> list[list[Any]]:
         """Return the rows that an LVLM is asked, by their values of `Identity.also`."""
         sets: dict[Hashable, list[Any]] = {}
@@ -519,9 +575,22 @@ def _has(response: Response, column: str) -> bool:
     return response.row.get(column) not in (None, "")
 
 
-def _unlisted(response: Response) -> Response:
-    """Return a response with the text of each list of one text among the columns that state something."""
-    alone = {
+def _cell(response: Response, column: str, identity: Identity) -> set[str]:
+    """Return the names of sets that stand in a response's cell; an empty set for anything else."""
+    said = (response.row.get(name) for name in SYNONYMS.get(column, ()))
+    names = [{*value.split(",")} for value in said if isinstance(value, str)]
+    return next((each for each in names if each <= {*identity.also[column]}), set())
+
+
+def _plain_columns(response: Response, identity: Identity) -> Response:
+    """Return a response with the text of each list of one text that states something, and the parts of its `index`."""
+    parts = str(response.row.get("index", "")).split("_") if identity.index else []
+    alone: dict[str, Any] = {
+        name: part
+        for name, part in zip(identity.index, parts, strict=False)
+        if len(parts) == len(identity.index) and name in identity.id and name not in response.row
+    }
+    alone |= {
         column: value[0]
         for column, value in response.row.items()
         if isinstance(value, list | tuple | np.ndarray)
@@ -569,7 +638,7 @@ def _is_nothing(value: Any) -> bool:
 
 def _names_an_image(value: Any) -> bool:
     if isinstance(value, str):
-        return _FILE.fullmatch(value.strip()) is not None or _plain(value).isdigit()
+        return is_image_file(value) or _plain(value).isdigit()
     return isinstance(value, int | float) and not isinstance(value, bool) and _plain(value).isdigit()
 
 
@@ -625,7 +694,7 @@ def _compared(response: Response, row: Any, identity: Identity) -> Iterator[tupl
 def _is_image(said: Any, row: Any) -> bool | None:
     """Whether a value names the row's image; None if it names no image, or none that can be compared."""
     number, file = getattr(row, "image_id", None), getattr(row, "file_name", "") or ""
-    if isinstance(said, str) and _FILE.fullmatch(said.strip()):
+    if isinstance(said, str) and is_image_file(said):
         if file:
             return _base(said) == _base(file) or _plain(said) == _plain(file)
         coco = _COCO.fullmatch(_base(said))

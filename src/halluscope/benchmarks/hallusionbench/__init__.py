@@ -53,6 +53,7 @@ image (visual illusion)?
             "hallusionbench",
             id=("category", "subcategory", "set_id", "figure_id", "question_id"),
             columns=("visual_input", "question", "gt_answer", "figure"),
+            index=("category", "subcategory", "visual_input", "set_id", "figure_id", "question_id"),
             image_key="figure",
             file="filename",
             harness={"protocol": "lmms-eval"},

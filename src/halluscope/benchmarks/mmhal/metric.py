@@ -73,6 +73,10 @@ class MMHal(Graded):
         url = values["image_url"]
         return {"file_name": url.rpartition("/")[2] if url else None}
 
+    def words(self, reply: str) -> Mapping[str, Any]:
+        """Return the rating of a reply to the authors' prompt, read as their script does."""
+        return {"rating": int(read_officially(reply).numbers["rating"])}
+
     def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """Return the choices; the authors' reading reads only replies to their own prompt."""
         official = chosen["reading"] == OFFICIAL

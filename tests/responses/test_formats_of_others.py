@@ -1,0 +1,166 @@
+"""Files in the forms that other scripts and harnesses write are read without an option."""
+
+import json
+
+import pytest
+
+import halluscope
+from halluscope import cli
+from tests.responses.test_by_content import IMAGES, THINGS, question
+
+LABELS = {"7": ["dog", "cat"], "9": ["car"]}
+CAPTIONS = {"7": "A dog and a car.", "9": "A car."}
+
+
+@pytest.fixture
+def labels(tmp_path):
+    (tmp_path / "labels.json").write_text(json.dumps(LABELS))
+    return str(tmp_path / "labels.json")
+
+
+def throne(path, labels, content):
+    path.write_text(json.dumps(content))
+    return halluscope.score("throne", str(path), labels, judges="lexical", bootstrap=0)
+
+
+def coco(number):
+    return f"COCO_val2014_{int(number):012}.jpg"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {
+            "sentences": [{"image_id": int(n), "caption": c, "metrics": {}} for n, c in CAPTIONS.items()],
+            "overall_metrics": {"CHAIRs": 0.5},
+        },
+        {
+            "config": {"seed": 42},
+            "per_image": [{"image_id": n, "rounds": [{"response": c}]} for n, c in CAPTIONS.items()],
+        },
+        {coco(n): {"captions": [{"caption": c, "logprob": -1.0}]} for n, c in CAPTIONS.items()},
+        [{"image_path": f"images/{coco(n)}", "index": n, "prediction": c} for n, c in CAPTIONS.items()],
+        [
+            {"index": i, "image_path": f"images/{coco(n)}", "prediction": c}
+            for i, (n, c) in enumerate(CAPTIONS.items())
+        ],
+        [{"file": coco(n), "caption": c} for n, c in CAPTIONS.items()],
+        [{"img_id": int(n), "caption": c} for n, c in CAPTIONS.items()],
+    ],
+    ids=["chair", "rounds", "by image", "index", "other index", "file", "img_id"],
+)
+def test_captions(tmp_path, labels, content):
+    result = throne(tmp_path / "captions.json", labels, content)
+    assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)
+
+
+def test_an_index_that_nothing_confirms_is_no_id(tmp_path, labels):
+    rows = [
+        {"image_id": 70, "index": 7, "caption": "A dog."},
+        {"image_id": 90, "index": 9, "caption": "A car."},
+    ]
+    with pytest.raises(ValueError, match="image_id 70 is not among the 2 rows"):
+        throne(tmp_path / "captions.json", labels, rows)
+
+
+def test_two_texts_per_image_are_refused(tmp_path, labels):
+    rows = [{"image_id": 7, "rounds": [{"response": "A dog."}, {"response": "A cat."}]}]
+    with pytest.raises(ValueError, match="rounds 2: image_id 7 is already in .*rounds 1"):
+        throne(tmp_path / "captions.json", labels, rows)
+
+
+@pytest.fixture
+def pope(tmp_path):
+    """Two samplings that share their images and some questions."""
+    for name, things in THINGS.items():
+        lines = [
+            {
+                "question_id": number + 1,
+                "image": image,
+                "text": question(thing),
+                "label": ("yes", "no")[number % 2],
+            }
+            for group, image in enumerate(IMAGES)
+            for number, thing in enumerate(things, 6 * group)
+        ]
+        (tmp_path / f"pope_{name}.json").write_text("\n".join(map(json.dumps, lines)))
+    return [str(tmp_path / f"pope_{name}.json") for name in THINGS]
+
+
+def cells(dataset):
+    """Return VLMEvalKit's rows: each image and question once, the samplings that have it in one cell."""
+    found = {}
+    for path in dataset:
+        name = path.rpartition("pope_")[2].removesuffix(".json")
+        for line in open(path):
+            row = json.loads(line)
+            found.setdefault((row["image"], row["text"]), [row["label"]]).append(name)
+    return [
+        {
+            "index": i,
+            "question": text,
+            "answer": label.title(),
+            "category": ",".join(names),
+            "prediction": label,
+        }
+        for i, ((_, text), (label, *names)) in enumerate(found.items())
+    ]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_vlmevalkits_pope(pope, order):
+    rows = cells(pope[::order])
+    assert len(rows) == 27 and len({row["category"] for row in rows}) == 3
+    result = halluscope.score("pope", rows, pope, bootstrap=0)
+    assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "order and question")
+    rows[0]["prediction"] = "No"  # one question of two samplings
+    tables = halluscope.score("pope", rows, pope, bootstrap=0)["samplings"]
+    assert [tables[name]["accuracy"] for name in THINGS] == [17 / 18, 17 / 18]
+    with pytest.raises(ValueError, match="several of the 36 rows of the dataset share their|is not among"):
+        halluscope.score("pope", [rows[1], rows[0], *rows[2:]], pope, bootstrap=0)
+
+
+def test_lmms_evals_short_samples(pope, tmp_path):
+    rows = [json.loads(line) | {"sampling": path} for path in pope for line in open(path)]
+    samples = [
+        {
+            "doc_id": number,
+            "target": row["label"],
+            "filtered_resps": [row["label"].title()],
+            "doc_hash": "0" * 8,
+        }
+        | {"input": f"{row['text']}\nAnswer the question using a single word or phrase."}
+        for number, row in enumerate(rows)
+    ]
+    (tmp_path / "samples.jsonl").write_text("\n".join(map(json.dumps, samples[::-1])))
+    result = halluscope.score("pope", str(tmp_path / "samples.jsonl"), pope, bootstrap=0)
+    assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "order")
+    for sample in samples:
+        sample["input"] = "Which of these is a mammal?"
+    (tmp_path / "samples.jsonl").write_text("\n".join(map(json.dumps, samples)))
+    with pytest.raises(ValueError, match="Which of these is a mammal"):
+        halluscope.score("pope", str(tmp_path / "samples.jsonl"), pope, bootstrap=0)
+
+
+def test_two_text_columns(tmp_path, labels):
+    rows = [{"image_id": 7, "response_64": "A dog."}, {"image_id": 9, "said": "A car and a cat."}]
+    (tmp_path / "r.json").write_text(json.dumps(rows))
+    with pytest.raises(
+        ValueError, match=r"or several, of which each response has one\. Texts here: response_64\."
+    ):
+        halluscope.score("throne", str(tmp_path / "r.json"), labels, judges="lexical")
+    columns = ["response_64", "said"]
+    result = halluscope.score("throne", rows, labels, judges="lexical", text_column=columns)
+    assert result["precision_all"] == pytest.approx(2 / 3)
+    words = [
+        "score",
+        "throne",
+        "--judges",
+        "lexical",
+        "--responses",
+        str(tmp_path / "r.json"),
+        "--dataset",
+        labels,
+        "--json",
+    ]
+    assert cli.main([*words, "--text-column", *columns]) == 0
