@@ -1,6 +1,7 @@
 """Files in the forms that other scripts and harnesses write are read without an option."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -92,7 +93,7 @@ def cells(dataset):
     found = {}
     for path in dataset:
         name = path.rpartition("pope_")[2].removesuffix(".json")
-        for line in open(path):
+        for line in Path(path).read_text().splitlines():
             row = json.loads(line)
             found.setdefault((row["image"], row["text"]), [row["label"]]).append(name)
     return [
@@ -121,7 +122,7 @@ def test_vlmevalkits_pope(pope, order):
 
 
 def test_lmms_evals_short_samples(pope, tmp_path):
-    rows = [json.loads(line) | {"sampling": path} for path in pope for line in open(path)]
+    rows = [json.loads(line) | {"sampling": path} for path in pope for line in Path(path).read_text().splitlines()]
     samples = [
         {
             "doc_id": number,
