@@ -16,7 +16,17 @@ FLOORS = (
     *("inputs", "options", "arguments", "files", "vocabularies", "stats"),
     *("judging", "judging.models", "judging.voters", "judging.scoring_endpoints", "judging.scoring"),
     *("judging.resolve", "judging.options", "judging.verdicts", "judging.batch", "judging.cost"),
-    *("reading", "responses", "registry", "reporting", "building", "reliability", "scoring", "runs"),
+    *(
+        "reading",
+        "responses",
+        "registry",
+        "reporting",
+        "building",
+        "reliability",
+        "inspection",
+        "scoring",
+        "runs",
+    ),
     *("explaining", "graded", "benchmarks", "answering", "harness", "hub", "cli"),
 )
 """The rooms, from the ground floor up. The face (`halluscope`) stands outside: it opens rooms when it is called."""

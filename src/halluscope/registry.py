@@ -45,6 +45,7 @@ class Dataset:
     columns: tuple[str, ...]  # the other columns that its rows must have
     # column -> its values; such a column identifies a row together with `id`, if all responses have it
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    upstream: tuple[str, ...] = ()  # other names that the authors' file gives to its columns
     # the columns whose values VLMEvalKit joins by "_" into an `index`; () if it does not
     index: tuple[str, ...] = ()
     # the columns that distinguish its rows from responses; () for `id` and `columns`

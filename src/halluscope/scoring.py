@@ -1,14 +1,16 @@
 """Reads responses, matches them to a dataset's rows, and scores them, in the same way for each benchmark."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from halluscope import registry
+from halluscope import inspection, registry
 from halluscope.building import spec
 from halluscope.building.fetch import sha256_of
+from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.inputs import listed, texts
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.reading.datasets import Source, check_distinct, is_subset
@@ -91,10 +93,14 @@ def prepare(
     reading = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, reading)) - {"responses"}, benchmark.name)
     check_distinct(dataset)
-    read = files.read(responses, _reading(benchmark, matching))
+    with _inspecting(responses):
+        read = files.read(responses, _reading(benchmark, matching))
     rows = module.load(dataset, **taken(module.load, options))
     identity = _identity(benchmark, options, matching)
-    matched = [match(one, rows, identity) for one in read]
+    matched = []
+    for place, said in enumerate(read):
+        with _inspecting(responses[place : place + 1]):
+            matched.append(match(said, rows, identity))
     for one in matched:
         _check_prompts(one, benchmark)
     origin = _origin(benchmark, dataset, options)
@@ -107,6 +113,27 @@ def prepare(
         )
         for place, one in enumerate(matched)
     ]
+
+
+@contextmanager
+def _inspecting(responses: Sequence[Given]) -> Iterator[None]:
+    """Add to an error about a file what the file is."""
+    try:
+        yield
+    except (LimitExceeded, MissingExtra):
+        raise
+    except ValueError as error:
+        if (
+            len(responses) != 1
+            or not isinstance(responses[0], str | Path)
+            or not Path(responses[0]).is_file()
+        ):
+            raise
+        try:
+            found = inspection.inspect(responses[0])
+        except ValueError:
+            raise error from None
+        raise type(error)(f"{error} The file holds {found}.") from error
 
 
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:

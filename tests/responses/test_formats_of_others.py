@@ -122,7 +122,9 @@ def test_vlmevalkits_pope(pope, order):
 
 
 def test_lmms_evals_short_samples(pope, tmp_path):
-    rows = [json.loads(line) | {"sampling": path} for path in pope for line in Path(path).read_text().splitlines()]
+    rows = [
+        json.loads(line) | {"sampling": path} for path in pope for line in Path(path).read_text().splitlines()
+    ]
     samples = [
         {
             "doc_id": number,

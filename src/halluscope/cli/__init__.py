@@ -26,6 +26,7 @@ COMMANDS = {
     "info": "show a benchmark's card: options, scores and whether higher or lower is better, citation",
     "build": "build a dataset: halluscope build NAME --help",
     "answer": "ask a vision-language model a benchmark's questions",
+    "inspect": "say what a file is that other people wrote, and which command scores it",
     "score": "score an LVLM's responses: halluscope score NAME --help",
     "verify": "check that a run of `score --out` is unchanged, and that its scores follow from its rows",
     "compare": "compare runs of `score --out` on the rows they share: is one model better than another?",

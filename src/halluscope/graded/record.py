@@ -33,6 +33,7 @@ def record(package: str) -> Benchmark:
         columns=tuple(needed),
         own=tuple(name for name, column in columns.items() if column.get("own")),
         image_key=table["dataset"]["image_key"],
+        upstream=tuple(column["upstream"] for column in columns.values() if "upstream" in column),
     )
     return Benchmark(
         **texts,

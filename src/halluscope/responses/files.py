@@ -210,6 +210,11 @@ def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) ->
             yield where, {**beside, **_in_lower_case(row)} if isinstance(row, Mapping) else row
 
 
+def located(file: Path) -> Iterator[tuple[str, Any]]:
+    """Yield a file's rows, whatever they are, with their locations."""
+    return _located([file], None, Reading())
+
+
 def _in_lower_case(row: Row) -> Row:
     """Return a row with a second name for each column that has capitals or spaces: "doc_id" for "Doc ID"."""
     names = {plain: name for name in row if isinstance(name, str) and (plain := _lower(name)) not in row}

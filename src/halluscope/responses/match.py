@@ -210,10 +210,27 @@ class _Matching:
                 if not refusals or self._states_more(found, *columns):
                     return found
             except ValueError as error:
+                if isinstance(error, _Incomplete) and not self.identity.also:
+                    raise
                 refusals.append(error)
         if by_content := self.by_content(candidates[0] if candidates else None):
             return by_content
-        raise refusals[0]
+        raise type(refusals[0])(f"{refusals[0]}{self._nearest()}")
+
+    def _nearest(self) -> str:
+        """Say, for a message, which set of rows has most of the questions that responses state."""
+        asked = {_question(row) for row in self.wanted}
+        said = Counter(question for response in self.each if (question := _said(response, asked)))
+        of_sets = [
+            (sum((said & Counter(map(_question, rows))).values()), _set_named(rows[0], self.identity))
+            for rows in self._sets()
+        ]
+        most, named = max(of_sets, default=(0, ""))
+        if not most or not named:
+            return ""
+        return (
+            f" The nearest is {named}: it has {most:,} of the {len(self.each):,} questions that they state."
+        )
 
     def id_columns(self) -> list[tuple[str, ...]]:
         """Return the columns that may hold the responses' ids; [] if the responses have no ids."""

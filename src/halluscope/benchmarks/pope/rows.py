@@ -185,6 +185,24 @@ def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -
 # The digest of POPE's adversarial questions about COCO: images and questions in their order
 ADVERSARIAL = "3181f80cfba4"
 
+# The digest of a sampling's first `HEAD` questions, one per line -> its name, and how many questions it has
+HEAD = 30
+HEADS = {
+    "497b45fdcbf4": ("adversarial (COCO)", 3000),
+    "d12a353c0e8a": ("popular (COCO)", 3000),
+    "70c27b5f9bce": ("random (COCO)", 3000),
+    "1ad0fe538332": ("random (COCO, 2023-05)", 2910),
+    "96eb3cceb326": ("adversarial (RePOPE)", 2684),
+    "a1dccd38ae48": ("popular (RePOPE)", 2727),
+    "dc9035a3c265": ("random (RePOPE)", 2774),
+    "dd3f265f8213": ("adversarial (A-OKVQA)", 3000),
+    "84313b2a747b": ("popular (A-OKVQA)", 3000),
+    "44cf2062869f": ("random (A-OKVQA)", 3000),
+    "7e0ae3b73c10": ("adversarial (GQA)", 3000),
+    "f9de8a69b265": ("popular (GQA)", 3000),
+    "087150495e70": ("random (GQA)", 3000),
+}
+
 # The older versions of POPE's questions about COCO: (sampling, its rows, those that say "imange") -> when it was
 # published. They have today's questions and labels, but for 90 random ones that were added later.
 VERSIONS = {
@@ -201,6 +219,25 @@ def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[
     asked = [prompt or getattr(one, "question", "") for one, prompt in zip(questions, prompts, strict=True)]
     old = Counter(one.sampling for one, text in zip(questions, asked, strict=True) if "imange" in text)
     return ",".join(sorted({VERSIONS.get((name, rows[name], old[name]), "") for name in rows} - {""}))
+
+
+def known(asked: Sequence[str]) -> str | None:
+    """Say which samplings some questions are, in their order; None if they are not like POPE's."""
+    texts = [*map(plain, asked)]
+    if not texts or sum(OBJECT_ASKED.fullmatch(text) is not None for text in texts) < 0.9 * len(texts):
+        return None
+    found: list[str] = []
+    first = 0
+    while first < len(texts):
+        head = "\n".join(texts[first : first + HEAD])
+        name, rows = HEADS.get(hashlib.sha256(head.encode()).hexdigest()[:12], ("", 0))
+        if not rows:
+            found.append(f"{len(texts) - first:,} questions in another order, or made anew")
+            break
+        there = min(rows, len(texts) - first)
+        found.append(f"{name}{'' if there == rows else f', {there:,} of its {rows:,}'}")
+        first += rows
+    return "; ".join(found)
 
 
 def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:

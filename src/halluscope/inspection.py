@@ -1,0 +1,212 @@
+"""Says what a file is that other people wrote: which benchmark it answers, its columns, what is odd, what to type."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from halluscope import registry
+from halluscope.errors import LimitExceeded
+from halluscope.files.opening import read_text
+from halluscope.responses import files, thoughts
+from halluscope.responses.match import IDS, IMAGES, QUESTIONS
+from halluscope.sanitize import one_line
+
+# What a file can hold
+RESPONSES, ASKED, SCORES, VERDICTS, OTHER = (
+    "responses",
+    "questions",
+    "printed scores",
+    "verdicts",
+    "other rows",
+)
+
+# The columns of a right answer and of a verdict
+GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
+JUDGED = ("rating", "judge_text", "verdict", "correctness")
+
+# A score in a text, and words that only names of scores hold
+_FIGURE = re.compile(r"([A-Za-z][\w ()%-]{0,30}?)\s*[:|=]\s*(-?\d+(?:\.\d+)?)\b")
+
+_WORDS = ("acc", "score", "rate", "f1")
+_TEXT = re.compile(r"(?!.*(_id|_details)$).*(answer|response|caption|predict)")
+
+FEWEST_WORDS = 8  # texts of this many words, in the median, describe
+MOST = 30  # how many printed scores are listed
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a file is."""
+
+    file: str
+    kind: str  # one of the constants above
+    rows: int = 0
+    benchmarks: Sequence[str] = ()  # the benchmarks that it may belong to, the likeliest first
+    about: str = ""  # which part or version of the benchmark, as far as its content tells
+    columns: Mapping[str, str] = field(
+        default_factory=dict
+    )  # "id", "text", "image", "question" -> the column
+    odd: Mapping[str, int] = field(default_factory=dict)  # what is odd -> in how many rows
+    figures: Mapping[str, float] = field(default_factory=dict)  # the scores that it prints
+    command: str = ""  # the command that scores it; "" if it cannot be scored
+
+    def __str__(self) -> str:
+        """Return one line."""
+        of = f" of {' or '.join(self.benchmarks)}" if self.benchmarks else ""
+        about = f" ({self.about})" if self.about else ""
+        rows = f"{self.rows:,} " if self.rows else ""
+        columns = ", ".join(f"{name} in {one_line(column, 40)}" for name, column in self.columns.items())
+        odd = ", ".join(f"{count:,} {what}" for what, count in self.odd.items())
+        figures = ", ".join(f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items())
+        return "; ".join(filter(None, (f"{rows}{self.kind}{of}{about}", columns, odd, figures)))
+
+    def row(self) -> dict[str, Any]:
+        """Return what is known, for JSON."""
+        return {key: value for key, value in asdict(self).items() if value}
+
+
+def inspect(file: str | Path) -> Inspection:
+    """Say what a file is, by its content alone.
+
+    Raises:
+        ValueError: if the file cannot be read, as a table or as printed scores.
+    """
+    name = str(file)
+    try:
+        rows = [row for _, row in files.located(Path(file)) if isinstance(row, Mapping)]
+    except LimitExceeded:
+        raise
+    except ValueError:
+        if not (figures := _printed(read_text(Path(file)))):
+            raise
+        return Inspection(name, SCORES, figures=figures)
+    columns = _columns(rows)
+    if len(rows) == 1 and "text" not in columns and (figures := dict(islice(_figures(rows[0]), MOST))):
+        return Inspection(name, SCORES, figures=figures)
+    kind = _kind(rows, columns)
+    texts = [str(row.get(columns.get("text", ""), "")) for row in rows]
+    benchmarks, about = _benchmarks(rows, columns, texts)
+    odd = _odd(rows, columns, texts) if kind == RESPONSES else {}
+    command = _command(name, benchmarks, " of its " in about) if kind == RESPONSES else ""
+    return Inspection(name, kind, len(rows), benchmarks, about, columns, odd, command=command)
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the columns of the id, the text, the image and the question, as far as rows have them."""
+    held = Counter(name for row in rows for name, value in row.items() if value not in (None, ""))
+    texts = [
+        name
+        for name in ("filtered_resps", *files.TEXTS)
+        if name in held and not (name == "text" and "label" in held)
+    ]
+    found = {
+        "id": next((name for name in ("doc_id", *IDS) if rows and held[name] == len(rows)), ""),
+        "text": next(iter(texts), ""),
+        "image": next((name for name in IMAGES if name in held), ""),
+        "question": next(
+            (name for name in (*QUESTIONS, "input") if name in held and name not in texts[:1]), ""
+        ),
+    }
+    return {name: column for name, column in found.items() if column}
+
+
+def _kind(rows: Sequence[Mapping[str, Any]], columns: dict[str, str]) -> str:
+    """Return what rows hold; a column of texts that are questions becomes that of the questions."""
+    names = {name for row in rows for name in row}
+    said = [str(row.get(columns.get("text", ""))) for row in rows]
+    if "question" not in columns and sum("?" in text for text in said) > 0.9 * len(said):
+        columns["question"] = columns.pop("text", "")
+        return ASKED
+    if "text" in columns and not (columns["text"] in GOLD and names & {*JUDGED}):
+        return RESPONSES
+    return VERDICTS if names & {*JUDGED} else ASKED if "question" in columns and names & {*GOLD} else OTHER
+
+
+def _benchmarks(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], texts: Sequence[str]
+) -> tuple[list[str], str]:
+    """Return the benchmarks that rows may belong to, by their questions, their columns, or their length."""
+    asked = [str(row[columns["question"]]) for row in rows if columns.get("question") in row]
+    for benchmark in registry.benchmarks():
+        module = benchmark.module("rows") if benchmark.is_scored else None
+        if (about := getattr(module, "known", lambda asked: None)(asked)) is not None:
+            return [benchmark.name], about
+    if prompted := [one.name for one in registry.benchmarks() if asked and {*asked} == {one.prompt}]:
+        return prompted, ""
+    names = {name for row in rows for name in row}
+    known = {
+        one.name: {*one.datasets[0].id, *one.datasets[0].columns, *one.datasets[0].upstream}
+        for one in registry.benchmarks()
+        if one.datasets
+    }
+    shared = Counter(name for each in known.values() for name in each)
+    own = {name: sum(shared[key] == 1 for key in each & names) for name, each in known.items()}
+    if (most := max(own.values(), default=0)) > 1:
+        return [name for name, count in own.items() if count == most], ""
+    words = sorted(len(text.split()) for text in texts)
+    if "text" in columns and words and words[len(words) // 2] >= FEWEST_WORDS:
+        return [one.name for one in registry.benchmarks() if one.is_scored and one.partial_ok], "descriptions"
+    return [], ""
+
+
+def _odd(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], texts: Sequence[str]
+) -> dict[str, int]:
+    held = [row.get(columns["text"]) for row in rows]
+    gold = next((name for name in GOLD if name != columns["text"] and any(name in row for row in rows)), "")
+    right = sum(
+        bool(gold) and str(row.get(gold)).lower() == text.strip().lower()
+        for row, text in zip(rows, texts, strict=True)
+    )
+    others = {
+        name
+        for row in rows
+        for name, value in row.items()
+        if isinstance(value, str) and name != columns["text"] and _TEXT.search(name)
+    }
+    found = {
+        "empty": sum(not text.strip() for text in texts),
+        f"equal to {gold}": right if right == len(rows) else 0,
+        "with thoughts": thoughts.take_out(texts, thoughts.REMOVED)[1] if any(texts) else 0,
+        "lists of one text": sum(isinstance(value, list) for value in held),
+        f"other columns of texts ({', '.join(sorted(others)[:5])})": len(others - {*GOLD}),
+    }
+    return {what: count for what, count in found.items() if count}
+
+
+def _command(file: str, benchmarks: Sequence[str], is_part: bool) -> str:
+    if not benchmarks:
+        return ""
+    dataset = registry.identity(registry.benchmark(benchmarks[0])).name
+    words = f"halluscope score {benchmarks[0]} --responses {one_line(file)} --dataset {dataset}"
+    return f"{words} --partial" if is_part else words
+
+
+def _printed(text: str) -> dict[str, float]:
+    """Return the scores that a text prints; a repeated name gets a number."""
+    found: dict[str, float] = {}
+    for name, value in islice(_FIGURE.findall(text), 100 * MOST):
+        if len(found) < MOST and _is_score(name):
+            before = sum(key.partition(" #")[0] == name.strip() for key in found)
+            found[f"{name.strip()} #{before + 1}" if before else name.strip()] = float(value)
+    return found
+
+
+def _is_score(name: str) -> bool:
+    """Whether a name is that of a score, as any benchmark or script writes it."""
+    plain = re.sub("[^a-z0-9]", "", name.lower())
+    known = {re.sub("[^a-z0-9]", "", score) for one in registry.benchmarks() for score in one.scores}
+    return plain in known or any(word in plain for word in _WORDS)
+
+
+def _figures(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the numbers in an object of objects whose names are those of scores."""
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _figures(value, f"{prefix}{name}/")
+        elif isinstance(value, int | float) and not isinstance(value, bool) and _is_score(str(name)):
+            yield f"{prefix}{name}", float(value)
