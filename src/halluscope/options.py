@@ -29,6 +29,7 @@ class Option:
     metavar: str | None = None  # the placeholder for a word in the help
     each: bool = False  # whether it takes one word per file of responses
     every: bool = False  # whether the word "all" stands for each of the choices in turn
+    apart: tuple[str, ...] = ()  # the choices that "all" leaves out
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,10 @@ class MatchingOptions:
         """Check the options; the limit is checked where responses are read."""
         flags(partial=self.partial)
         kind("id_column", self.id_column, str | None, "the name of a column, or None to look for it")
+        known = "the name of a column, a list of names, or None to look for it"
+        kind("text_column", self.text_column, str | list | tuple | None, known)
         for name in self.text_columns:
-            kind("text_column", name, str, "the name of a column, or None to look for it")
+            kind("text_column", name, str, known)
 
     @property
     def text_columns(self) -> tuple[str, ...]:

@@ -264,7 +264,8 @@ def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str,
     """Return the options once per choice of an option that is "all"."""
     for option in benchmark.options:
         if option.every and options.get(option.name) == ALL:
-            return [{**options, option.name: choice} for choice in option.choices]
+            meant = [choice for choice in option.choices if choice not in option.apart]
+            return [{**options, option.name: choice} for choice in meant]
     return [dict(options)]
 
 

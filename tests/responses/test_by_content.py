@@ -188,3 +188,12 @@ def test_other_questions_without_labels_are_refused(tmp_path):
     (tmp_path / "other.jsonl").write_text(lines)
     with pytest.raises(ValueError, match="line 1: expected question_id, image, text and label"):
         halluscope.score("pope", [{"response": "Yes"}], str(tmp_path / "other.jsonl"))
+
+
+@pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
+def test_vcds_rule_gives_the_scores_printed_by_its_script():
+    (file,) = WILD.glob("*/*my__llava1_coco_pope_popular_answers_no_cd_*.jsonl")
+    result = halluscope.score("pope", file, OFFICIAL, parser="vcd", bootstrap=0)
+    printed = {"accuracy": 0.592, "precision": 0.5549, "recall": 0.9293, "f1": 0.6949, "yes_ratio": 0.8373}
+    assert {name: round(result[name], 4) for name in printed} == printed
+    assert len(halluscope.scoring.variants(halluscope.get_benchmark("pope"), {"parser": "all"})) == 6

@@ -4,7 +4,7 @@ Published POPE scores differ because their rules differ: POPE's own, RePOPE's, t
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,7 +113,24 @@ def exact(reply: str) -> int:
     return {"Yes": YES, "No": NO}.get(reply, OTHER)
 
 
-# POPE's parsers by name
+def by_label(replies: Sequence[str], present: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """Apply the rule of VCD's script and of EvalScope: a response that contains the right answer is read as right.
+
+    Any other response is read as the wrong answer. So a text with "yes" and "no" in it is always right, and one with
+    neither always wrong: read scores by this rule only beside scores by this rule.
+
+    >>> by_label(["Yes, I know", "Yes, I know", "A dog"], np.array([True, False, False]))
+    array([1, 0, 1], dtype=int8)
+    """
+    words = ("no", "yes")
+    right = [words[label] in reply.lower() for reply, label in zip(replies, present.tolist(), strict=True)]
+    return np.where(np.array(right, bool) == present, YES, NO).astype(np.int8)
+
+
+# The name of the rule that reads by the right answer (`by_label`)
+VCD = "vcd"
+
+# POPE's other parsers by name
 PARSERS: dict[str, Parser] = {
     "pope": pope,
     "strict": strict,

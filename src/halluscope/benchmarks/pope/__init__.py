@@ -77,8 +77,9 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         Option(
             "parser",
             "how a response is read (default: pope, the official rule); all shows a row per parser",
-            choices=("pope", "strict", "lmms-eval", "vlmevalkit", "repope", "first-word"),
+            choices=("pope", "strict", "lmms-eval", "vlmevalkit", "repope", "first-word", "vcd"),
             every=True,
+            apart=("vcd",),
         ),
         Option(
             "convention",

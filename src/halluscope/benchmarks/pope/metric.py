@@ -72,8 +72,8 @@ def compute(
     Args:
         predictions: the LVLM's raw responses, one per question.
         references: the right answers, "yes" or "no", one per question.
-        parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit", "repope" or "first-word"; see
-            `halluscope.responses.parsers`.
+        parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit", "repope", "first-word", or "vcd", which reads
+            by the right answer; see `halluscope.responses.parsers`.
         convention: how unreadable responses are counted, "usual", "lmms-eval" or "repope"; by default as in the
             project whose parser is used.
         objects: the class that each question asks about; adds averages over classes.
@@ -129,7 +129,9 @@ def compute(
     asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
     present = np.fromiter(map("yes".__eq__, references), bool, rows)
-    answers = replies.read(predictions, parser)
+    answers = (
+        replies.by_label(predictions, present) if parser == replies.VCD else replies.read(predictions, parser)
+    )
     place = scoring.places(present, answers, sampled * len(classes) + asked)
     counts = scoring.count(place, shape)
     score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
