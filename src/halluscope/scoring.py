@@ -44,10 +44,10 @@ def score(
     """Score what one LVLM said against a dataset, as `halluscope.score` does.
 
     Added to the metric's result are "matched", how the responses were matched to their rows; "texts", a digest of the
-    responses; and where they apply: "part", [rows scored, rows that the options select]; "origin", `SUBSET` or
-    `OTHER_FILE`; "left_out", the number of responses about rows that are not scored; "other_prompts", the number of
-    responses to a prompt other than the dataset's; "uncompared", column -> the number of responses whose question,
-    prompt, image or sampling cannot be compared.
+    responses; and where they apply: "printed", the scores that the file of responses states itself; "part", [rows
+    scored, rows that the options select]; "origin", `SUBSET` or `OTHER_FILE`; "left_out", the number of responses about
+    rows that are not scored; "other_prompts", the number of responses to a prompt other than the dataset's;
+    "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be compared.
     """
     return compute(*one(name, responses, dataset, options))
 
@@ -231,6 +231,8 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         result["origin"] = matched.origin
     if matched.version:
         result["questions_version"] = choices["questions"] = matched.version
+    if printed := _printed(benchmark, matched.figures, result):
+        result["printed"] = printed
     if matched.other_prompts:
         result["other_prompts"] = matched.other_prompts
         choices["prompts"] = f"other,{matched.other_prompts}"
@@ -243,6 +245,22 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         if "signature" in signed:
             signed["signature"] = changed(signed["signature"], **choices)
     return result
+
+
+def _printed(
+    benchmark: Benchmark, figures: Mapping[str, float], result: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return the scores that a file states itself, by our names, as fractions where ours are."""
+    stated = {_letters(name): value for name, value in figures.items()}
+    found = {name: stated[plain] for name in benchmark.scores if (plain := _letters(name)) in stated}
+    return {
+        name: value / 100 if value > 1 and not benchmark.is_points(name) else value
+        for name, value in found.items()
+    }
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
 
 
 def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:

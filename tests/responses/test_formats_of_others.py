@@ -7,6 +7,7 @@ import pytest
 
 import halluscope
 from halluscope import cli
+from halluscope.vocabularies import load
 from tests.responses.test_by_content import IMAGES, THINGS, question
 
 LABELS = {"7": ["dog", "cat"], "9": ["car"]}
@@ -53,6 +54,30 @@ def coco(number):
 def test_captions(tmp_path, labels, content):
     result = throne(tmp_path / "captions.json", labels, content)
     assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)
+
+
+def test_scores_that_a_file_states(tmp_path, capsys):
+    labels = {"7": ["dog", "cat"], "9": ["car"]}
+    (tmp_path / "labels.json").write_text(json.dumps(labels))
+    (tmp_path / "synonyms.txt").write_text("\n".join(load("coco").classes))
+    sentences = [{"image_id": int(n), "caption": c} for n, c in CAPTIONS.items()]
+    metrics = {"CHAIRs": 0.5, "CHAIRi": 1 / 3, "Recall": 0.9, "BLEU": 0.1}
+    file = tmp_path / "chair.json"
+    file.write_text(json.dumps({"sentences": sentences, "overall_metrics": metrics}))
+    words = ["score", "chair", "--responses", str(file), "--dataset", str(tmp_path / "labels.json")]
+    words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--bootstrap", "0", "--allow-other-synonyms"]
+    assert cli.main([*words, "--json"]) == 0
+    out, err = capsys.readouterr()
+    (result,) = json.loads(out)
+    assert result["printed"] == {"chair_s": 0.5, "chair_i": pytest.approx(1 / 3), "recall": 0.9}
+    assert (
+        "states scores itself: chair_s 50.0 (here 50.0), chair_i 33.3 (here 33.3), recall 90.0 (here 66.7). "
+        in err
+    )
+    assert "They differ." in err
+    file.write_text(json.dumps({"sentences": sentences, "overall_metrics": {"CHAIRs": 50.0}}))
+    assert cli.main(words) == 0
+    assert "chair_s 50.0 (here 50.0). They agree." in capsys.readouterr().out
 
 
 def test_an_index_that_nothing_confirms_is_no_id(tmp_path, labels):

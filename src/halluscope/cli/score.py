@@ -12,7 +12,7 @@ from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import listed
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
-from halluscope.runs.result_tables import comparable, of_each, of_other_rows, report, with_choices
+from halluscope.runs.result_tables import comparable, of_each, of_other_rows, of_printed, report, with_choices
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
@@ -65,7 +65,8 @@ def run(given: argparse.Namespace) -> None:
         tell(f"No published results are known for {benchmark.title} with these options.")
     if given.format == JSON:
         notes = of_each(benchmark, results, options)
-        tell("\n".join([*(line for one in notes for line in one.lines), *of_other_rows(results)]))
+        lines = [line for one in notes for line in one.lines]
+        tell("\n".join([*lines, *of_printed(benchmark, results), *of_other_rows(results)]))
     resampling = Bootstrap(given.bootstrap, given.seed)
     common.output(
         given,

@@ -68,6 +68,8 @@ class Responses:
     source: str  # the file, for messages
     each: Sequence[Response]  # the responses, at least one
     sampled: bool = False  # whether a harness wrote them
+    # the numbers that a file states beside its rows, by their last key, such as scores
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,8 @@ def _alike(names: Sequence[str]) -> list[int]:
 
 def _read(name: str, files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Responses:
     source = ", ".join(map(str, files)) or "responses"
-    located = list(islice(_located(files, rows, how), how.limit))
+    figures: dict[str, float] = {}
+    located = list(islice(_located(files, rows, how, figures), how.limit))
     if not located:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     if sampled := _is_sample(located[0][1]):
@@ -199,20 +202,22 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row] | None, how: Rea
     each = [_response(where, row, how) for where, row in located]
     if all(_LIST.fullmatch(response.text) for response in each):
         each = [replace(response, text=_LIST.sub(r"\2", response.text)) for response in each]
-    return Responses(name, source, each, sampled)
+    return Responses(name, source, each, sampled, figures)
 
 
-def _located(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Iterator[tuple[str, Any]]:
+def _located(
+    files: Sequence[Path], rows: Sequence[Row] | None, how: Reading, figures: dict[str, float]
+) -> Iterator[tuple[str, Any]]:
     yield from ((f"responses[{number}]", row) for number, row in enumerate(rows or ()))
     for file in files:
         beside = _part(file, how) if len(files) > 1 else {}
-        for where, row in _of_file(file, how.text_columns):
+        for where, row in _of_file(file, how.text_columns, figures):
             yield where, {**beside, **_in_lower_case(row)} if isinstance(row, Mapping) else row
 
 
 def located(file: Path) -> Iterator[tuple[str, Any]]:
     """Yield a file's rows, whatever they are, with their locations."""
-    return _located([file], None, Reading())
+    return _located([file], None, Reading(), {})
 
 
 def _in_lower_case(row: Row) -> Row:
@@ -226,17 +231,20 @@ def _lower(name: str) -> str:
     return "_".join(name.lower().split())
 
 
-def _of_file(file: Path, columns: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
+def _of_file(file: Path, columns: Sequence[str], figures: dict[str, float]) -> Iterator[tuple[str, Any]]:
     if inspect_log.is_zip(file):
         yield from inspect_log.of_zip(file)
         return
     for where, row in tables.rows(file):
-        yield from (
-            inspect_log.of_json(row, where) if inspect_log.is_json(row) else _unfolded(row, where, columns)
-        )
+        if inspect_log.is_json(row):
+            yield from inspect_log.of_json(row, where)
+        else:
+            yield from _unfolded(row, where, columns, figures)
 
 
-def _unfolded(row: Any, where: str, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
+def _unfolded(
+    row: Any, where: str, columns: Sequence[str], figures: dict[str, float]
+) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a row's only list of objects, with the row's own values, if it has no text; else the row.
 
     So files are read that hold their rows under a key, beside scores or settings, or image by image.
@@ -249,8 +257,9 @@ def _unfolded(row: Any, where: str, columns: Sequence[str]) -> Iterator[tuple[st
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
     if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
         own["image"] = image
+    figures.update(numbers(row))
     for number, one in enumerate(row[name], 1):
-        yield from _unfolded({**own, **one}, f"{where}, {name} {number}", columns)
+        yield from _unfolded({**own, **one}, f"{where}, {name} {number}", columns, {})
 
 
 def _lists(row: Row) -> list[str]:
@@ -259,6 +268,15 @@ def _lists(row: Row) -> list[str]:
         for name, value in row.items()
         if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
     ]
+
+
+def numbers(row: Row) -> Iterator[tuple[str, float]]:
+    """Yield the numbers in an object of objects, each with its last key."""
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from numbers(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield str(name), float(value)
 
 
 def is_image_file(name: str) -> bool:

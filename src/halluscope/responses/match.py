@@ -120,6 +120,7 @@ class Matched(Generic[R]):
     version: str = (
         ""  # the older published version of the questions that was answered; "" for the dataset's own
     )
+    figures: Mapping[str, float] = field(default_factory=dict)  # what their file states beside them
 
     def only(self, places: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -183,6 +184,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         sorted({str(response.row.get(PROMPT) or "") for _, response in pairs}),
         asked,
         version=identity.version_of([row for row, _ in pairs], [_raw(response) for _, response in pairs]),
+        figures=responses.figures,
     )
 
 

@@ -11,13 +11,15 @@ from halluscope.options import defaults
 from halluscope.reading.datasets import SUBSET
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.tables import OTHER, Named, Notes, Report, Table, below, counted
+from halluscope.reporting.tables import OTHER, Named, Notes, Report, Table, below, counted, printed
 from halluscope.runs.comparing import compare
 from halluscope.runs.comparison_tables import FEW, of_differences
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
 from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import Bootstrap
+
+AGREE = 0.0006  # how far a score that a file states may be from ours, because it is rounded
 
 
 def with_choices(
@@ -84,6 +86,23 @@ def of_each(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) ->
     return below({name: lines for name, lines in each.items() if lines})
 
 
+def of_printed(benchmark: Benchmark, results: Named) -> list[str]:
+    """Say, for each result whose file states scores of its own, what they are and whether they agree."""
+    lines = []
+    for name, result in results:
+        both = [(score, value, result[score]) for score, value in result.get("printed", {}).items()]
+        shown = ", ".join(
+            f"{score} {printed(value, benchmark.is_points(score))} (here {printed(own, benchmark.is_points(score))})"
+            for score, value, own in both
+        )
+        if both:
+            agree = all(abs(value - own) < AGREE for _, value, own in both)
+            lines.append(
+                f"{one_line(name)} states scores itself: {shown}. They {'agree' if agree else 'differ'}."
+            )
+    return lines
+
+
 def beside(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Table | Notes]:
     """Return published scores as a table of their own, or a note why they are not shown; [] if none are known."""
     paper = published.of(benchmark, options)
@@ -121,6 +140,7 @@ def report(
     return [
         *of_results(benchmark, results, options, rows, every),
         *of_each(benchmark, results, options),
+        *([Notes(stated)] if (stated := of_printed(benchmark, results)) else []),
         *([] if every else _differences(scored, resampling)),
         *(beside(benchmark, results, options) if with_published else ()),
     ]
