@@ -71,7 +71,7 @@ def test_scores_that_a_file_states(tmp_path, capsys):
     (result,) = json.loads(out)
     assert result["printed"] == {"chair_s": 0.5, "chair_i": pytest.approx(1 / 3), "recall": 0.9}
     assert (
-        "states scores itself: chair_s 50.0 (here 50.0), chair_i 33.3 (here 33.3), recall 90.0 (here 66.7). "
+        "states scores itself: chair_i 33.3 (here 33.3), chair_s 50.0 (here 50.0), recall 90.0 (here 66.7). "
         in err
     )
     assert "They differ." in err
