@@ -16,6 +16,8 @@ from halluscope.errors import MissingExtra
 from halluscope.reading.words.tokens import tokenise
 from halluscope.reading.words.word import Word, forms_of, in_forms
 
+_DASHES = tuple("‒–—―")
+
 LONGEST = 40
 """The most characters of a word; anything longer keeps its form."""
 
@@ -47,8 +49,28 @@ def words(text: str) -> list[Word]:
     Raises:
         MissingExtra: if lemminflect is not installed.
     """
-    tokens = tokenise(text)
+    tokens = _undivided(tokenise(text))
     return in_forms(tokens, lemmatise(forms_of(tokens)))
+
+
+def _undivided(tokens: Sequence[Word]) -> list[Word]:
+    """Join what nltk divides only from 3.10 on: a word with the quotation mark or the dashes that touch it.
+
+    >>> forms_of(_undivided(tokenise("a 'dog' on a desk—one")))
+    ['a', "'dog", "'", 'on', 'a', 'desk—one']
+    """
+    joined: list[Word] = []
+    for token in tokens:
+        last = joined[-1] if joined else token
+        touches = last.end == token.start > 0 and token.form[:1].isalnum()
+        opens = last.form == "'" and len(token.form) > 1 and (len(joined) < 2 or joined[-2].end < last.start)
+        if touches and (opens or last.form[-1:] in _DASHES):
+            joined[-1] = Word(last.form + token.form, last.start, token.end)
+        elif token.form in _DASHES and last.end == token.start > 0 and last.form[-1:].isalnum():
+            joined[-1] = Word(last.form + token.form, last.start, token.end)
+        else:
+            joined.append(token)
+    return joined
 
 
 def lemmatise(tokens: Sequence[str]) -> list[str]:
