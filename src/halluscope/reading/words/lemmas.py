@@ -64,9 +64,9 @@ def _undivided(tokens: Sequence[Word]) -> list[Word]:
         last = joined[-1] if joined else token
         touches = last.end == token.start > 0 and token.form[:1].isalnum()
         opens = last.form == "'" and len(token.form) > 1 and (len(joined) < 2 or joined[-2].end < last.start)
-        if touches and (opens or last.form[-1:] in _DASHES):
-            joined[-1] = Word(last.form + token.form, last.start, token.end)
-        elif token.form in _DASHES and last.end == token.start > 0 and last.form[-1:].isalnum():
+        if (touches and (opens or last.form[-1:] in _DASHES)) or (
+            token.form in _DASHES and last.end == token.start > 0 and last.form[-1:].isalnum()
+        ):
             joined[-1] = Word(last.form + token.form, last.start, token.end)
         else:
             joined.append(token)
