@@ -357,6 +357,7 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: Matchi
         getattr(module, "version_of", lambda rows, prompts: ""),
         "" if matching.text_column else benchmark.target,
         one.index,
+        one.also_by,
     )
 
 

@@ -59,38 +59,33 @@ Parts = Mapping[str, tuple[Floats | Bools, Bools]]
 """Score -> what each row adds to it, and whether the row counts: [rows] each."""
 
 
-class Graded:
-    """A graded benchmark: its data file, and the methods in which a subclass differs from it.
+class Declared:
+    """A benchmark that a data file declares: its rows, their groups and counts.
 
     Args:
         package: the package that holds the data file.
     """
 
     kinds: ClassVar[Mapping[str, tuple[Callable[[Fields, str], Any], Callable[[], Any]]]] = {}
-    rules: ClassVar[tuple[str, ...]] = (NOBODY,)
 
     def __init__(self, package: str) -> None:
         self.data = record.data(package)
         self.folder = Path(inspect.getfile(type(self))).parent
         self.name: str = self.data["benchmark"]["name"]
-        self.given: str = self.data["verdict"]["option"]
-        self.unread: str = self.data["verdict"]["unread"]
         self.choices = {name: one["choices"] for name, one in self.data.get("options", {}).items()}
         columns = {name: Column(name, **one) for name, one in self.data["columns"].items()}
         upstream = self.data["dataset"]
         self.schema = Schema(
-            self.name, columns, upstream["file"], upstream["marker"], self.derive, self.rename, self.kinds
-        )
-        self.criteria = tuple(
-            Criterion(name, KINDS[one["kind"]], one.get("most", 1))
-            for name, one in self.data["verdict"]["criteria"].items()
+            self.name,
+            columns,
+            upstream["file"],
+            upstream["marker"],
+            self.derive,
+            self.rename,
+            self.kinds,
+            upstream.get("id", "id"),
         )
         self.load, self.read, self.read_all = self.schema.load, self.schema.read, self.schema.read_all
-        self.compute = self._with_keywords(self._compute, [*self.choices])
-        self.compute.__doc__ = self._doc()
-        self.inputs = self._with_keywords(self._inputs)
-
-    # In what benchmarks differ
 
     def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the derived columns of a row."""
@@ -99,6 +94,45 @@ class Graded:
     def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row of the authors' file under our names, with the columns that it has."""
         return self.schema.renamed(row)
+
+    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
+        """Return which rows belong to each group; by default, to each value of the columns that the data file names."""
+        groups: dict[str, Bools] = {}
+        for column in self.data["dataset"].get("groups", ()):
+            values = np.array([getattr(row, column) for row in rows])
+            known = self.schema.columns[column].values or dict.fromkeys(values.tolist())
+            groups |= {name: values == name for name in known if name in values}
+        return groups
+
+    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the counts of a dataset's rows, which its spec states."""
+        columns = [self.schema.columns[name] for name in self.data["dataset"].get("groups", ())]
+        return {
+            "questions": len(rows),
+            **dict.fromkeys((value for column in columns for value in column.values), 0),
+            **{name: int(of.sum()) for name, of in self.groups(rows).items() if "/" not in name},
+            "images": len({getattr(row, self.data["dataset"]["image_key"]) for row in rows}),
+        }
+
+
+class Graded(Declared):
+    """A graded benchmark: what a data file declares, and the methods in which a subclass differs from it."""
+
+    rules: ClassVar[tuple[str, ...]] = (NOBODY,)
+
+    def __init__(self, package: str) -> None:
+        super().__init__(package)
+        self.given: str = self.data["verdict"]["option"]
+        self.unread: str = self.data["verdict"]["unread"]
+        self.criteria = tuple(
+            Criterion(name, KINDS[one["kind"]], one.get("most", 1))
+            for name, one in self.data["verdict"]["criteria"].items()
+        )
+        self.compute = self._with_keywords(self._compute, [*self.choices])
+        self.compute.__doc__ = self._doc()
+        self.inputs = self._with_keywords(self._inputs)
+
+    # In what benchmarks differ
 
     def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
         """Return the prompt that the options name."""
@@ -132,25 +166,6 @@ class Graded:
                 known,
             )
         return found
-
-    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
-        """Return which rows belong to each group; by default, to each value of the columns that the data file names."""
-        groups: dict[str, Bools] = {}
-        for column in self.data["dataset"].get("groups", ()):
-            values = np.array([getattr(row, column) for row in rows])
-            known = self.schema.columns[column].values or dict.fromkeys(values.tolist())
-            groups |= {name: values == name for name in known if name in values}
-        return groups
-
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """Return the counts of a dataset's rows, which its spec states."""
-        columns = [self.schema.columns[name] for name in self.data["dataset"].get("groups", ())]
-        return {
-            "questions": len(rows),
-            **dict.fromkeys((value for column in columns for value in column.values), 0),
-            **{name: int(of.sum()) for name, of in self.groups(rows).items() if "/" not in name},
-            "images": len({getattr(row, self.data["dataset"]["image_key"]) for row in rows}),
-        }
 
     def unreadable(self, verdicts: Judged) -> Bools:
         """Return which responses have no readable verdict: [repeats, rows]."""

@@ -83,6 +83,8 @@ class Identity:
     target: str = ""
     # the columns whose values an `index` may join by "_"
     index: tuple[str, ...] = ()
+    # columns of responses that together identify a row too -> the columns of the rows
+    also_by: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -204,6 +206,8 @@ class _Matching:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
         if one_per_question := self.by_question():
             return one_per_question
+        if self.identity.also_by and not any(_has(one, self.identity.id[0]) for one in self.each):
+            return self._by_other_names()
         candidates = self.id_columns()
         refusals: list[ValueError] = []
         for columns in candidates or [()]:
@@ -246,6 +250,20 @@ class _Matching:
                 f"{', '.join(map(str, first.row))}."
             )
         return [own] if held and len(own) > 1 and not column else [(name,) for name in held]
+
+    def _by_other_names(self) -> Found:
+        """Match by columns that together identify a row, under other people's names or ours."""
+        names = self.identity.also_by
+        each = [
+            replace(
+                one, row=one.row | {ours: one.row[name] for name, ours in names.items() if name in one.row}
+            )
+            for one in self.each
+        ]
+        columns = tuple(names.values())
+        if not all(_has(one, name) for one in each for name in columns):
+            return self.by_order()
+        return replace(self, each=each, identity=replace(self.identity, id=columns)).by_id(columns)
 
     def _states_more(self, found: Found, name: str) -> bool:
         """Whether a second choice of an id is confirmed: by the name of an image, or by what each response states."""
