@@ -1,18 +1,19 @@
 """Shows results as a benchmark's tables, in what their rows are not the benchmark's, and what papers print about it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from halluscope import scoring
 from halluscope.building import spec
 from halluscope.errors import RunError
 from halluscope.inputs import of_a_part
-from halluscope.options import defaults
+from halluscope.options import defaults, nearest
 from halluscope.reading.datasets import SUBSET
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.tables import OTHER, Named, Notes, Report, Table, below, counted, printed
-from halluscope.runs.comparing import compare
+from halluscope.reporting.tables import OTHER, Named, Notes, Report, Table, below, counted, printed, table
+from halluscope.runs.comparing import compare, flat
 from halluscope.runs.comparison_tables import FEW, of_differences
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
@@ -29,6 +30,25 @@ def with_choices(
     unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
     return {**{name: options.get(name, unless[name]) for name in every}, **scores}
+
+
+def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -> Table:
+    """Return one table of these scores, by default the benchmark's, with a result's nested scores as "a/b"."""
+    flat_ones = [
+        (name, {**dict(flat(result)), "interval": dict(flat(result.get("interval", {})))})
+        for name, result in counted(results)
+    ]
+    known = dict.fromkeys(
+        score for _, one in flat_ones for score, value in one.items() if isinstance(value, int | float)
+    )
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"There is no score {name!r:.80}.{nearest(name, [*known])} There is {', '.join(known)}."
+            )
+    columns = list(names) or [score for score in benchmark.scores if score in known]
+    shown = table(flat_ones, columns, benchmark.is_points, turned=not names)
+    return replace(shown, intervals=columns)
 
 
 def of_results(
