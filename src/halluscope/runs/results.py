@@ -50,7 +50,9 @@ def score(
         kind("out", out, str | Path, "the name of a new folder")
         check_no_folder(Path(out))
     several = is_by_name(responses)
-    given = [*responses.items()] if several else [responses]
+    given = (
+        [*responses.items()] if several else [list(responses) if isinstance(responses, tuple) else responses]
+    )
     benchmark, ready, chosen = scoring.matched(name, given, dataset, {"bootstrap": RESAMPLES, **options})
     if out is None:
         results = [(one.matched.name, scoring.compute(benchmark, one, chosen)) for one in ready]
