@@ -672,7 +672,7 @@ def test_answers_in_another_order_are_matched_by_id(files, capsys):
 def test_a_table_for_people(files, capsys):
     assert score(files) == 0
     out = capsys.readouterr().out
-    assert [line.split()[2] for line in out.splitlines() if line.startswith("mine ")] == [
+    assert [line.split()[2] for line in out.splitlines() if line.startswith("mine ")][1:] == [
         *SAMPLINGS,
         "pooled",
     ]

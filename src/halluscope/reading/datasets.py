@@ -113,6 +113,9 @@ def sources(given: Any) -> Iterator[list[str]]:
             f"dataset is {short_repr(given)}; expected a folder, a Hub id, an upstream file, or a loaded dataset with "
             "one split (datasets.Dataset), or a list of these."
         )
+    if all(isinstance(one, str | Path) for one in each):
+        yield [*map(str, each)]
+        return
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         yield [str(one) if isinstance(one, str | Path) else _saved(one, Path(folder)) for one in each]
 

@@ -10,14 +10,14 @@ from halluscope.files.writing import check_no_folder
 from halluscope.inputs import kind
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import TABLE, written
-from halluscope.reporting.tables import Named, Report, below
+from halluscope.reporting.tables import Named, Report
 from halluscope.responses.files import is_by_name
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
 from halluscope.runs.comparing import Comparison, flat
 from halluscope.runs.comparing import compare as compare_runs
 from halluscope.runs.comparison_tables import of_differences, of_parts
-from halluscope.runs.result_tables import of_scores
+from halluscope.runs.result_tables import of_scores, signatures
 from halluscope.runs.verifying import checked, differences
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 
@@ -70,8 +70,7 @@ def score(
 
 
 def _result(benchmark: Benchmark, results: Named, values: Mapping[str, Any]) -> Result:
-    lines = {name: [f"signature: {one['signature']}"] for name, one in results}
-    return Result(values, [of_scores(benchmark, results), *below(lines)], [*map(_row, results)])
+    return Result(values, [of_scores(benchmark, results), *signatures(results)], [*map(_row, results)])
 
 
 def _row(result: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
