@@ -368,13 +368,17 @@ def test_each_name_stands_for_one_thing():
 
 
 def test_the_face():
-    assert set(halluscope.__all__) == {
-        "__version__",
-        "get_benchmark",
-        "list_benchmarks",
-        "load_judge",
-        "report",
-        "score",
+    assert {*halluscope.__all__} == {
+        *(
+            "__version__",
+            "compare",
+            "get_benchmark",
+            "list_benchmarks",
+            "load_judge",
+            "report",
+            "score",
+            "verify",
+        )
     }
     assert halluscope.list_benchmarks() == [one.name for one in ALL]
     assert halluscope.get_benchmark("throne_coco") is halluscope.get_benchmark("throne")

@@ -161,7 +161,7 @@ def test_the_demo(capsys, tmp_path, monkeypatch):
 def test_a_real_table(capsys, upstream):
     labels = upstream / "chair" / "coco2014_chair_objects.json.gz"
     files = sorted(map(str, (upstream / "responses").glob("pope_instruction1_*.jsonl")))
-    words = ["--dataset", str(labels), "--responses", *files, "--bootstrap", "200"]
+    words = ["--dataset", str(labels), "--responses", *files, "--bootstrap", "200", "--all"]
     assert cli.main(["score", "throne", *words, "--judges", "lexical", "--quiet"]) == 0
     assert cli.main(["score", "chair", *words, "--synonyms", str(upstream / "chair" / "synonyms.txt")]) == 0
     same("real.txt", capsys.readouterr().out)

@@ -21,8 +21,18 @@ if TYPE_CHECKING:
     from halluscope.judging.judge import ChatJudge, Judge
     from halluscope.registry import Benchmark
     from halluscope.reporting.page.writing import Report
+    from halluscope.runs.results import Result
 
-__all__ = ["__version__", "get_benchmark", "list_benchmarks", "load_judge", "report", "score"]
+__all__ = [
+    "__version__",
+    "compare",
+    "get_benchmark",
+    "list_benchmarks",
+    "load_judge",
+    "report",
+    "score",
+    "verify",
+]
 
 
 def list_benchmarks() -> list[str]:
@@ -48,28 +58,31 @@ def get_benchmark(name: str) -> Benchmark:
 
 def score(
     name: str,
-    responses: str | Path | Sequence[Mapping[str, Any]] | Mapping[Any, Any],
-    dataset: str | Path | Sequence[str | Path],
+    responses: Any,
+    dataset: Any,
     *,
     out: str | Path | None = None,
     **options: Any,
-) -> dict[str, Any]:
-    """Score what one LVLM said against a dataset.
+) -> Result:
+    """Score what one LVLM said, or several, against a dataset.
 
     Args:
         name: the name of the benchmark, or of one of its datasets; a dataset's name also sets the options that belong
             to it.
         responses: a file (JSON lines, a JSON list or {id: text}, csv, tsv, Parquet, xlsx, .gz too, samples of lm-eval
-            or lmms-eval, or a log of Inspect), "NAME=A,B,C" for a file in parts, or rows with an id and a text.
-        dataset: a folder, a Hub id, or an upstream file, written `name[:config][@split]`; a list if the benchmark has
-            several files.
+            or lmms-eval, or a log of Inspect), "NAME=A,B,C" for a file in parts, rows with an id and a text, or texts
+            in the dataset's order; for several LVLMs {"A": ..., "B": ...} with a file or a list each.
+        dataset: a folder (of `halluscope build` or `save_to_disk`), a Hub id, or an upstream file, written
+            `name[:config][@split]`, or a loaded `datasets.Dataset`; a list if the benchmark has several files.
         out: a new folder that receives the run: scores, rows, votes and replies (`halluscope verify` checks it); None
             writes nothing.
         options: the options of the benchmark (`get_benchmark(name).help` lists them), and limit, partial, id_column,
-            text_column.
+            text_column. `bootstrap` is 5,000 unless given; 0 makes no intervals.
 
     Returns:
-        The scores: fractions in [0, 1] unless the benchmark says otherwise, NaN where undefined; and "signature".
+        A dict of the scores: fractions in [0, 1] unless the benchmark says otherwise, NaN where undefined; and
+        "signature". For several LVLMs, such a dict by name. It prints as a table, and `.to_pandas()` gives a row per
+        LVLM with all digits.
 
     Raises:
         ValueError: for an unknown name or option, or responses that do not belong to the dataset; raised before any
@@ -77,13 +90,55 @@ def score(
         FileNotFoundError: if a file does not exist.
         OSError: if `out` cannot be written.
     """
-    from halluscope import scoring
+    from halluscope.runs import results
 
-    if out is not None:
-        from halluscope.runs import folder
+    return results.score(name, responses, dataset, out, options)
 
-        return folder.score(out, name, responses, dataset, options)
-    return scoring.score(name, responses, dataset, **options)
+
+def compare(
+    *runs: str | Path,
+    scores: Sequence[str] = (),
+    bootstrap: int = 5000,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Result:
+    """Compare runs on the rows that all of them have: is one LVLM better than another?
+
+    Args:
+        runs: folders that `score(..., out=...)` or `halluscope score ... --out` wrote, or folders of such folders.
+        scores: the names of the scores to compare; by default the benchmark's principal score.
+        bootstrap: the number of paired resamples behind intervals and p values.
+        seed: the seed of the bootstrap.
+        level: the level of the intervals, and 1 minus the significance level.
+
+    Returns:
+        What `halluscope compare --json` prints (docs/runs.md), as a dict. It prints as a table, and `.to_pandas()`
+        gives a row per difference.
+
+    Raises:
+        ValueError: for fewer than two runs, a run that was changed, or runs that share no rows or no such score.
+    """
+    from halluscope.runs import results
+    from halluscope.stats.bootstrap import Bootstrap
+
+    return results.compare(runs, scores, Bootstrap(bootstrap, seed, level))
+
+
+def verify(*runs: str | Path) -> dict[str, list[str]]:
+    """Check that runs are unchanged, and that their scores follow from their rows; no judge is asked.
+
+    Args:
+        runs: folders of runs, or folders of such folders.
+
+    Returns:
+        For each run's folder what differs; an empty list if all is well.
+
+    Raises:
+        ValueError: if a folder holds no run.
+    """
+    from halluscope.runs import results
+
+    return {folder: list(found) for folder, found in results.verify(runs).items()}
 
 
 def report(

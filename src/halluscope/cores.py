@@ -16,7 +16,7 @@ A_BATCH = 256  # How many texts a process takes at once
 _read: Callable[[str], Any]  # what a process does with a text
 
 
-def read_all(read: Callable[[str], T], texts: Sequence[str]) -> Iterator[T]:
+def map_texts(read: Callable[[str], T], texts: Sequence[str]) -> Iterator[T]:
     """Yield `read(text)` for each text, in their order; `read` depends on nothing but the text.
 
     Processes are forked, so on other systems than Linux, and in a process that may have no children, one core does all.

@@ -6,13 +6,16 @@ over it would give names, letters, an arbitrary order, or nothing the second tim
 """
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.sanitize import short_repr
+
+T = TypeVar("T")
 
 Id = str | int  # An id of an image or a question
 
@@ -65,6 +68,36 @@ def paired(predictions: Any, references: Any) -> tuple[list[str], list[Any]]:
     if not given:
         raise ValueError("predictions is empty; expected at least one text.")
     return texts("predictions", given, hint=" If the LVLM said nothing, pass the empty text."), known
+
+
+def by_id(compute: Callable[..., T]) -> Callable[..., T]:
+    """Return a metric that also takes `ids`, by which predictions are put into the order of the references."""
+
+    @wraps(compute)
+    def matched(predictions: Any, references: Any, *, ids: Any = None, **options: Any) -> T:
+        if ids is not None:
+            predictions = _in_order(predictions, references, ids)
+        return compute(predictions, references, **options)
+
+    return matched
+
+
+def _in_order(predictions: Any, references: Any, given: Any) -> list[Any]:
+    if not is_like_a_list(given) or len(given) != 2:
+        raise ValueError(
+            f"ids is {short_repr(given)}; expected a pair (ids of the predictions, ids of the references)."
+        )
+    texts, rows = paired(predictions, references)
+    ours, theirs = (
+        list(map(str, ids(f"ids[{side}]", one, len(rows), unique=True))) for side, one in enumerate(given)
+    )
+    text_of = dict(zip(ours, texts, strict=True))
+    if missing := [one for one in theirs if one not in text_of]:
+        raise ValueError(
+            f"{len(missing):,} references have no prediction of their id, such as {short_repr(missing[0])}; expected "
+            "the same ids on both sides."
+        )
+    return [text_of[one] for one in theirs]
 
 
 def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> list[str]:

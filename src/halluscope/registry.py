@@ -17,7 +17,7 @@ from pkgutil import iter_modules
 from typing import Any, Literal
 
 from halluscope.errors import RegistryError
-from halluscope.inputs import kind, word
+from halluscope.inputs import by_id, kind, word
 from halluscope.options import Option, check, described, keywords, nearest
 from halluscope.paths import PACKAGE
 
@@ -34,6 +34,10 @@ EVERYWHERE: Mapping[str, Direction] = {"thoughts": None, "other_prompts": None, 
 QUESTION = "{question}"  # The placeholder for a row's own question in a prompt
 
 SIGNATURE = "signature"
+
+# What the help says of the option that every metric has
+IDS = """If predictions and references are in different orders, ids=(ids of the predictions, ids of the references)
+matches them."""
 
 
 @dataclass(frozen=True)
@@ -175,13 +179,16 @@ class Benchmark:
 
     @property
     def compute(self) -> Callable[..., dict[str, Any]]:
-        """The metric, a function of predictions, references and options that returns a result."""
+        """The metric, a function of predictions, references and options that returns a result.
+
+        Besides the options in `keywords` it takes `ids`, a pair of lists that match predictions to references.
+        """
         if not self.has_metric:
             raise RegistryError(
                 f"{self.name} has no metric: its datasets are for training. Name another benchmark."
             )
         function: Callable[..., dict[str, Any]] = self.module("metric").compute
-        return function
+        return by_id(function)
 
     @property
     def keywords(self) -> set[str]:
@@ -192,7 +199,7 @@ class Benchmark:
     @property
     def help(self) -> str:
         """The help: the arguments and the result of `compute`, and how judges are asked."""
-        about = [inspect.cleandoc(self.compute.__doc__ or "")]
+        about = [inspect.cleandoc(self.compute.__doc__ or ""), IDS]
         return "\n\n".join([*about, *([described(self.judges.options)] if self.judges else [])])
 
     @property

@@ -13,7 +13,7 @@ from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.inputs import listed, texts
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
-from halluscope.reading.datasets import Source, check_distinct, is_subset
+from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files
@@ -49,29 +49,27 @@ def score(
     rows that are not scored; "other_prompts", the number of responses to a prompt other than the dataset's;
     "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be compared.
     """
-    return compute(*one(name, responses, dataset, options))
+    benchmark, (ready,), chosen = matched(name, [responses], dataset, options)
+    return compute(benchmark, ready, chosen)
 
 
-def one(
-    name: str, responses: Given, dataset: str | Path | Sequence[str | Path], options: Mapping[str, Any]
-) -> tuple[Benchmark, Ready, dict[str, Any]]:
-    """Turn the arguments of `score` into those of `compute`."""
+def matched(
+    name: str, responses: Sequence[Given], dataset: Any, options: Mapping[str, Any]
+) -> tuple[Benchmark, list[Ready], dict[str, Any]]:
+    """Turn the arguments of `score`, with the responses of several LVLMs, into those of `compute`."""
     benchmark = registry.benchmark(name)
     of_matching = {field.name for field in fields(MatchingOptions)} & options.keys()
     matching = MatchingOptions(**{key: options[key] for key in of_matching})
     own = {key: value for key, value in options.items() if key not in of_matching}
-    chosen = {**benchmark.options_of(name), **_of_one(benchmark, own)}
-    sources = [dataset] if isinstance(dataset, str | Path) else dataset
-    is_list = isinstance(sources, list | tuple) and len(sources) > 0
-    if not is_list or not all(isinstance(source, str | Path) for source in sources):
-        raise ValueError(
-            f"dataset is {short_repr(dataset)}; expected a folder, a Hub id or an upstream file, or a list of these."
-        )
-    (ready,) = prepare(benchmark, [_listed(responses)], list(map(str, sources)), chosen, matching)
+    chosen = {**benchmark.options_of(name), **(_of_one(benchmark, own) if len(responses) == 1 else own)}
+    with sources(dataset) as written:
+        ready = prepare(benchmark, list(map(_listed, responses)), written, chosen, matching)
     return benchmark, ready, chosen
 
 
 def _listed(responses: Given) -> Given:
+    if isinstance(responses, tuple) and len(responses) == 2 and isinstance(responses[0], str):
+        return responses[0], _listed(responses[1])
     if isinstance(responses, str | Path | Mapping) or hasattr(responses, "columns"):
         return responses
     return listed("responses", responses, "a file, a list of rows, a table, or texts by id")

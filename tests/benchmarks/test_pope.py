@@ -313,8 +313,8 @@ def test_other_questions_have_another_signature():
         ({"predictions": ["a", "b"]}, "2 predictions and 1 references"),
         ({"predictions": [None]}, r"predictions\[0\] is None"),
         ({"predictions": [], "references": []}, "predictions is empty"),
-        ({"references": ["Yes"]}, r"references\[0\] is 'Yes'; expected 'yes' or 'no'"),
-        ({"references": [1]}, r"references\[0\] is 1"),
+        ({"references": ["Yea"]}, r"references\[0\] is 'Yea'; expected 'yes' or 'no'"),
+        ({"references": [2]}, r"references\[0\] is 2"),
         ({"parser": "gpt"}, "parser is 'gpt'; expected 'pope', 'strict', 'lmms-eval', 'vlmevalkit'"),
         ({"objects": ["dog", "cat"]}, "2 values of objects and 1 predictions"),
         ({"objects": "dog"}, "objects is 'dog'; expected a list"),
@@ -672,7 +672,7 @@ def test_answers_in_another_order_are_matched_by_id(files, capsys):
 def test_a_table_for_people(files, capsys):
     assert score(files) == 0
     out = capsys.readouterr().out
-    assert [line.split()[2] for line in out.splitlines() if line.startswith("mine ")] == [
+    assert [line.split()[2] for line in out.splitlines() if line.startswith("mine ")][1:] == [
         *SAMPLINGS,
         "pooled",
     ]

@@ -474,7 +474,7 @@ def test_protocols_score_as_score_does(benchmark, each_explained):
         if one.labels.dataset or one.labels.without:
             continue
         options = found.options(*map(one.way, CHOSEN))
-        own = halluscope.score(benchmark.name, given.responses[0], given.dataset, **options)
+        own = halluscope.score(benchmark.name, given.responses[0], given.dataset, bootstrap=0, **options)
         got = found.result(found.setting(one, found.files[0]))
         assert got["signature"] == own["signature"]
         for score in benchmark.scores:

@@ -160,7 +160,7 @@ SAYS = {
 TOKEN = re.compile(
     r"\\char34\{\}|\\(?P<word>[a-z]+)\{\}|\\(?P<sign>[&%$#_{}])|\{(?P<held>[^\\{}%&$#_^~])\}|(?P<plain>[^\\{}%&$#_^~\[\]*`]+)"
 )
-NUMBERS = re.compile(r"(\\textbf\{)?\$?-?[\d.]+\}?\$?|--")
+NUMBERS = re.compile(r"(\\textbf\{)?\$?-?[\d.]+\}?\$?|--|F\$_\{[\d.]+\}\$")
 
 
 def read(cell):
@@ -190,9 +190,10 @@ def latex(text):
 @pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
 def test_latex_changes_in_one_cell(text):
     cells, others = latex(text)
-    expected, lines = latex(HARMLESS)
+    harmless = HARMLESS.title()  # a name in small letters might be a score's, whose heading is another
+    expected, lines = latex(harmless)
     assert others == lines
-    assert cells == [[cell.replace(HARMLESS, one_line(text)) for cell in row] for row in expected]
+    assert cells == [[cell.replace(harmless, one_line(text)) for cell in row] for row in expected]
 
 
 def test_latex_is_booktabs():
@@ -201,7 +202,7 @@ def test_latex_is_booktabs():
         "% scores",
         r"\begin{tabular}{lrr}",
         r"\toprule",
-        r"responses & n & f1 \\",
+        r"Responses & N & F$_{1}$ \\",
         r"\midrule",
         r"harmless & 1 & $\mathbf{50.0}_{25.0}^{75.0}$ \\",
         r"other & -2 & $-25.0$ \\",
@@ -253,7 +254,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
             for run in runs
         ]
         report = result_tables.report(results, runs, True, one.options, resampling)
-        found = compare({run.name: run for run in runs}, [], resampling)
+        found = compare({run.name: run for run in result_tables._in_order(runs, report)}, [], resampling)
         (differences,) = (table for table in report if getattr(table, "name", "") == "differences")
         assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [
             repr((each.values[0], each.by.value, each.holm)) for each in found.scores

@@ -12,7 +12,7 @@ from halluscope.files.writing import check_new
 from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, MatchingOptions, Option
 from halluscope.registry import Benchmark
-from halluscope.reporting.formats import FORMATS, JSON, TABLE, written
+from halluscope.reporting.formats import FORMATS, JSON, LINE, TABLE, written
 from halluscope.reporting.tables import Report, to_json
 from halluscope.responses.thoughts import THOUGHTS
 from halluscope.sanitize import one_line
@@ -81,7 +81,7 @@ def judged_texts(
     return one, ids, options
 
 
-def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark, *formats: str) -> None:
     add_responses(parser, benchmark)
     add_options(parser, benchmark)
     parser.add_argument(
@@ -90,7 +90,7 @@ def add_scoring(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         help="show the paper's results too, in a table of their own, if it prints any and they are about the same rows",
     )
     add_intervals(parser)
-    add_format(parser)
+    add_format(parser, *formats)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -222,13 +222,15 @@ def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
     parser.add_argument("--seed", type=whole, default=0, help=f"seed of {of} (default: 0)")
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
+def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
     parser.add_argument(
         "--format",
-        choices=FORMATS,
+        choices=(*FORMATS, *more),
         default=TABLE,
-        help="table: easy to read, at most 80 columns wide; csv: one table with all digits, fractions not in percent, "
-        "notes on standard error; markdown, latex: to paste, with the best scores in bold; json: the full results",
+        help="table: easy to read, as wide as the terminal (80 columns where that is unknown); csv: one table with all "
+        "digits, fractions not in percent, notes on standard error; markdown, latex: to paste, with the best scores in "
+        "bold; json: the full results"
+        + ("; line: signature and principal score in one line each" if LINE in more else ""),
     )
     parser.add_argument(
         "--json", dest="format", action="store_const", const=JSON, help="the same as --format json"

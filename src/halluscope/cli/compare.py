@@ -1,14 +1,12 @@
 """`halluscope compare RUN RUN...`: tells whether one model is better than another, on the rows that all runs have."""
 
 import argparse
-from dataclasses import asdict
 
 from halluscope.arguments import number
 from halluscope.cli import common
 from halluscope.reporting.formats import JSON
-from halluscope.runs.comparing import compare
-from halluscope.runs.comparison_tables import of_differences, of_parts, remarks
-from halluscope.runs.verifying import checked
+from halluscope.reporting.tables import Notes
+from halluscope.runs.results import compare
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import tell
 
@@ -35,14 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> None:
-    resampling = Bootstrap(given.bootstrap, given.seed, given.level)
-    runs = checked(given.folders)
-    found = compare(runs, given.scores, resampling)
+    found = compare(given.folders, given.scores, Bootstrap(given.bootstrap, given.seed, given.level))
     if given.format == JSON:
-        tell("\n".join(remarks(found)))
-    benchmark = next(iter(runs.values())).benchmark
-    common.output(
-        given,
-        lambda: asdict(found),
-        lambda: [*of_differences(found, benchmark), *of_parts(found, benchmark)],
-    )
+        tell("\n".join(line for part in found.report if isinstance(part, Notes) for line in part.lines))
+    common.output(given, lambda: found, lambda: found.report)

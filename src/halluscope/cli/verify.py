@@ -1,12 +1,12 @@
 """`halluscope verify FOLDER`: checks that a run is unchanged, and that its scores follow from its rows."""
 
 import argparse
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from halluscope.errors import RunError
-from halluscope.runs import folder as folders
-from halluscope.runs.verifying import differences
+from halluscope.runs.results import verify
 from halluscope.sanitize import one_line
 from halluscope.terminal import say, tell_error
 
@@ -26,19 +26,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Score each run again from what its judges said; no judge is asked."""
-    meant = folders.folders(given.folders)
-    bad = [folder for folder in meant if not _is_good(folder)]
+    found = verify(given.folders)
+    bad = [folder for folder, differences in found.items() if not _is_good(one_line(folder), differences)]
     if bad:
-        raise RunError(f"{len(bad)} of {len(meant)} runs did not pass.")
+        raise RunError(f"{len(bad)} of {len(found)} runs did not pass.")
 
 
-def _is_good(folder: Path) -> bool:
-    found = differences(folder)
-    told = list(islice(found, SHOWN))
-    for difference in told:
-        tell_error(f"{one_line(folder)}: {difference}")
-    if more := sum(1 for _ in found):
-        tell_error(f"{one_line(folder)}: {more:,} more")
-    if not told:
-        say(f"{one_line(folder)}: unchanged, and its scores follow from its rows")
-    return not told
+def _is_good(folder: str, differences: Iterator[str]) -> bool:
+    first = list(islice(differences, SHOWN))
+    for difference in first:
+        tell_error(f"{folder}: {difference}")
+    if more := sum(1 for _ in differences):
+        tell_error(f"{folder}: {more:,} more")
+    if not first:
+        say(f"{folder}: unchanged, and its scores follow from its rows")
+    return not first

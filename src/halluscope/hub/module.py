@@ -1,5 +1,7 @@
 """What the thin modules in metrics/ share."""
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -34,7 +36,13 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         return len(self._predictions)
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any]:
-        """Score `predictions` against `references`, or what was added before, which is then forgotten."""
+        """Score `predictions` against `references`, or what was added before, which is then forgotten.
+
+        In an `evaluate.combine`, the options of the other metrics are left to these, with a warning.
+        """
+        caller = sys._getframe(1).f_locals.get("self")
+        if isinstance(caller, evaluate.CombinedEvaluations):
+            options = self._own(options)
         if predictions is not None or references is not None:
             return self._compute(predictions, references, **options)
         result = self._compute(self._predictions, self._references, **options)
@@ -73,7 +81,14 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             reference_urls=list(record.links),
         )
 
+    def _own(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        record = registry.benchmark(type(self).benchmark)
+        if others := options.keys() - record.keywords - {"ids"}:
+            named = ", ".join(sorted(others))
+            warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=4)
+        return {name: value for name, value in options.items() if name not in others}
+
     def _compute(self, predictions: Any, references: Any, **options: Any) -> dict[str, Any]:
         record = registry.benchmark(type(self).benchmark)
-        record.check_options(options)
+        record.check_options({name: value for name, value in options.items() if name != "ids"})
         return record.compute(predictions, references, **options)

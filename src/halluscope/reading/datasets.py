@@ -8,9 +8,11 @@ import hashlib
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Protocol, TypeVar
 
 from halluscope.errors import BuildError, LimitExceeded
@@ -28,6 +30,9 @@ FOLDER = "datasets"
 
 # The files in a dataset's folder that say which files hold its data
 CARD, ALSO_A_CARD = "README.md", ".huggingface.yaml"
+
+# What `save_to_disk` of the library datasets writes beside the rows, and beside the folders of several splits
+STATE, STATES = "state.json", "dataset_dict.json"
 
 # What is said of a dataset that is not the dataset as published
 SUBSET = "was built with --subset: it is a part or a changed copy"
@@ -97,6 +102,39 @@ class Source:
             )
         check_file(path)
         return path
+
+
+@contextmanager
+def sources(given: Any) -> Iterator[list[str]]:
+    """Yield how datasets are written; a loaded one (`datasets.Dataset`) is saved in a folder for that time."""
+    each = [given] if isinstance(given, str | Path) or hasattr(given, "save_to_disk") else given
+    if not isinstance(each, list | tuple) or not each or not all(map(_is_source, each)):
+        raise ValueError(
+            f"dataset is {short_repr(given)}; expected a folder, a Hub id, an upstream file, or a loaded dataset with "
+            "one split (datasets.Dataset), or a list of these."
+        )
+    if all(isinstance(one, str | Path) for one in each):
+        yield [*map(str, each)]
+        return
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        yield [str(one) if isinstance(one, str | Path) else _saved(one, Path(folder)) for one in each]
+
+
+def _is_source(given: Any) -> bool:
+    return isinstance(given, str | Path) or (hasattr(given, "save_to_disk") and hasattr(given, "features"))
+
+
+def _saved(rows: Any, folder: Path) -> str:
+    import datasets
+
+    silent, out = datasets.are_progress_bars_disabled(), mkdtemp(dir=folder)
+    datasets.disable_progress_bars()
+    try:
+        without_pictures(rows).save_to_disk(out)
+    finally:
+        if not silent:
+            datasets.enable_progress_bars()
+    return out
 
 
 def read_rows(written: str) -> Any:
@@ -256,6 +294,9 @@ def _load(source: Source) -> Any:
     try:
         if not _may_be_loaded(source.name):
             raise ValueError("it is neither a folder nor a Hub id")
+        if any((Path(source.name) / name).is_file() for name in (STATE, STATES)):
+            saved = datasets.load_from_disk(source.name)
+            return saved if isinstance(saved, dict) else {str(saved.split or "all"): saved}
         if Path(source.name).is_dir():
             kept = _kept(Path(source.name), Path(datasets.config.HF_DATASETS_CACHE))
             return datasets.load_dataset(source.name, source.config, cache_dir=str(kept))
@@ -290,6 +331,10 @@ def _check_folder(folder: Path) -> None:
                 f"{folder / CARD} names {short_repr(name)} as data, which is outside the folder; expected names of "
                 "files inside it. Nothing was fetched. Copy the data into the folder, and correct the card."
             )
+    for state in folder.rglob(STATE):
+        for name in _texts(read_json(state).get("_data_files")):
+            if leads_out(name):
+                raise BuildError(f"{state} names {short_repr(name)} as data, which is outside the folder.")
     for file in folder.rglob("*.parquet"):
         if file.is_file():
             _check_parquet(file)

@@ -5,6 +5,9 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from shutil import get_terminal_size
 from typing import Generic, TypeVar
 
 from tabulate import tabulate
@@ -13,7 +16,7 @@ from halluscope.registry import HIGHER, Direction
 from halluscope.reporting.tables import OTHER, ROWS, Cell, Notes, Number, Report, Table
 from halluscope.sanitize import one_line
 
-TABLE, CSV, MARKDOWN, LATEX, JSON = "table", "csv", "markdown", "latex", "json"
+TABLE, CSV, MARKDOWN, LATEX, JSON, LINE = "table", "csv", "markdown", "latex", "json", "line"
 FORMATS = (
     TABLE,
     CSV,
@@ -22,7 +25,8 @@ FORMATS = (
     JSON,
 )  # JSON holds the results themselves, and each command makes its own
 
-WIDEST = 80  # characters in a line of a text table
+WIDEST = 80  # characters in a line of a text table, unless the terminal tells its width
+NARROWEST = 40
 GAP, PADDING = 2, 2  # characters between its columns, and those that tabulate adds to a column's name
 LONGEST = 40  # characters of a name in a text table; a longer one is cut in the middle
 
@@ -66,15 +70,23 @@ def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int =
     )
 
 
+def _widest() -> int:
+    return max(NARROWEST, get_terminal_size((WIDEST, 24)).columns)
+
+
+def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
+    return [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*lines, strict=True)]
+
+
 def _parts(lines: Sequence[Sequence[str]], left: int) -> list[list[int]]:
     """Return the columns of each part of a table; one part if the left columns leave no room for others."""
-    widths = [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*lines, strict=True)]
+    widths, widest = _widths(lines), _widest()
     before = sum(widths[:left]) - GAP
-    if before > WIDEST * 3 / 4:
+    if before > widest * 3 / 4:
         return [list(range(len(widths)))]
     parts, width = [list(range(left))], before
     for column in range(left, len(widths)):
-        if width + widths[column] > WIDEST and len(parts[-1]) > left:
+        if width + widths[column] > widest and len(parts[-1]) > left:
             parts.append(list(range(left)))
             width = before
         parts[-1].append(column)
@@ -93,6 +105,7 @@ class _Pen(Generic[Written]):
 
     text: Callable[[str], Written]
     number: Callable[[Number, bool, bool], Written]
+    head: Callable[[str], Written] | None = None  # how it writes a column's name, if not as a text
 
 
 def _cells(
@@ -102,7 +115,7 @@ def _cells(
     best = _best(table, better) if table.ranked else set()
     beside = [name for name in table.intervals if columns and not intervals and _has_ends(table, name)]
     names = [shown for name in table.header for shown in (name, f"{name} interval")[: 1 + (name in beside)]]
-    grid = [[pen.text(name) for name in names]]
+    grid = [[*map(pen.head or pen.text, names)]]
     for number, row in enumerate(table.rows):
         grid.append([])
         for column, (name, cell) in enumerate(zip(table.header, row, strict=True)):
@@ -154,7 +167,19 @@ def _competes(table: Table, row: Sequence[Cell]) -> bool:
 def _text_table(table: Table, better: Better, intervals: bool) -> str:
     header, *rows = _cells(table, _TEXT, better, intervals)
     title = [one_line(table.of)] if table.of else []
-    return "\n".join([*title, aligned(rows, header, 1 if table.turned else table.left)])
+    if table.turned or not table.ranked or _fits([header, *rows]):
+        return "\n".join([*title, aligned(rows, header, 1 if table.turned else table.left)])
+    if _fits(turned := [*zip(header, *rows, strict=True)]):
+        return "\n".join([*title, aligned(turned[1:], turned[0])])
+    blocks = []  # one per LVLM
+    for name, of in groupby(rows, key=itemgetter(0)):
+        first, *others = zip(header[1:], *(row[1:] for row in of), strict=True)
+        blocks.append("\n".join([*title, name, aligned(others, first)]))
+    return "\n\n".join(blocks)
+
+
+def _fits(lines: Sequence[Sequence[str]]) -> bool:
+    return sum(_widths(lines)) - GAP <= _widest()
 
 
 def _text_notes(notes: Notes) -> str:
@@ -342,7 +367,16 @@ def _latex_number(number: Number, is_best: bool, with_ends: bool) -> str:
     return shown + (f"$^{{{mark}}}$" if mark else "")
 
 
-_LATEX = _Pen(_latex_text, _latex_number)
+def _latex_head(name: str) -> str:
+    """Return a score's name as papers print it, such as "F$_{0.5}$ cls" for "f0.5_cls"; other names as they are."""
+    if not re.fullmatch(r"[a-z][a-z\d_.]{0,40}", name):
+        return _latex_text(name)
+    words = name.replace("_", " ")
+    found = re.match(r"f(\d[\d.]*)(?!\S)", words)
+    return f"F$_{{{found[1]}}}${words[found.end() :]}" if found else words.capitalize()
+
+
+_LATEX = _Pen(_latex_text, _latex_number, _latex_head)
 
 _WRITERS = {
     TABLE: (_text_table, _text_notes),

@@ -43,9 +43,12 @@ _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORE
 _HALF = re.compile("[\ud800-\udfff]")
 
 Row = Mapping[str, Any]
-# The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, or {id:
-# text}
-Given = str | Path | Sequence[Row] | Mapping[Any, Any]
+# The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, texts in the
+# dataset's order, or {id: text}; or a pair of a name and one of these
+Given = str | Path | Sequence[Row | str] | Mapping[Any, Any] | tuple[str, Any]
+
+# How a text ends that is the name of a file
+_NAME = re.compile(r"\S+\.(?:jsonl?|csv|tsv|parquet|xlsx|eval)(?:\.gz)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,23 @@ def _columns(row: Any) -> Collection[str]:
     return row.keys() if isinstance(row, Mapping) else ()
 
 
+def is_by_name(given: Any) -> bool:
+    """Whether these are the responses of several LVLMs by their names (files, lists), not the texts of one by id."""
+    return isinstance(given, Mapping) and bool(given) and all(map(_is_of_one, given.values()))
+
+
+def _is_of_one(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(_NAME.fullmatch(value))
+    if isinstance(value, list | tuple):  # a list of one text is a text, as some files have it
+        return len(value) != 1 or not isinstance(value[0], str)
+    return isinstance(value, Path) or hasattr(value, "columns")
+
+
 def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
+    if isinstance(given, tuple):
+        name, given = given
+        return name, *_files(given)[1:]
     if isinstance(given, Mapping):
         return None, [], [row for _, row in tables.by_id(given, "responses")]
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
@@ -159,7 +178,7 @@ def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
 def _rows(given: Any) -> list[Row]:
     try:
         if not isinstance(given, Set | bytes):
-            return list(given)
+            return [{TEXTS[0]: row} if isinstance(row, str) else row for row in given]
     except TypeError:  # it is not iterable
         pass
     raise ValueError(

@@ -158,8 +158,8 @@ def _drawn(run: Run, resampling: Bootstrap, with_classes: bool) -> _Drawn:
     asked = {"bootstrap": resampling.resamples, "seed": resampling.seed, "level": resampling.level}
     with bootstrap.kept() as kept:
         made = again(run, **asked)
-    resampled = dict(_flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
-    values = dict(_flat(made.scores))
+    resampled = dict(flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
+    values = dict(flat(made.scores))
     scores = {name: float(values[name]) for name in resampled}
     if classes := _classes(made) if with_classes else {}:
         scores |= tallies.scores([classes])
@@ -172,11 +172,11 @@ def _clusters(run: Run) -> int:
     return len({*(inputs.get("image_ids") or clusters(run.benchmark, inputs["references"]))})
 
 
-def _flat(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flat(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield each score; the names of nested ones are joined with "/"."""
     for name, values in scores.items():
         if isinstance(values, Mapping):
-            yield from _flat(values, f"{above}{name}/")
+            yield from flat(values, f"{above}{name}/")
         else:
             yield f"{above}{name}", values
 

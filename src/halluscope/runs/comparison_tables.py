@@ -34,6 +34,21 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> li
     return [*tables, *([Notes(lines)] if lines else [])]
 
 
+def verdicts(found: Comparison, benchmark: Benchmark) -> list[str]:
+    """Say for the best run and each other one whether it is better."""
+    return [_verdict(one, benchmark) for one in _with_the_best(found, benchmark)]
+
+
+def _verdict(one: Compared, benchmark: Benchmark) -> str:
+    score, (first, second) = one.score, map(one_line, one.names)
+    if one.better is None:
+        return f"{first} and {second}: no difference in {score} beyond chance (p {plain(one.holm)})"
+    other = second if one.better == one.names[0] else first
+    by = scored(abs(one.by.value), benchmark.is_points(score))
+    points = "" if benchmark.is_points(score) else " points"
+    return f"{one_line(one.better)} is better than {other}: {score} differs by {by}{points} (p {plain(one.holm)})"
+
+
 def _with_the_best(found: Comparison, benchmark: Benchmark) -> list[Compared]:
     """Return the differences from the best run by the first of the scores."""
     score = found.scores[0].score

@@ -23,21 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from halluscope import registry, scoring
+from halluscope import registry
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
 from halluscope.files.writing import check_no_folder, json_line, new_folder
-from halluscope.inputs import kind
 from halluscope.judging.cache import Record
 from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
 from halluscope.registry import Benchmark
 from halluscope.reporting.tables import finite, to_json
-from halluscope.responses.files import Given
 from halluscope.responses.match import Matched
-from halluscope.runs import run as runs
 from halluscope.runs.run import HERE, Run
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
@@ -72,21 +69,9 @@ def write(scored: Sequence[Run], out: Path) -> None:
             _write(run, new / name)
 
 
-def score(
-    out: str | Path,
-    name: str,
-    responses: Given,
-    dataset: str | Path | Sequence[str | Path],
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Score responses as `scoring.score` does, and write the run."""
-    kind("out", out, str | Path, "the name of a new folder")
-    check_no_folder(Path(out))
-    benchmark, ready, chosen = scoring.one(name, responses, dataset, options)
-    _in_json({key: value for key, value in chosen.items() if key not in HERE})
-    run = runs.score(benchmark, ready, chosen)
-    write([run], Path(out))
-    return {**run.scores, **({benchmark.items: run.found} if chosen.get(benchmark.items) else {})}
+def check_options(options: Mapping[str, Any]) -> None:
+    """Check that a run's folder can hold these options."""
+    _in_json({key: value for key, value in options.items() if key not in HERE})
 
 
 def folders(given: Sequence[Path]) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from PIL.Image import Image
 
@@ -16,13 +15,13 @@ from halluscope.reporting.page.content import Headline, Page, Picture, Table
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
-from halluscope.reporting.tables import Notes, is_defined, percent, ranked, score
+from halluscope.reporting.tables import Notes, percent, ranked, score
 from halluscope.reporting.tables import Table as Told
 from halluscope.responses.match import NOT_COMPARED
 from halluscope.runs.build_items import of_signature
 from halluscope.runs.comparing import Comparison
 from halluscope.runs.comparison_tables import of_differences, of_parts
-from halluscope.runs.result_tables import beside, caveats, of_results, with_choices
+from halluscope.runs.result_tables import beside, caveats, of_results, principal, with_choices
 from halluscope.sanitize import one_line, short_repr
 
 # Scores that say how many responses could not be read or judged.
@@ -75,12 +74,6 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
     ]
     made = pictures(known, known.__getitem__, {}, progress=False)
     return Report(page(of_signature(model.scores), [replace(model, items=items)], made))
-
-
-def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str:
-    """Return the score to show first: the principal one, or the first defined one if that is undefined."""
-    names = [benchmark.principal, *benchmark.scores]
-    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
 
 
 # Headlines

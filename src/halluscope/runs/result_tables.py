@@ -1,19 +1,32 @@
 """Shows results as a benchmark's tables, in what their rows are not the benchmark's, and what papers print about it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from halluscope import scoring
 from halluscope.building import spec
 from halluscope.errors import RunError
 from halluscope.inputs import of_a_part
-from halluscope.options import defaults
+from halluscope.options import defaults, nearest
 from halluscope.reading.datasets import SUBSET
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.tables import OTHER, Named, Notes, Report, Table, below, counted, printed
-from halluscope.runs.comparing import compare
-from halluscope.runs.comparison_tables import FEW, of_differences
+from halluscope.reporting.tables import (
+    OTHER,
+    Named,
+    Notes,
+    Report,
+    Table,
+    below,
+    counted,
+    is_defined,
+    printed,
+    score,
+    table,
+)
+from halluscope.runs.comparing import compare, flat
+from halluscope.runs.comparison_tables import FEW, of_differences, verdicts
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
 from halluscope.signature import keys_of
@@ -29,6 +42,24 @@ def with_choices(
     unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
     return {**{name: options.get(name, unless[name]) for name in every}, **scores}
+
+
+def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -> Table:
+    """Return one table of these scores, by default the benchmark's, with a result's nested scores as "a/b"."""
+    flat_ones = [
+        (name, {**dict(flat(result)), "interval": dict(flat(result.get("interval", {})))})
+        for name, result in counted(results)
+    ]
+    known = dict.fromkeys(
+        score for _, one in flat_ones for score, value in one.items() if isinstance(value, int | float)
+    )
+    for name in names:
+        if name not in known:
+            whole = ", ".join(score for score in known if "/" not in score)
+            raise ValueError(f"There is no score {name!r:.80}.{nearest(name, [*known])} There are {whole}.")
+    columns = list(names) or [score for score in benchmark.scores if score in known]
+    shown = table(flat_ones, columns, benchmark.is_points, turned=not names)
+    return replace(shown, intervals=columns)
 
 
 def of_results(
@@ -133,24 +164,81 @@ def report(
     with_published: bool,
     options: Mapping[str, Any],
     resampling: Bootstrap,
+    headline: bool = False,
+    everything: bool = True,
 ) -> Report:
-    """Return the benchmark's report, what is not due to chance, and published scores."""
+    """Return the benchmark's report, what is not due to chance, and published scores.
+
+    Args:
+        results: the results, each with the name of what was scored.
+        scored: the runs that they are of.
+        with_published: whether published scores are shown beside.
+        options: the options of the benchmark.
+        resampling: how differences are resampled.
+        headline: whether the principal scores, and which model is better, come first.
+        everything: whether the differences have a table too.
+    """
     benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
     every = len({run.name for run in scored}) < len(scored)
+    told = of_results(benchmark, results, options, rows, every)
+    ordered = _in_order(scored, told)
+    verdict, differences = ([], []) if every else _compared(ordered, resampling)
     return [
-        *of_results(benchmark, results, options, rows, every),
+        *([*_headline(benchmark, results, ordered), *verdict] if headline and not every else ()),
+        *told,
         *of_each(benchmark, results, options),
         *([Notes(stated)] if (stated := of_printed(benchmark, results)) else []),
-        *([] if every else _differences(scored, resampling)),
+        *(() if headline or every else verdict),
+        *(differences if everything else ()),
         *(beside(benchmark, results, options) if with_published else ()),
     ]
 
 
-def _differences(scored: Sequence[Run], resampling: Bootstrap) -> list[Table | Notes]:
-    if len(scored) < 2 or not resampling.resamples:
+def _headline(benchmark: Benchmark, results: Named, ordered: Sequence[Run]) -> list[Table]:
+    by, names = principal(benchmark, [scores for _, scores in results]), [run.name for run in ordered]
+    if not any(isinstance(scores.get(by), float) for _, scores in results):
         return []
+    table = of_scores(benchmark, results, [by])
+    return [replace(table, rows=sorted(table.rows, key=lambda row: names.index(str(row[0]))))]
+
+
+def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str:
+    """Return the score to show first: the principal one, or the first defined one if that is undefined."""
+    names = [benchmark.principal, *benchmark.scores]
+    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
+
+
+def _in_order(scored: Sequence[Run], told: Report) -> list[Run]:
+    """Return the runs in the order of the first table's rows."""
+    names = [row[0] for part in told if isinstance(part, Table) for row in part.rows]
+    return sorted(scored, key=lambda run: names.index(run.name) if run.name in names else len(names))
+
+
+def _compared(scored: Sequence[Run], resampling: Bootstrap) -> tuple[list[Notes], list[Table]]:
+    """Return which model is better, or why that is not known, and the differences."""
+    if len(scored) < 2 or not resampling.resamples:
+        return [], []
     try:
         found = compare({run.name: run for run in scored}, [], resampling, in_parts=False)
     except RunError as error:
-        return [Notes([f"The models are not compared. {error}"])]
-    return of_differences(found, scored[0].benchmark, FEW)
+        return [Notes([f"The models are not compared. {error}"])], []
+    benchmark = scored[0].benchmark
+    parts = of_differences(found, benchmark, FEW)
+    remarks = [line for part in parts if isinstance(part, Notes) for line in part.lines]
+    tables = [part for part in parts if isinstance(part, Table)]
+    return [Notes([*verdicts(found, benchmark), *remarks])], tables
+
+
+def signatures(results: Named) -> list[Notes]:
+    """Return the signature of each result as notes."""
+    return below({name: [f"signature: {one[SIGNATURE]}"] for name, one in results})
+
+
+def lines(benchmark: Benchmark, results: Named) -> str:
+    """Return a line per result: its name, its signature and its principal score, as sacrebleu prints them."""
+    by, each = principal(benchmark, [scores for _, scores in results]), []
+    for name, result in results:
+        shown = score(result, by, benchmark.is_points(by))
+        interval = f" ({shown.interval})" if shown.has_ends else ""
+        each.append(f"{one_line(name)}: {result[SIGNATURE]} = {by} {shown}{interval}")
+    return "\n".join(each)

@@ -23,6 +23,7 @@ from halluscope.benchmarks.amber.rows import (
     read_all,
     read_pairs,
 )
+from halluscope.cores import map_texts
 from halluscope.inputs import flags, listed, paired
 from halluscope.inputs import texts as words_of
 from halluscope.reading.words import readers
@@ -170,7 +171,7 @@ def _nouns(
     described = list(compress(texts, is_described))
     if given is None and described:
         read, version = readers.load(reader, readers.NOUNS)
-        found = [read(text) for text in described]
+        found = [*map_texts(read, described)]
         if reader != readers.NLTK:
             spelt = words.load().spelt
             found = [in_forms(nouns, map(spelt, forms_of(nouns))) for nouns in found]

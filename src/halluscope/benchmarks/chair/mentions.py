@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import pairwise
 
 from halluscope.reading.words import lemmas
 from halluscope.reading.words.word import Word, forms_of
@@ -53,14 +54,16 @@ def read(
 
 def _join(words: Sequence[Word]) -> list[Word]:
     """Join double words, from the left."""
-    joined: list[Word] = []
-    place = 0
-    while place < len(words):
-        two = words[place : place + 2]
-        double = _double_words().get(tuple(forms_of(two)))
-        joined.append(Word(double, two[0].start, two[1].end) if double else two[0])
-        place += 2 if double else 1
-    return joined
+    forms, doubles = forms_of(words), _double_words()
+    double_at: dict[int, str] = {}
+    for place, pair in enumerate(pairwise(forms)):
+        if pair in doubles and place - 1 not in double_at:
+            double_at[place] = doubles[pair]
+    return [
+        Word(double_at[place], word.start, words[place + 1].end) if place in double_at else word
+        for place, word in enumerate(words)
+        if place - 1 not in double_at
+    ]
 
 
 def _without_seat_of_toilet(words: list[Word]) -> list[Word]:

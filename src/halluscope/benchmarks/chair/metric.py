@@ -5,6 +5,7 @@ image is hallucinated. No model is asked.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from halluscope.benchmarks.chair import mentions, scoring
 from halluscope.benchmarks.chair import synonyms as synonym_lists
 from halluscope.benchmarks.chair.mentions import Caption
 from halluscope.benchmarks.chair.scoring import Counts, Row
+from halluscope.cores import map_texts
 from halluscope.inputs import class_names, flags, ids, labelled, paired, texts
 from halluscope.reading.words import readers
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.pairing import warn_if_shuffled
 
 
 def compute(
@@ -72,13 +75,15 @@ def compute(
     form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
     predictions, thought = take_out(predictions, thoughts)
     references = class_names(references)
-    vocabularies.load("coco").presence(references)
+    there = vocabularies.load("coco").presence(references)
     resampling = Bootstrap(bootstrap, seed, level)
     chosen = readers.load(reader, readers.WORDS)
     listed = synonym_lists.load(synonyms, allow_other_synonyms)
-    captions = [mentions.read(text, listed.class_of, chosen.read) for text in predictions]
+    read = partial(mentions.read, class_of=listed.class_of, words_of=chosen.read)
+    captions = [*map_texts(read, predictions)]
     present = [frozenset(names) for names in references]
     counts = Counts.of([_count(*row) for row in zip(captions, present, strict=True)])
+    warn_if_shuffled(vocabularies.load("coco").presence([one.objects for one in captions]), there)
     result: dict[str, Any] = {name: float(value[0]) for name, value in scoring.score(counts).items()}
     result |= {
         "images": len(captions),

@@ -16,6 +16,7 @@ from halluscope import limits, options
 from halluscope.benchmarks.openchair import BENCHMARK, prompts, scoring
 from halluscope.benchmarks.openchair import concreteness as ratings
 from halluscope.benchmarks.openchair.scoring import UNDECIDED, Labels
+from halluscope.cores import map_texts
 from halluscope.inputs import flags, ids, is_like_a_list, listed, paired, texts, word
 from halluscope.judging import voting
 from halluscope.judging.cost.planning import Plan, plan_poll
@@ -248,7 +249,8 @@ def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str
     """Return the nouns of each caption, and the signature's name for what found them."""
     if given is None:
         read, version = readers.load(reader, readers.NOUNS)
-        return [as_written(read(caption.lower()), caption) for caption in captions], version
+        every = map_texts(read, [caption.lower() for caption in captions])
+        return [as_written(*one) for one in zip(every, captions, strict=True)], version
     lists = listed("nouns", given, "a list, one list of nouns per caption", len(captions))
     found = [texts(f"nouns[{row}]", nouns) for row, nouns in enumerate(lists)]
     for row, nouns in enumerate(found):

@@ -16,12 +16,14 @@ from halluscope.benchmarks.pope import BENCHMARK, scoring
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.benchmarks.pope.scoring import Conventions, Counts
-from halluscope.inputs import Id, flags, ids, listed, paired, texts, word, words
+from halluscope.inputs import Id, flags, ids, is_number, listed, paired, texts, word, words
+from halluscope.judging.votes import YES
 from halluscope.responses import parsers as replies
 from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.pairing import warn_if_shuffled
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import numbers
 
@@ -71,7 +73,8 @@ def compute(
 
     Args:
         predictions: the LVLM's raw responses, one per question.
-        references: the right answers, "yes" or "no", one per question.
+        references: the right answers, "yes" or "no", one per question. On both sides True and 1 are taken for "yes",
+            False and 0 for "no", and right answers may have capitals ("Yes").
         parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit", "repope", "first-word", or "vcd", which reads
             by the right answer; see `halluscope.responses.parsers`.
         convention: how unreadable responses are counted, "usual", "lmms-eval" or "repope"; by default as in the
@@ -108,7 +111,9 @@ def compute(
         ValueError: for any bad input.
     """
     flags(per_class=per_class, per_question=per_question)
-    predictions, references = paired(predictions, references)
+    predictions, references = paired(_in_words(predictions), _in_words(references))
+    plain = {answer: answer.strip().lower() for answer in references if isinstance(answer, str)}
+    references = [plain[one] if plain.get(str(one)) in LABELS else one for one in references]
     rows, references = len(predictions), words("references", references, LABELS)
     sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
     objects = None if objects is None else ids("objects", objects, rows)
@@ -134,6 +139,7 @@ def compute(
     )
     place = scoring.places(present, answers, sampled * len(classes) + asked)
     counts = scoring.count(place, shape)
+    warn_if_shuffled((answers == YES)[:, None], present[:, None])
     score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
     result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
     tables = [result, *result.get("samplings", {}).values()]
@@ -191,6 +197,17 @@ def compute(
 def own_convention(parser: str) -> str:
     """Return the convention of the project whose parser it is."""
     return parser if parser in CONVENTIONS else USUAL
+
+
+def _in_words(values: Any) -> Any:
+    """Return yes and no in words where a list has truth values, as other metrics of `evaluate` take them."""
+    if not isinstance(values, list | tuple | np.ndarray) or {*map(type, values)} == {str}:
+        return values
+    return [LABELS[not value] if _is_truth(value) else value for value in values]
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_) or (is_number(value) and value in (0, 1))
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:

@@ -36,6 +36,7 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import correct
+from halluscope.stats.pairing import warn_if_shuffled
 from halluscope.vocabularies import Vocabulary
 
 GIVEN = "given"
@@ -143,6 +144,7 @@ def compute(
         cast = poll.collect_votes(predictions, present, vocabulary, questions)
     labels = voting.label(*voting.count(cast.votes), cast.k)
     hits = Hits.of(labels, present)
+    warn_if_shuffled(hits.predicted, present)
     result: dict[str, Any] = _scores(hits, conventions)
     result |= {
         "ignored": float((labels == IGNORED).mean()) if votes is not None or poll.ask == "all" else None,

@@ -17,6 +17,7 @@ from halluscope.reading.words.tokens import tokenise
 from halluscope.reading.words.word import Word, forms_of, in_forms
 
 _DASHES = tuple("‒–—―")
+_DIVIDING = frozenset(("'", *_DASHES))
 
 LONGEST = 40
 """The most characters of a word; anything longer keeps its form."""
@@ -60,6 +61,8 @@ def _undivided(tokens: Sequence[Word]) -> list[Word]:
     ['a', "'dog", "'", 'on', 'a', 'desk—one']
     """
     joined: list[Word] = []
+    if _DIVIDING.isdisjoint(forms_of(tokens)):
+        return [*tokens]
     for token in tokens:
         last = joined[-1] if joined else token
         touches = last.end == token.start > 0 and token.form[:1].isalnum()

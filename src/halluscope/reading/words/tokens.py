@@ -49,8 +49,11 @@ def tokenise(text: str) -> list[Word]:
 
 def _tokens(text: str) -> Iterator[Word]:
     for found in _TOKEN.finditer(text):
-        place = found.start()
-        for token in _parts(found.group(), text, found.end()):
+        whole, (place, end) = found.group(), found.span()
+        if whole.isalpha() and whole not in _JOINED:  # nearly every word: there is nothing to divide
+            yield Word(whole, place, end)
+            continue
+        for token in _parts(whole, text, end):
             yield Word(token, place, place := place + len(token))
 
 

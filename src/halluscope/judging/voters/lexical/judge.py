@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halluscope.cores import read_all
+from halluscope.cores import map_texts
 from halluscope.judging import votes as answers
 from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.questions import Question
@@ -97,7 +97,7 @@ class LexicalJudge:
         rows, starts = np.unique(pairs[order, 0], return_index=True)
         ends = np.append(starts[1:], len(order))
         new = list(dict.fromkeys(text for row in rows if (text := texts[row]) not in self._implied))
-        reading = zip(new, read_all(self._columns_in, new), strict=True)
+        reading = zip(new, map_texts(self._columns_in, new), strict=True)
         for first in range(0, len(rows), TEXTS_A_BATCH):
             batch = slice(first, first + TEXTS_A_BATCH)
             present = np.full((len(rows[batch]), len(self._classes)), answers.NO, dtype=np.int8)

@@ -1,0 +1,104 @@
+"""Results in Python: dicts that print as tables, of one or several models, from datasets of every form."""
+
+import json
+import pickle
+
+import datasets
+import pytest
+
+import halluscope
+from halluscope.errors import BuildError
+from tests.small_datasets import needs
+
+pytestmark = needs("pope")
+
+ASKED = [(image, name) for image in range(1, 41) for name in ("dog", "cat")]
+ROWS = [
+    {
+        "question_id": number,
+        "image_id": image,
+        "question": f"Is there a {name} in the image?",
+        "object": name,
+        "answer": "yes" if (image + number) % 3 else "no",
+    }
+    for number, (image, name) in enumerate(ASKED, 1)
+]
+GOOD = [row["answer"].capitalize() for row in ROWS]
+BAD = ["Yes"] * len(ROWS)
+
+
+def by_id(texts):
+    return [
+        {"question_id": row["question_id"], "response": text} for row, text in zip(ROWS, texts, strict=True)
+    ]
+
+
+@pytest.fixture
+def rows():
+    return datasets.Dataset.from_list(ROWS)
+
+
+def test_one_model(rows):
+    result = halluscope.score("pope", GOOD, rows)
+    assert isinstance(result, dict) and result["accuracy"] == 1 and result["matched"] == "order"
+    assert "interval:0.95,percentile,5000" in result["signature"], "as on the command line"
+    assert "accuracy" in str(result) and "100.0 (100.0 to 100.0)" in str(result)
+    assert result["signature"] in str(result)
+    frame = result.to_pandas()
+    assert frame.loc[0, "accuracy"] == 1 and frame.loc[0, "accuracy low"] == 1
+    assert json.loads(json.dumps(result)) and pickle.loads(pickle.dumps(result)) == result
+    assert "interval" not in halluscope.score("pope", GOOD, rows, bootstrap=0)
+
+
+def test_several_models(rows, tmp_path):
+    (tmp_path / "bad.json").write_text(json.dumps(by_id(BAD)))
+    given = {"A": by_id(GOOD), "B": str(tmp_path / "bad.json"), "C": GOOD, "D": tmp_path / "bad.json"}
+    with pytest.raises(ValueError, match="twice"):
+        halluscope.score("pope", given, rows)
+    del given["D"]
+    results = halluscope.score("pope", given, rows, out=tmp_path / "runs")
+    assert [*results] == ["A", "B", "C"] and results["A"]["f1"] == results["C"]["f1"] == 1
+    assert results["B"] == halluscope.score("pope", by_id(BAD), rows)
+    assert all(results[name]["signature"] in str(results) for name in "AB")
+    assert list(results.to_pandas()["responses"]) == ["A", "B", "C"]
+
+    compared = halluscope.compare(tmp_path / "runs" / "A", tmp_path / "runs" / "B", bootstrap=200)
+    (first, *_) = compared["scores"]
+    assert first["better"] == "A" and "accuracy" in str(compared)
+    assert compared.to_pandas().loc[0, "better"] == "A"
+    assert halluscope.verify(tmp_path / "runs") == {str(tmp_path / "runs" / name): [] for name in "ABC"}
+    (tmp_path / "runs" / "A" / "scores.json").write_text("{}")
+    assert (
+        "scores.json was changed" in halluscope.verify(tmp_path / "runs" / "A")[str(tmp_path / "runs" / "A")]
+    )
+
+
+def test_texts_by_id_are_one_model(rows):
+    texts = {str(row["question_id"]): [text] for row, text in zip(ROWS, GOOD, strict=True)}
+    assert halluscope.score("pope", texts, rows)["accuracy"] == 1
+
+
+def test_a_file_that_is_not_there_is_no_text(rows):
+    with pytest.raises(FileNotFoundError, match="nowhere.jsonl"):
+        halluscope.score("pope", {"A": "nowhere.jsonl"}, rows)
+
+
+def test_what_save_to_disk_wrote(rows, tmp_path):
+    rows.save_to_disk(tmp_path / "one")
+    datasets.DatasetDict(test=rows, dev=rows.select(range(6))).save_to_disk(tmp_path / "two")
+    whole = halluscope.score("pope", GOOD, rows)
+    assert halluscope.score("pope", GOOD, tmp_path / "one") == whole
+    assert halluscope.score("pope", GOOD, f"{tmp_path / 'two'}@test") == whole
+    state = json.loads((tmp_path / "one" / "state.json").read_text())
+    state["_data_files"][0]["filename"] = "../two/test/data-00000-of-00001.arrow"
+    (tmp_path / "one" / "state.json").write_text(json.dumps(state))
+    with pytest.raises(BuildError, match="outside the folder"):
+        halluscope.score("pope", GOOD, tmp_path / "one")
+
+
+@pytest.mark.parametrize("dataset", [3, [], datasets.DatasetDict()])
+def test_what_is_no_dataset(dataset):
+    with pytest.raises(
+        ValueError, match="expected a folder, a Hub id, an upstream file, or a loaded dataset"
+    ):
+        halluscope.score("pope", GOOD, dataset)

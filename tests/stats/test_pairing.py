@@ -1,0 +1,110 @@
+"""The warning of predictions in another order, and the option `ids`."""
+
+import gzip
+import json
+import time
+import warnings
+
+import evaluate
+import numpy as np
+import pytest
+
+import halluscope
+from halluscope.paths import share
+from halluscope.stats.pairing import warn_if_shuffled
+
+ORDER = np.random.default_rng(0).permutation(500)
+
+
+def warned(said, present):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        warn_if_shuffled(said, present)
+    return len(told)
+
+
+def seen(rng, present, right=0.8):
+    """What a model says that sees most of what is there, and something else."""
+    return np.where(rng.random(present.shape) < right, present, rng.random(present.shape) < 0.05)
+
+
+@pytest.fixture
+def present(rng):
+    return rng.random((500, 80)) < rng.beta(1, 20, 80)
+
+
+def test_only_another_order_is_warned_of(rng, present):
+    said = seen(rng, present)
+    assert not warned(said, present)
+    assert warned(said[ORDER], present) and warned(said[::-1], present)
+    assert not warned(said[ORDER][:99], present[:99]), "too few to tell"
+    assert not warned(rng.permuted(said, axis=0), present), "a model that sees nothing"
+    assert not warned(np.zeros_like(said), present) and not warned(np.ones_like(said), present)
+
+
+def test_yes_and_no(rng):
+    right = rng.integers(0, 2, (500, 1))
+    said = seen(rng, right)
+    assert not warned(said, right)
+    assert warned(np.roll(said, 1, axis=0), right) and warned(said[::-1], right)
+    assert not warned(rng.integers(0, 2, (500, 1)), right) and not warned(np.ones((500, 1)), right)
+
+
+def test_at_most_some_rows_are_looked_at(rng):
+    present = rng.random((50_000, 80)) < 0.05
+    said = seen(rng, present)
+    start = time.perf_counter()
+    assert not warned(said, present) and warned(said[rng.permutation(50_000)], present) in (0, 1)
+    assert time.perf_counter() - start < 2
+
+
+def test_real_descriptions(upstream):
+    with gzip.open(upstream / "chair" / "coco2014_chair_objects.json.gz", "rt") as file:
+        objects = json.load(file)
+    lines = (upstream / "responses" / "opera_llava-1.5_greedy.jsonl").read_text().splitlines()
+    rows = [json.loads(line) for line in lines]
+    texts, references = [row["caption"] for row in rows], [objects[str(row["image_id"])] for row in rows]
+    throne = halluscope.get_benchmark("throne").compute
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        throne(texts, references, judges="lexical", progress=False)
+    with pytest.warns(UserWarning, match="clearly better in another order"):
+        throne(sorted(texts), references, judges="lexical", progress=False)
+
+
+def test_ids_put_predictions_into_order():
+    throne = evaluate.load(str(share("metrics", "throne")))
+    texts = {1: "A dog.", 2: "A cat.", 3: "A bird."}
+    rows = {"3": ["bird"], "1": ["dog"], "2": ["cat"]}
+    given = {"predictions": [*texts.values()], "references": [*rows.values()], "judges": "lexical"}
+    assert throne.compute(**given)["precision_all"] == 0
+    assert throne.compute(**given, ids=([*texts], [*rows]))["precision_all"] == 1
+    for ids, said in (
+        (3, "ids is 3; expected a pair"),
+        (([1, 2], [1, 2, 3]), "There are 2 values of ids\\[0\\] and 3 predictions"),
+        (([1, 2, 3], [1, 2, 4]), "1 references have no prediction of their id, such as '4'"),
+        (([1, 1, 3], [1, 2, 3]), "ids\\[0\\]\\[1\\] is 1, as is"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            throne.compute(**given, ids=ids)
+
+
+def test_truth_values_are_yes_and_no():
+    pope = evaluate.load(str(share("metrics", "pope")))
+    expected = pope.compute(predictions=["yes", "no", "yes"], references=["yes", "no", "no"])
+    for references in ([True, False, False], [1, 0, 0], ["Yes", "NO", " no"], np.array([1, 0, 0])):
+        assert repr(pope.compute(predictions=["yes", "no", "yes"], references=references)) == repr(expected)
+        assert repr(pope.compute(predictions=[True, 0, 1], references=references)) == repr(expected)
+    with pytest.raises(ValueError, match=r"references\[1\] is 2; expected 'yes' or 'no'"):
+        pope.compute(predictions=["yes", "no"], references=[1, 2])
+
+
+def test_a_combined_metric_leaves_options_to_those_that_have_them():
+    pope = evaluate.load(str(share("metrics", "pope")))
+    both = evaluate.combine([pope, pope])
+    with pytest.warns(UserWarning, match="pope ignores the options of other metrics: normalize"):
+        got = both.compute(predictions=["Yes"], references=["yes"], normalize=True, parser="strict")
+    assert "parser:strict" in str(got)
+    with pytest.raises(ValueError, match="no option 'normalize'"):
+        pope.compute(predictions=["Yes"], references=["yes"], normalize=True)
+    assert halluscope.get_benchmark("pope").keywords.isdisjoint({"normalize", "ids"})
