@@ -15,7 +15,6 @@ import pytest
 
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
-from halluscope.reporting import formats
 from tests.standin_hub import StandInHub
 
 TESTS = Path(__file__).parent
@@ -105,8 +104,9 @@ def hub():
 
 @pytest.fixture(autouse=True)
 def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test touches the user's store."""
+    """No test touches the user's store, or depends on the width of a terminal."""
     monkeypatch.setenv("HALLUSCOPE_STORE", str(tmp_path / "answers.sqlite"))
+    monkeypatch.setenv("COLUMNS", "80")
 
 
 @pytest.fixture
@@ -117,4 +117,4 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables come in one part, however wide they are."""
-    monkeypatch.setattr(formats, "WIDEST", 1000)
+    monkeypatch.setenv("COLUMNS", "1000")

@@ -112,8 +112,9 @@ def compute(
     """
     flags(per_class=per_class, per_question=per_question)
     predictions, references = paired(_in_words(predictions), _in_words(references))
-    plain = {answer: answer.strip().lower() for answer in references if isinstance(answer, str)}
-    references = [plain[one] if plain.get(str(one)) in LABELS else one for one in references]
+    known = {one for one in references if isinstance(one, str)}
+    label_of = {one: one.strip().lower() for one in known if one.strip().lower() in LABELS}
+    references = [label_of.get(one, one) if isinstance(one, str) else one for one in references]
     rows, references = len(predictions), words("references", references, LABELS)
     sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
     objects = None if objects is None else ids("objects", objects, rows)
@@ -201,7 +202,8 @@ def own_convention(parser: str) -> str:
 
 def _in_words(values: Any) -> Any:
     """Return yes and no in words where a list has truth values, as other metrics of `evaluate` take them."""
-    if not isinstance(values, list | tuple | np.ndarray) or {*map(type, values)} == {str}:
+    is_list = isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim == 1)
+    if not is_list or {*map(type, values)} == {str}:
         return values
     return [LABELS[not value] if _is_truth(value) else value for value in values]
 
