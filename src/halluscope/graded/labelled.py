@@ -52,6 +52,10 @@ class Labelled(Declared):
         """Return the metric's inputs from rows."""
         return {"references": rows}
 
+    def stated(self, row: Mapping[str, Any], where: str, number: int) -> Any:
+        """Read the row that a response states itself, as the authors' answers do; None if it states none."""
+        return self.read(row, where, number) if self.schema.marker in row else None
+
     def score(
         self,
         predictions: Sequence[str],
@@ -79,7 +83,7 @@ class Labelled(Declared):
         right = np.array([one == label for one, label in zip(read, labels, strict=True)], dtype=bool)
         every = np.ones(len(rows), dtype=bool)
         unread = np.array([one is None for one in read], dtype=bool)
-        image = numbers([getattr(row, self.data["dataset"]["image_key"]) for row in rows])
+        image = numbers([getattr(row, self.data["dataset"]["image_key"]) or row.id for row in rows])
         groups = {name.lower(): of for name, of in self.groups(rows).items()}
         whole = {UNREAD: (unread, every), **self.parts(labels, texts, right)}
         tally: Tally = {

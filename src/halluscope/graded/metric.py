@@ -85,7 +85,11 @@ class Declared:
             self.kinds,
             upstream.get("id", "id"),
         )
-        self.load, self.read, self.read_all = self.schema.load, self.schema.read, self.schema.read_all
+        self.read, self.read_all = self.schema.read, self.schema.read_all
+
+    def load(self, sources: Sequence[str]) -> list[Any]:
+        """Read the dataset: built folders, Hub ids, or the authors' file."""
+        return self.schema.load(sources)
 
     def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the derived columns of a row."""

@@ -4,53 +4,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from halluscope.benchmarks.dash_b import lists
 from halluscope.benchmarks.dash_b.metric import LABELLED
 from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
-from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, read_json
-from halluscope.sanitize import short_repr
-
-QUESTION = "Can you see a {} in this image. Please answer only with yes or no."
-HALVES = {"neg": "no", "pos": "yes"}
-
-
-def read(file: Readable, answer: str, first: int) -> list[Any]:
-    """Read a list: source -> object -> file names."""
-    content = read_json(file)
-    try:
-        named = [
-            (source, name, image)
-            for source, of in content.items()
-            for name, each in of.items()
-            for image in each
-        ]
-        if not all(isinstance(image, str) for _, _, image in named):
-            raise TypeError
-    except (AttributeError, TypeError) as error:
-        raise BuildError(
-            f"{file} is {short_repr(content, 120)}; expected an object of sources, each with objects and file names."
-        ) from error
-    rows = [
-        {
-            "source": source,
-            "object": name,
-            "file_name": image,
-            "question": QUESTION.format(name),
-            "answer": answer,
-        }
-        for source, name, image in named
-    ]
-    return LABELLED.read_all(({"question_id": first + n, **row} for n, row in enumerate(rows)), str(file))
 
 
 def make(order: Order) -> Path:
     """Build dash_b."""
     out = order.target()
-    sources = {half: order.fetch(half) for half in HALVES}
+    sources = {half: order.fetch(half) for half in lists.HALVES}
     rows: list[Any] = []
-    for half, answer in HALVES.items():
-        rows += read(sources[half].path, answer, len(rows))
+    for half, answer in lists.HALVES.items():
+        rows += LABELLED.read_all(lists.rows(sources[half].path, answer, len(rows)), str(sources[half].path))
     columns = LABELLED.schema.features(*LABELLED.data["build"]["columns"])
     check = partial(images.check_all, set(map(_file, rows)))
     made = partial(question_list.table, rows, columns, lambda row: row.row, _file)

@@ -1,15 +1,20 @@
 """What DASH-B's data file cannot say: its parsers, and its scores beside the accuracy."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from halluscope.benchmarks.dash_b import lists
 from halluscope.graded.labelled import Labelled, LabelledView
+from halluscope.reading.datasets import Source
 from halluscope.responses import parsers
 from halluscope.responses.thoughts import REMOVED
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
+
+LIST = "dash_benchmark_"
 
 
 class DashB(Labelled):
@@ -19,6 +24,22 @@ class DashB(Labelled):
         "official": lambda text: parsers.said_of(parsers.contained(text)),
         "strict": lambda text: parsers.said_of(parsers.strict(text)),
     }
+
+    def load(self, sources: Sequence[str]) -> list[Any]:
+        """Read the dataset: built folders, Hub ids, the authors' two lists, or their answers."""
+        files = [Path(Source.of(source).name) for source in sources]
+        halves = [file.stem.removeprefix(LIST) if file.suffix == ".json" else "" for file in files]
+        if not {*halves} <= {*lists.HALVES}:
+            return super().load(sources)
+        found: list[Any] = []
+        for half, file in zip(halves, files, strict=True):
+            found += self.read_all(lists.rows(file, lists.HALVES[half], len(found)), str(file))
+        return found
+
+    def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of the authors' answers, which state no question."""
+        asked = {"question": lists.QUESTION.format(row["object_name"])} if "object_name" in row else {}
+        return {"source": "answers", **asked, **super().rename(row)}
 
     def parts(
         self, labels: Sequence[str], texts: Sequence[str], right: Bools
