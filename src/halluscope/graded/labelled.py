@@ -16,7 +16,7 @@ from halluscope.registry import benchmark
 from halluscope.reporting.report_items import UNREADABLE, Fact
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import choice, take_out
+from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
@@ -28,6 +28,22 @@ Parser = Callable[[str], str | None]
 
 ACCURACY, UNREAD = "accuracy", "unreadable"
 
+SHARED = {
+    "bootstrap": "how many times to resample the images for an interval; 0 for no interval.",
+    "seed": "the seed of the bootstrap.",
+    "level": "the confidence level of the interval, in (0, 1).",
+    "per_question": "also return, for each question, how its response was read.",
+    "thoughts": '"removed" takes out what the LVLM thought, "kept" reads it too.',
+}
+"""The help of the options that all such benchmarks share."""
+
+RETURNED = (
+    "`unreadable` is the share of responses that the parser cannot read, which are wrong. Scores are fractions in "
+    "[0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`, the mean length of the responses; "
+    "`thoughts`, how many responses held thoughts that were removed; `signature`; `interval` with a bootstrap; and "
+    "`per_question` if requested."
+)
+
 
 class Labelled(Declared):
     """A benchmark whose rows have a label each; a subclass holds the parsers, and scores beside the accuracy."""
@@ -37,6 +53,27 @@ class Labelled(Declared):
     def __init__(self, package: str) -> None:
         super().__init__(package)
         self.target: str = self.data["benchmark"]["target"]
+        official = self.choices["parser"][0]
+
+        def compute(
+            predictions: Sequence[str],
+            references: Sequence[Any],
+            *,
+            parser: str = official,
+            bootstrap: int = 0,
+            seed: int = 0,
+            level: float = 0.95,
+            per_question: bool = False,
+            thoughts: str = REMOVED,
+        ) -> dict[str, Any]:
+            resampling = Bootstrap(bootstrap, seed, level)
+            return self._compute(predictions, references, parser, resampling, per_question, thoughts)
+
+        compute.__module__ = type(self).__module__
+        compute.__doc__ = self.document(
+            {**self.option_docs, **SHARED}, RETURNED, "ValueError: for any bad input."
+        )
+        self.compute = compute
 
     def parts(
         self, labels: Sequence[str], texts: Sequence[str], right: Bools
@@ -56,25 +93,20 @@ class Labelled(Declared):
         """Read the row that a response states itself, as the authors' answers do; None if it states none."""
         return self.read(row, where, number) if self.schema.marker in row else None
 
-    def score(
+    def _compute(
         self,
         predictions: Sequence[str],
         references: Sequence[Any],
-        *,
         parser: str,
-        bootstrap: int,
-        seed: int,
-        level: float,
+        resampling: Bootstrap,
         per_question: bool,
         thoughts: str,
     ) -> dict[str, Any]:
-        """Score responses; the arguments are those of the benchmark's `compute`."""
         flags(per_question=per_question)
         benchmark(self.name).check_choices(parser=parser)
         predictions, references = paired(predictions, references)
         texts, thought = take_out(predictions, thoughts)
         rows = self.read_all(references)
-        resampling = Bootstrap(bootstrap, seed, level)
         warn_of_a_part(len(rows), self.data["dataset"]["rows"])
         rule = self.parsers[parser]
         reading = {text: rule(text) for text in dict.fromkeys(texts)}

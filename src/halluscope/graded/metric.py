@@ -108,6 +108,35 @@ class Declared:
             groups |= {name: values == name for name in known if name in values}
         return groups
 
+    @property
+    def option_docs(self) -> dict[str, str]:
+        """What each option of the data file does, for a docstring."""
+        return {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
+
+    def document(self, options: Mapping[str, str], returned: str, *raises: str) -> str:
+        """Return the docstring of `compute`, given what its options do, what it returns, and what it raises."""
+        doc = self.data["doc"]
+        wrapped = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="        ")
+        arguments = {
+            "predictions": "the LVLM's raw responses, one per row.",
+            "references": doc.get("references", REFERENCES.format(self.schema.file)),
+            **options,
+        }
+        return "\n".join(
+            [
+                f"Score an LVLM's responses to {self.data['benchmark']['title']}'s questions.\n",
+                "Args:",
+                *(wrapped(f"{name}: {text}") for name, text in arguments.items()),
+                "\nReturns:",
+                *(
+                    textwrap.fill(text, 110, initial_indent="    ", subsequent_indent="    ")
+                    for text in (doc["returns"], returned)
+                ),
+                "\nRaises:",
+                *map(wrapped, raises),
+            ]
+        )
+
     def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
         """Return the counts of a dataset's rows, which its spec states."""
         columns = [self.schema.columns[name] for name in self.data["dataset"].get("groups", ())]
@@ -335,28 +364,11 @@ class Graded(Declared):
 
     def _doc(self) -> str:
         doc, verdict = self.data["doc"], self.data["verdict"]
-        wrapped = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="        ")
-        options = {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
-        arguments = {
-            "predictions": "the LVLM's raw responses, one per row.",
-            "references": doc.get("references", REFERENCES.format(self.schema.file)),
-            self.given: f"{verdict['doc']} If given, no judge is asked.",
-            **options,
-            **SHARED,
-            "judging": f"which judge is asked, and how: judge ({doc['judge']}), {JUDGING}",
-        }
-        return "\n".join(
-            [
-                f"Score an LVLM's responses to {self.data['benchmark']['title']}'s questions.\n",
-                "Args:",
-                *(wrapped(f"{name}: {text}") for name, text in arguments.items()),
-                "\nReturns:",
-                *(
-                    textwrap.fill(text, 110, initial_indent="    ", subsequent_indent="    ")
-                    for text in (doc["returns"], RETURNED)
-                ),
-                "\nRaises:",
-                wrapped("ValueError: for any bad input, or without a judge, before a model is asked."),
-                wrapped("JudgingFailed: if more than `max_failed` of the replies cannot be read."),
-            ]
+        given = {self.given: f"{verdict['doc']} If given, no judge is asked."}
+        judging = {"judging": f"which judge is asked, and how: judge ({doc['judge']}), {JUDGING}"}
+        return self.document(
+            {**given, **self.option_docs, **SHARED, **judging},
+            RETURNED,
+            "ValueError: for any bad input, or without a judge, before a model is asked.",
+            "JudgingFailed: if more than `max_failed` of the replies cannot be read.",
         )

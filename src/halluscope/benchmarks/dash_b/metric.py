@@ -10,7 +10,6 @@ from halluscope.benchmarks.dash_b import lists
 from halluscope.graded.labelled import Labelled, LabelledView
 from halluscope.reading.datasets import Source
 from halluscope.responses import parsers
-from halluscope.responses.thoughts import REMOVED
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
 
@@ -56,48 +55,4 @@ class DashB(Labelled):
 
 LABELLED = DashB(__package__)
 VIEW = LabelledView(LABELLED)
-
-
-def compute(
-    predictions: Sequence[str],
-    references: Sequence[Any],
-    *,
-    parser: str = "official",
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_question: bool = False,
-    thoughts: str = REMOVED,
-) -> dict[str, Any]:
-    """Score an LVLM's responses to DASH-B's yes/no questions.
-
-    Args:
-        predictions: the LVLM's raw responses, one per row.
-        references: the dataset's rows without images, in the same order.
-        parser: "official" reads "yes" anywhere in the lowercased response as yes, else "no" anywhere as no; "strict"
-            reads a clear yes or no. A response that is neither is wrong.
-        bootstrap: how many times to resample the images for an interval; 0 for no interval.
-        seed: the seed of the bootstrap.
-        level: the confidence level of the interval, in (0, 1).
-        per_question: also return, for each question, how its response was read.
-        thoughts: "removed" takes out what the LVLM thought, "kept" reads it too.
-
-    Returns:
-        `accuracy`; `tpr`, the share of right answers where the object is in the image, `tnr` where it is not, and their
-        `harmonic_mean`; `unreadable`, the share of responses that are neither yes nor no: fractions in [0, 1], NaN
-        where undefined. Also `questions`, `images`, `mean_words`, `thoughts`, `signature`, `interval` with a bootstrap,
-        and `per_question` if requested.
-
-    Raises:
-        ValueError: for any bad input.
-    """
-    return LABELLED.score(
-        predictions,
-        references,
-        parser=parser,
-        bootstrap=bootstrap,
-        seed=seed,
-        level=level,
-        per_question=per_question,
-        thoughts=thoughts,
-    )
+compute = LABELLED.compute

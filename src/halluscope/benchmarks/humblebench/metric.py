@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from halluscope.graded.labelled import Labelled, LabelledView
-from halluscope.responses.thoughts import REMOVED
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
 
@@ -67,49 +66,4 @@ class HumbleBench(Labelled):
 
 LABELLED = HumbleBench(__package__)
 VIEW = LabelledView(LABELLED)
-
-
-def compute(
-    predictions: Sequence[str],
-    references: Sequence[Any],
-    *,
-    parser: str = "official",
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_question: bool = False,
-    thoughts: str = REMOVED,
-) -> dict[str, Any]:
-    r"""Score an LVLM's responses to HumbleBench's questions.
-
-    Args:
-        predictions: the LVLM's raw responses, one per row.
-        references: the dataset's rows without images, in the same order.
-        parser: "official" reads the only letter of A to E among the response's words (`\b\w+\b`, in lower case), so "A
-            dog" is A; "strict" reads a letter that the response begins with. A response without a letter is wrong.
-        bootstrap: how many times to resample the images for an interval; 0 for no interval.
-        seed: the seed of the bootstrap.
-        level: the confidence level of the interval, in (0, 1).
-        per_question: also return, for each question, how its response was read.
-        thoughts: "removed" takes out what the LVLM thought, "kept" reads it too.
-
-    Returns:
-        `accuracy` and `accuracy/<type>`; `balanced_accuracy`, the mean of the letters' recalls (`recall/<letter>`);
-        `e_accuracy`, among the questions whose right answer is E the share of responses that are exactly "E";
-        `unreadable`, the share of responses without a letter: fractions in [0, 1], NaN where undefined. Also `chance`,
-        the accuracy of a guess, `questions`, `images`, `mean_words`, `thoughts`, `signature`, `interval` with a
-        bootstrap, and `per_question` if requested.
-
-    Raises:
-        ValueError: for any bad input.
-    """
-    return LABELLED.score(
-        predictions,
-        references,
-        parser=parser,
-        bootstrap=bootstrap,
-        seed=seed,
-        level=level,
-        per_question=per_question,
-        thoughts=thoughts,
-    )
+compute = LABELLED.compute
