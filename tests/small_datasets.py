@@ -196,6 +196,27 @@ def _haloquest(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     return builder("haloquest").build(inputs, None, out, **options)
 
 
+def _dash_b(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    """Two lists that share a file's name."""
+    (inputs / "dash_benchmark_neg.json").write_text(
+        json.dumps({"coco": {"kite": ["10.jpg"], "beehive": ["20.jpg"]}})
+    )
+    (inputs / "dash_benchmark_pos.json").write_text(
+        json.dumps({"flickr": {"kite": ["10.jpg"], "beehive": ["30.png"]}})
+    )
+    return builder("dash_b").build(inputs, None, out, **options)
+
+
+def _humblebench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    rows = [
+        {"question_id": n, "file_name": f"{n // 2}.jpg", "type": kind, "label": label}
+        | {"question": f"Question {n}?\nA. a\nB. b\nC. c\nD. d\nE. None of the above"}
+        for n, (kind, label) in enumerate((("Relation", "A"), ("Attribute", "E"), ("Weather", "C")))
+    ]
+    (inputs / "humblebench.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return builder("humblebench").build(inputs / "humblebench.jsonl", None, out, **options)
+
+
 def _object_enumeration(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
     content = _coco({1: "person", 47: "cup", 18: "dog"}, "{:012d}.jpg")
     (inputs / "instances_train2017.json").write_text(json.dumps(content))
@@ -216,6 +237,8 @@ BUILDS: dict[str, Callable[[Path, Path, dict[str, Any]], Path]] = {
     "amber": _amber,
     "openchair": _openchair,
     "haloquest": _haloquest,
+    "dash_b": _dash_b,
+    "humblebench": _humblebench,
     "object_enumeration": _object_enumeration,
 }
 """How each is made; which of them there are, the registry says."""

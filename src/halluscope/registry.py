@@ -50,6 +50,8 @@ class Dataset:
     # column -> its values; such a column identifies a row together with `id`, if all responses have it
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     upstream: tuple[str, ...] = ()  # other names that the authors' file gives to its columns
+    # the columns of other people's responses that together identify a row too -> our names
+    also_by: Mapping[str, str] = field(default_factory=dict)
     # the columns whose values VLMEvalKit joins by "_" into an `index`; () if it does not
     index: tuple[str, ...] = ()
     # the columns that distinguish its rows from responses; () for `id` and `columns`

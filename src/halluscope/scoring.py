@@ -18,7 +18,16 @@ from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files
 from halluscope.responses.files import PROMPT, Given, Reading
-from halluscope.responses.match import IMAGE, NOT_COMPARED, ORDER, QUESTION, Identity, Matched, match
+from halluscope.responses.match import (
+    IMAGE,
+    NOT_COMPARED,
+    ORDER,
+    QUESTION,
+    STATED_ROWS,
+    Identity,
+    Matched,
+    match,
+)
 from halluscope.sanitize import short_repr
 from halluscope.signature import changed, data_of
 
@@ -159,6 +168,10 @@ def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> list[str]:
     matched, also, said = ready.matched, registry.identity(benchmark).also, list[str]()
     if matched.by.endswith(ORDER):
         said.append(f"the responses have no id that tells them apart, so they are matched by their {ORDER}")
+    if matched.by == STATED_ROWS:
+        said.append(
+            "they are about other rows than the dataset's, and are scored by the objects and labels they state"
+        )
     if also and not matched.checked:
         said.append(
             "they state neither question nor image, and other files have the same ids: give them a column question "
@@ -355,6 +368,8 @@ def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: Matchi
         getattr(module, "version_of", lambda rows, prompts: ""),
         "" if matching.text_column else benchmark.target,
         one.index,
+        one.also_by,
+        getattr(module, "stated", None),
     )
 
 

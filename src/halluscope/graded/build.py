@@ -9,7 +9,7 @@ from typing import Any
 
 from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
-from halluscope.graded.metric import Graded
+from halluscope.graded.metric import Declared
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Extra:
     read: Callable[[Any, Sequence[Any]], list[Any]]
 
 
-def builder(graded: Graded, extra: Extra | None = None) -> Builder:
+def builder(graded: Declared, extra: Extra | None = None) -> Builder:
     """Return the builder of a benchmark's dataset."""
     table = graded.data["build"]
     columns = graded.schema.features(*table["columns"])

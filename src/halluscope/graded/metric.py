@@ -59,38 +59,37 @@ Parts = Mapping[str, tuple[Floats | Bools, Bools]]
 """Score -> what each row adds to it, and whether the row counts: [rows] each."""
 
 
-class Graded:
-    """A graded benchmark: its data file, and the methods in which a subclass differs from it.
+class Declared:
+    """A benchmark that a data file declares: its rows, their groups and counts.
 
     Args:
         package: the package that holds the data file.
     """
 
     kinds: ClassVar[Mapping[str, tuple[Callable[[Fields, str], Any], Callable[[], Any]]]] = {}
-    rules: ClassVar[tuple[str, ...]] = (NOBODY,)
 
     def __init__(self, package: str) -> None:
         self.data = record.data(package)
         self.folder = Path(inspect.getfile(type(self))).parent
         self.name: str = self.data["benchmark"]["name"]
-        self.given: str = self.data["verdict"]["option"]
-        self.unread: str = self.data["verdict"]["unread"]
         self.choices = {name: one["choices"] for name, one in self.data.get("options", {}).items()}
         columns = {name: Column(name, **one) for name, one in self.data["columns"].items()}
         upstream = self.data["dataset"]
         self.schema = Schema(
-            self.name, columns, upstream["file"], upstream["marker"], self.derive, self.rename, self.kinds
+            self.name,
+            columns,
+            upstream["file"],
+            upstream["marker"],
+            self.derive,
+            self.rename,
+            self.kinds,
+            upstream.get("id", "id"),
         )
-        self.criteria = tuple(
-            Criterion(name, KINDS[one["kind"]], one.get("most", 1))
-            for name, one in self.data["verdict"]["criteria"].items()
-        )
-        self.load, self.read, self.read_all = self.schema.load, self.schema.read, self.schema.read_all
-        self.compute = self._with_keywords(self._compute, [*self.choices])
-        self.compute.__doc__ = self._doc()
-        self.inputs = self._with_keywords(self._inputs)
+        self.read, self.read_all = self.schema.read, self.schema.read_all
 
-    # In what benchmarks differ
+    def load(self, sources: Sequence[str]) -> list[Any]:
+        """Read the dataset: built folders, Hub ids, or the authors' file."""
+        return self.schema.load(sources)
 
     def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the derived columns of a row."""
@@ -99,6 +98,74 @@ class Graded:
     def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row of the authors' file under our names, with the columns that it has."""
         return self.schema.renamed(row)
+
+    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
+        """Return which rows belong to each group; by default, to each value of the columns that the data file names."""
+        groups: dict[str, Bools] = {}
+        for column in self.data["dataset"].get("groups", ()):
+            values = np.array([getattr(row, column) for row in rows])
+            known = self.schema.columns[column].values or dict.fromkeys(values.tolist())
+            groups |= {name: values == name for name in known if name in values}
+        return groups
+
+    @property
+    def option_docs(self) -> dict[str, str]:
+        """What each option of the data file does, for a docstring."""
+        return {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
+
+    def document(self, options: Mapping[str, str], returned: str, *raises: str) -> str:
+        """Return the docstring of `compute`, given what its options do, what it returns, and what it raises."""
+        doc = self.data["doc"]
+        wrapped = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="        ")
+        arguments = {
+            "predictions": "the LVLM's raw responses, one per row.",
+            "references": doc.get("references", REFERENCES.format(self.schema.file)),
+            **options,
+        }
+        return "\n".join(
+            [
+                f"Score an LVLM's responses to {self.data['benchmark']['title']}'s questions.\n",
+                "Args:",
+                *(wrapped(f"{name}: {text}") for name, text in arguments.items()),
+                "\nReturns:",
+                *(
+                    textwrap.fill(text, 110, initial_indent="    ", subsequent_indent="    ")
+                    for text in (doc["returns"], returned)
+                ),
+                "\nRaises:",
+                *map(wrapped, raises),
+            ]
+        )
+
+    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the counts of a dataset's rows, which its spec states."""
+        columns = [self.schema.columns[name] for name in self.data["dataset"].get("groups", ())]
+        return {
+            "questions": len(rows),
+            **dict.fromkeys((value for column in columns for value in column.values), 0),
+            **{name: int(of.sum()) for name, of in self.groups(rows).items() if "/" not in name},
+            "images": len({getattr(row, self.data["dataset"]["image_key"]) for row in rows}),
+        }
+
+
+class Graded(Declared):
+    """A graded benchmark: what a data file declares, and the methods in which a subclass differs from it."""
+
+    rules: ClassVar[tuple[str, ...]] = (NOBODY,)
+
+    def __init__(self, package: str) -> None:
+        super().__init__(package)
+        self.given: str = self.data["verdict"]["option"]
+        self.unread: str = self.data["verdict"]["unread"]
+        self.criteria = tuple(
+            Criterion(name, KINDS[one["kind"]], one.get("most", 1))
+            for name, one in self.data["verdict"]["criteria"].items()
+        )
+        self.compute = self._with_keywords(self._compute, [*self.choices])
+        self.compute.__doc__ = self._doc()
+        self.inputs = self._with_keywords(self._inputs)
+
+    # In what benchmarks differ
 
     def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
         """Return the prompt that the options name."""
@@ -132,25 +199,6 @@ class Graded:
                 known,
             )
         return found
-
-    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
-        """Return which rows belong to each group; by default, to each value of the columns that the data file names."""
-        groups: dict[str, Bools] = {}
-        for column in self.data["dataset"].get("groups", ()):
-            values = np.array([getattr(row, column) for row in rows])
-            known = self.schema.columns[column].values or dict.fromkeys(values.tolist())
-            groups |= {name: values == name for name in known if name in values}
-        return groups
-
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """Return the counts of a dataset's rows, which its spec states."""
-        columns = [self.schema.columns[name] for name in self.data["dataset"].get("groups", ())]
-        return {
-            "questions": len(rows),
-            **dict.fromkeys((value for column in columns for value in column.values), 0),
-            **{name: int(of.sum()) for name, of in self.groups(rows).items() if "/" not in name},
-            "images": len({getattr(row, self.data["dataset"]["image_key"]) for row in rows}),
-        }
 
     def unreadable(self, verdicts: Judged) -> Bools:
         """Return which responses have no readable verdict: [repeats, rows]."""
@@ -316,28 +364,11 @@ class Graded:
 
     def _doc(self) -> str:
         doc, verdict = self.data["doc"], self.data["verdict"]
-        wrapped = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="        ")
-        options = {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
-        arguments = {
-            "predictions": "the LVLM's raw responses, one per row.",
-            "references": doc.get("references", REFERENCES.format(self.schema.file)),
-            self.given: f"{verdict['doc']} If given, no judge is asked.",
-            **options,
-            **SHARED,
-            "judging": f"which judge is asked, and how: judge ({doc['judge']}), {JUDGING}",
-        }
-        return "\n".join(
-            [
-                f"Score an LVLM's responses to {self.data['benchmark']['title']}'s questions.\n",
-                "Args:",
-                *(wrapped(f"{name}: {text}") for name, text in arguments.items()),
-                "\nReturns:",
-                *(
-                    textwrap.fill(text, 110, initial_indent="    ", subsequent_indent="    ")
-                    for text in (doc["returns"], RETURNED)
-                ),
-                "\nRaises:",
-                wrapped("ValueError: for any bad input, or without a judge, before a model is asked."),
-                wrapped("JudgingFailed: if more than `max_failed` of the replies cannot be read."),
-            ]
+        given = {self.given: f"{verdict['doc']} If given, no judge is asked."}
+        judging = {"judging": f"which judge is asked, and how: judge ({doc['judge']}), {JUDGING}"}
+        return self.document(
+            {**given, **self.option_docs, **SHARED, **judging},
+            RETURNED,
+            "ValueError: for any bad input, or without a judge, before a model is asked.",
+            "JudgingFailed: if more than `max_failed` of the replies cannot be read.",
         )

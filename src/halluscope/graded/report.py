@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.graded.metric import Graded
+from halluscope.graded.metric import Declared
 from halluscope.judging.verdicts import Criterion
 from halluscope.registry import Benchmark, benchmark
 from halluscope.reporting import tables
@@ -32,9 +32,10 @@ from halluscope.sanitize import heard
 class View:
     """How a graded benchmark's results and rows are shown; a subclass holds what its data file cannot say."""
 
-    def __init__(self, graded: Graded) -> None:
-        self.graded = graded
+    def __init__(self, graded: Declared) -> None:
+        self.graded: Any = graded
         self.data = graded.data["report"]
+        self.unread: str = graded.data.get("verdict", {}).get("unread", "unreadable")
 
     @property
     def record(self) -> Benchmark:
@@ -74,7 +75,7 @@ class View:
 
     def gaps(self, result: Mapping[str, Any]) -> Iterator[str]:
         """Yield what the result says of responses that count in no score."""
-        if share := result[self.graded.unread]:
+        if share := result[self.unread]:
             yield f"{self.data['unread']}: {percent(share)} % of the responses{self.counts_as(result)}"
 
     def counts_as(self, result: Mapping[str, Any]) -> str:
@@ -140,7 +141,7 @@ class View:
             for name, one in self.data["verdict"].items()
             if row[name] is not None and row[name] < self._good(name, one)
         ]
-        return [*wrong, *([UNREADABLE] if row[self.graded.unread] else [])]
+        return [*wrong, *([UNREADABLE] if row[self.unread] else [])]
 
     def badness(self, row: Mapping[str, Any]) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
@@ -166,7 +167,8 @@ class View:
                 yield several(label, [one["phrase"] if isinstance(one, Mapping) else one for one in value])
 
     def _criterion(self, name: str) -> Criterion:
-        return next(one for one in self.graded.criteria if one.name == name)
+        found: Criterion = next(one for one in self.graded.criteria if one.name == name)
+        return found
 
     def _good(self, name: str, one: Mapping[str, Any]) -> float:
         return float(one.get("good", self._criterion(name).most))
@@ -175,7 +177,7 @@ class View:
         self, criterion: Criterion, row: Mapping[str, Any], one: Mapping[str, Any]
     ) -> tuple[str, Kind]:
         value = row[criterion.name]
-        if row[self.graded.unread] and value is not None and len(self.graded.criteria) == 1:
+        if row[self.unread] and value is not None and len(self.graded.criteria) == 1:
             return f"{UNREADABLE}, which counts as {value}", "open"
         if value is None:
             return UNREADABLE, "open"

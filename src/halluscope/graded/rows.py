@@ -88,12 +88,14 @@ class Schema:
     derive: Callable[[Mapping[str, Any]], Mapping[str, Any]]  # values of a row -> its derived columns
     rename: Callable[[Mapping[str, Any]], dict[str, Any]]  # a row of the authors' file -> our columns
     kinds: Mapping[str, tuple[Callable[[Fields, str], Any], Callable[[], Any]]]  # own kinds: reader, feature
+    id: str = "id"  # the column that identifies a row
 
     @cached_property
     def row_type(self) -> Any:
         """The dataclass of a row."""
         parts: list[Any] = [*self.columns, ("form", str, "")]
-        return make_dataclass(self.name.title(), parts, bases=(Row,), frozen=True)
+        own = {} if self.id == "id" else {"id": property(lambda row: getattr(row, self.id))}
+        return make_dataclass(self.name.title(), parts, bases=(Row,), frozen=True, namespace=own)
 
     @cached_property
     def needed(self) -> tuple[str, ...]:
@@ -115,7 +117,7 @@ class Schema:
 
     def read_upstream(self, file: Readable) -> list[Any]:
         """Read the authors' file, in its order, or raise a BuildError."""
-        located = tables.rows(file) if ending(file) == ".csv" else json_rows(file)
+        located = tables.rows(file) if ending(file) in (".csv", ".parquet") else json_rows(file)
         try:
             rows = once_by_id(
                 (self.read(row, where, number), where) for number, (where, row) in enumerate(located)
@@ -143,11 +145,11 @@ class Schema:
         expected = f"a row of the dataset {self.name}, or of {self.file}"
         if not isinstance(row, Mapping):
             raise ValueError(f"{where} is {short_repr(row)}; expected {expected}.")
-        is_upstream = self.marker in row if self.marker else "id" not in row
+        is_upstream = self.marker in row if self.marker else self.id not in row
         names = (
             {name: one.upstream for name, one in self.columns.items() if one.upstream} if is_upstream else {}
         )
-        values = {"id": number, **self.rename(row)} if is_upstream else dict(row)
+        values = {self.id: number, **self.rename(row)} if is_upstream else dict(row)
         if missing := [names.get(name) or name for name in self.needed if name not in values]:
             raise ValueError(f"{where} has no {' and no '.join(map(repr, missing))}; expected {expected}.")
         fields = Fields(values, where, names)

@@ -20,6 +20,8 @@ from halluscope.sanitize import short_repr
 
 # The ways of matching responses by other things than ids
 ORDER, IMAGE, QUESTION = "order", "image", "question"
+# The rows were not matched: the responses state them whole
+STATED_ROWS = "their own rows"
 
 # The columns where an id is looked for, after the column with the dataset's own name for the id. They are
 # used only for a dataset whose rows are identified by one column.
@@ -83,6 +85,10 @@ class Identity:
     target: str = ""
     # the columns whose values an `index` may join by "_"
     index: tuple[str, ...] = ()
+    # columns of responses that together identify a row too -> the columns of the rows
+    also_by: Mapping[str, str] = field(default_factory=dict)
+    # returns the row that a response states whole, with the right answer, given its place; None if it states none
+    stated: Callable[[Mapping[str, Any], str, int], Any] | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,7 +189,9 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         Counter(column for row, response in pairs for column in _uncompared(response, row, identity)),
         sorted({str(response.row.get(PROMPT) or "") for _, response in pairs}),
         asked,
-        version=identity.version_of([row for row, _ in pairs], [_raw(response) for _, response in pairs]),
+        version=by
+        if by == STATED_ROWS
+        else identity.version_of([row for row, _ in pairs], [_raw(response) for _, response in pairs]),
         figures=responses.figures,
     )
 
@@ -204,6 +212,8 @@ class _Matching:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
         if one_per_question := self.by_question():
             return one_per_question
+        if self.identity.also_by and not any(_has(one, self.identity.id[0]) for one in self.each):
+            return self._by_other_names()
         candidates = self.id_columns()
         refusals: list[ValueError] = []
         for columns in candidates or [()]:
@@ -246,6 +256,36 @@ class _Matching:
                 f"{', '.join(map(str, first.row))}."
             )
         return [own] if held and len(own) > 1 and not column else [(name,) for name in held]
+
+    def _by_other_names(self) -> Found:
+        """Match by columns that together identify a row, under other people's names or ours."""
+        names = self.identity.also_by
+        each = [
+            replace(
+                one,
+                row={**one.row, **{ours: one.row[name] for name, ours in names.items() if name in one.row}},
+            )
+            for one in self.each
+        ]
+        columns = tuple(name for name in names.values() if all(_has(one, name) for one in each))
+        if not columns:
+            return self.by_order()
+        try:
+            return replace(self, each=each, identity=replace(self.identity, id=columns)).by_id(columns)
+        except ValueError:
+            if pairs := self._stated():
+                return STATED_ROWS, pairs, len(pairs)
+            raise
+
+    def _stated(self) -> list[Pair]:
+        """Return the rows that the responses state, if their labels are the dataset's in its order."""
+        identity = self.identity
+        if not identity.stated or not identity.target or len(self.each) != len(self.wanted):
+            return []
+        rows = [identity.stated(one.row, one.where, number) for number, one in enumerate(self.each)]
+        labels = [getattr(row, identity.target, None) for row in rows]
+        same = labels == [getattr(row, identity.target) for row in self.wanted]
+        return list(zip(rows, self.each, strict=True)) if same else []
 
     def _states_more(self, found: Found, name: str) -> bool:
         """Whether a second choice of an id is confirmed: by the name of an image, or by what each response states."""

@@ -1,0 +1,14 @@
+"""DASH-B for `evaluate`: a thin module over the installed package `halluscope`."""
+
+import datasets
+
+from halluscope.benchmarks.dash_b.metric import LABELLED
+from halluscope.hub import module
+
+
+class DashB(module.Module):
+    """See `halluscope.benchmarks.dash_b.metric.compute` for every option and result."""
+
+    benchmark = "dash_b"
+    row = {"predictions": datasets.Value("string"), "references": LABELLED.schema.features()}
+    read_row = staticmethod(LABELLED.read)

@@ -1,0 +1,14 @@
+"""HumbleBench for `evaluate`: a thin module over the installed package `halluscope`."""
+
+import datasets
+
+from halluscope.benchmarks.humblebench.metric import LABELLED
+from halluscope.hub import module
+
+
+class HumbleBench(module.Module):
+    """See `halluscope.benchmarks.humblebench.metric.compute` for every option and result."""
+
+    benchmark = "humblebench"
+    row = {"predictions": datasets.Value("string"), "references": LABELLED.schema.features()}
+    read_row = staticmethod(LABELLED.read)

@@ -1,0 +1,135 @@
+"""DASH-B and HumbleBench: responses that name a label, against the authors' figures and by hand."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import halluscope
+from halluscope.benchmarks.dash_b import metric as dash_b
+from halluscope.benchmarks.humblebench import metric as humblebench
+from halluscope.reporting import published
+from tests import small_datasets
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
+
+UPSTREAM = Path(os.environ.get("HALLUSCOPE_UPSTREAM", "missing"))
+LISTS = ("dash_benchmark_neg.json", "dash_benchmark_pos.json")
+ANSWERS = UPSTREAM / "dash_b/Paligemma-3b_answers.json"
+GOLDEN = UPSTREAM.parent / "golden/humblebench_official.json"
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason="needs the figures of the authors' metric")
+def test_humblebench_equals_the_authors_metric():
+    golden = json.loads(GOLDEN.read_text())
+    texts = [row.pop("prediction") for row in golden["rows"]]
+    scores = humblebench.compute(texts, golden["rows"])
+    theirs = golden["result"]["Accuracy"]
+    for ours, name in {"accuracy": "Overall", "e_accuracy": "E"}.items():
+        assert 100 * scores[ours] == pytest.approx(theirs[f"{name}_accuracy"])
+    for kind in ("Relation", "Attribute", "Category", "Location", "Weather"):
+        assert 100 * scores[f"accuracy/{kind.lower()}"] == pytest.approx(theirs[f"{kind}_accuracy"])
+    assert 100 * scores["unreadable"] == pytest.approx(golden["result"]["Proportions"]["NA_proportion"])
+
+
+def test_humblebench_by_hand():
+    kinds = ("Relation", "Relation", "Weather", "Weather", "Weather")
+    rows = [{"type": kind, "label": label} for kind, label in zip(kinds, "AEECB", strict=True)]
+    # official: A, E (not bare), E, none (two letters), A (from "A dog", which is wrong)
+    texts = ["a.", "The answer is E", "E", "C or D", "A dog"]
+    scores = humblebench.compute(texts, rows)
+    assert scores["accuracy"] == 3 / 5 and scores["accuracy/relation"] == 1
+    assert scores["accuracy/weather"] == pytest.approx(1 / 3)
+    assert scores["e_accuracy"] == 1 / 2
+    assert scores["unreadable"] == 1 / 5
+    assert scores["balanced_accuracy"] == pytest.approx((1 + 1 + 0 + 0) / 4)  # A, E, C and B; no row is D
+    assert humblebench.compute(texts, rows, parser="strict")["unreadable"] == 2 / 5
+    assert scores["images"] == 5  # without file names, each question has its own image
+
+
+def test_a_guess_has_chance_level():
+    rows = [{"type": "Relation", "label": letter} for letter in "ABCDE" * 4]
+    scores = humblebench.compute(["B"] * 20, rows)
+    assert scores["balanced_accuracy"] == scores["chance"] == pytest.approx(1 / 5)
+
+
+def test_published_rows_hold_three_settings_of_nineteen_models():
+    rows = published.load("humblebench").results
+    assert len(rows) == 57 and len({name.partition(" [")[0] for name, _ in rows}) == 19
+    common = dict(rows)["Cambrian [common]"]
+    assert common["accuracy"] == pytest.approx(0.55565) and common["e_accuracy"] == pytest.approx(0.65334)
+
+
+@given(st.text(alphabet="abcdeABCDE. xyesnoYN()'", max_size=20))
+def test_a_strict_letter_is_one_that_the_official_rule_does_not_contradict(text):
+    strict, official = humblebench.strict(text), humblebench.official(text)
+    assert strict is None or official in (strict, None)
+
+
+def test_dash_b_by_hand(tmp_path):
+    folder = small_datasets.build("dash_b", tmp_path)
+    rows = dash_b.LABELLED.load([str(folder)])
+    assert [(row.object, row.file_name, row.answer) for row in rows] == [
+        ("kite", "10.jpg", "no"),
+        ("beehive", "20.jpg", "no"),
+        ("kite", "10.jpg", "yes"),
+        ("beehive", "30.png", "yes"),
+    ]
+    scores = dash_b.compute(["No.", "I know: yes", "perhaps", "YES"], rows)
+    assert (scores["accuracy"], scores["tpr"], scores["tnr"]) == (1 / 2, 1 / 2, 1 / 2)
+    assert scores["harmonic_mean"] == pytest.approx(1 / 2) and scores["unreadable"] == 1 / 4
+    assert dash_b.compute(["No.", "yes no", "perhaps", "YES"], rows, parser="strict")["unreadable"] == 1 / 2
+
+
+def test_the_lists_themselves_are_a_dataset(tmp_path):
+    folder = small_datasets.build("dash_b", tmp_path)
+    files = [str(tmp_path / "dash_b-inputs" / name) for name in LISTS]
+    assert dash_b.LABELLED.load(files) == dash_b.LABELLED.load([str(folder)])
+
+
+def answers(rows, **changed):
+    return [
+        {"img_id": row.file_name, "object_name": row.object, "gt": row.answer, "response": "yes"} | changed
+        for row in rows
+    ]
+
+
+def written(tmp_path, rows):
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps(rows))
+    return file
+
+
+def test_answers_are_found_by_file_and_object_in_any_order(tmp_path):
+    folder = small_datasets.build("dash_b", tmp_path)
+    rows = dash_b.LABELLED.load([str(folder)])
+    given_rows = answers([row for row in rows if row.object == "beehive"][::-1])
+    result = halluscope.score("dash_b", written(tmp_path, given_rows), folder, partial=True)
+    assert result["accuracy"] == 1 / 2 and "questions" not in result["signature"]
+
+
+def test_answers_about_other_images_are_scored_by_what_they_state(tmp_path):
+    folder = small_datasets.build("dash_b", tmp_path)
+    rows = answers(dash_b.LABELLED.load([str(folder)]), object_name="kite")
+    result = halluscope.score("dash_b", written(tmp_path, rows), folder)
+    assert result["tpr"] == 1 and result["tnr"] == 0
+    assert "questions:their_own_rows" in result["signature"]
+    with pytest.raises(ValueError, match="not among the 4 rows"):
+        halluscope.score("dash_b", written(tmp_path, rows[::-1]), folder)
+
+
+@pytest.mark.skipif(not ANSWERS.exists(), reason="needs the authors' lists and answers")
+def test_dash_b_reads_the_published_answers_as_their_authors_did():
+    rows = json.loads(ANSWERS.read_text())
+    result = halluscope.score("dash_b", ANSWERS, [str(ANSWERS.parent / name) for name in LISTS])
+    assert result["questions"] == 2682
+    right = {half: [row["answer"] == half for row in rows if row["gt"] == half] for half in ("yes", "no")}
+    tpr, tnr = (sum(right[half]) / len(right[half]) for half in ("yes", "no"))
+    assert (result["tpr"], result["tnr"]) == (pytest.approx(tpr), pytest.approx(tnr))
+    assert result["accuracy"] == pytest.approx(0.563758, abs=1e-6)
+    assert result["harmonic_mean"] == pytest.approx(2 * tpr * tnr / (tpr + tnr))
+    table = dash_b.compute([row["response"] for row in rows], rows, per_question=True)["per_question"]
+    assert [row["read"] for row in table] == [row["answer"] for row in rows]
