@@ -43,6 +43,7 @@ def samples(tmp_path, form, **results):
 @pytest.mark.parametrize("form", FORMS)
 def test_results_beside_samples_give_model_and_scores(form, dataset, tmp_path):
     scores = {"alias": "pope_random", "pope_accuracy,none": 0.5, "pope_accuracy_stderr,none": 0.1}
+    scores |= {"pope_f1_score,none": float("nan"), "pope_precision/other": 1}
     file = samples(tmp_path, form, model_name="org/model-7b", results={"pope_random": scores})
     result = halluscope.score("pope", file, f"{dataset}:coco", sampling="random")
     assert files.read([file])[0].name == "org/model-7b"
