@@ -208,10 +208,11 @@ def _dash_b(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
 
 
 def _humblebench(inputs: Path, out: Path, options: dict[str, Any]) -> Path:
+    types = ("Relation", "Attribute", "Weather", "Location", "Category", "Object")
     rows = [
         {"question_id": n, "file_name": f"{n // 2}.jpg", "type": kind, "label": label}
         | {"question": f"Question {n}?\nA. a\nB. b\nC. c\nD. d\nE. None of the above"}
-        for n, (kind, label) in enumerate((("Relation", "A"), ("Attribute", "E"), ("Weather", "C")))
+        for n, (kind, label) in enumerate(zip(types, "AECDBE", strict=True))
     ]
     (inputs / "humblebench.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return builder("humblebench").build(inputs / "humblebench.jsonl", None, out, **options)

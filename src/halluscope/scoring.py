@@ -262,8 +262,9 @@ def _printed(
     benchmark: Benchmark, figures: Mapping[str, float], result: Mapping[str, Any]
 ) -> dict[str, float]:
     """Return the scores that a file states itself, by our names, as fractions where ours are."""
-    stated = {_letters(name): value for name, value in figures.items()}
-    found = {name: stated[plain] for name in benchmark.scores if (plain := _letters(name)) in stated}
+    stated = {_letters(name): value for name, value in figures.items() if value == value}
+    ours = [name for name in benchmark.scores if name in result]
+    found = {name: stated[plain] for name in ours if (plain := _letters(name)) in stated}
     return {
         name: value / 100 if value > 1 and not benchmark.is_points(name) else value
         for name, value in found.items()

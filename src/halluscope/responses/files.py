@@ -16,7 +16,7 @@ from halluscope import limits
 from halluscope.files.opening import check_once, plain_name
 from halluscope.paths import is_there
 from halluscope.reading import tables
-from halluscope.responses import inspect_log
+from halluscope.responses import beside, inspect_log
 from halluscope.sanitize import short_repr
 
 # The columns where a response's text is looked for; the first that a row has counts
@@ -65,8 +65,8 @@ class Response:
 class Responses:
     """The responses of one LVLM."""
 
-    # the LVLM's name: the one that the user gives, or else the file's name without its ending, preceded by as
-    # many folders as are needed to tell files apart; "responses" if there is no file
+    # the LVLM's name: the one that the user gives, or a harness; or else the file's name without its ending, preceded
+    # by as many folders as are needed to tell files apart; "responses" if there is no file
     name: str
     source: str  # the file, for messages
     each: Sequence[Response]  # the responses, at least one
@@ -101,8 +101,14 @@ def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
     how = how or Reading()
     named = [_files(one) for one in given]
-    names = _names([(name, files) for name, files, _ in named])
-    return [_read(name, files, rows, how) for name, (_, files, rows) in zip(names, named, strict=True)]
+    check_once(file for _, files, _ in named for file in files)
+    each = [_read(files, rows, how) for _, files, rows in named]
+    models = Counter(one.name for one in each)
+    by = [
+        (name or (one.name if models[one.name] == 1 else None), files)
+        for one, (name, files, _) in zip(each, named, strict=True)
+    ]
+    return [replace(one, name=name) for one, name in zip(each, _names(by), strict=True)]
 
 
 def text_of(
@@ -189,7 +195,6 @@ def _rows(given: Any) -> list[Row]:
 
 def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
     """Name each LVLM: by the user's name for it, or by its file, with as many folders as tell the names apart."""
-    check_once(file for _, files in named for file in files)
     names = [name or (plain_name(files[0]) if files else "responses") for name, files in named]
     folders = [
         [] if name or not files else list(files[0].resolve().parent.parts[1:]) for name, files in named
@@ -210,33 +215,44 @@ def _alike(names: Sequence[str]) -> list[int]:
     return [place for place, name in enumerate(names) if count[name] > 1]
 
 
-def _read(name: str, files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Responses:
+@dataclass
+class _Stated:
+    """What files state beside their rows."""
+
+    model: str = ""
+    figures: dict[str, float] = field(default_factory=dict)
+
+
+def _read(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Responses:
+    """Read responses, by the name of the model that a harness states, or none."""
     source = ", ".join(map(str, files)) or "responses"
-    figures: dict[str, float] = {}
-    located = list(islice(_located(files, rows, how, figures), how.limit))
+    stated = _Stated()
+    located = list(islice(_located(files, rows, how, stated), how.limit))
     if not located:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     if sampled := _is_sample(located[0][1]):
         located = list(_of_samples(_in_order(located), how.tasks))
+        if len(files) == 1 and not stated.model:
+            stated.model, stated.figures = beside.of_samples(files[0])
     each = [_response(where, row, how) for where, row in located]
     if all(_LIST.fullmatch(response.text) for response in each):
         each = [replace(response, text=_LIST.sub(r"\2", response.text)) for response in each]
-    return Responses(name, source, each, sampled, figures)
+    return Responses(stated.model, source, each, sampled, stated.figures)
 
 
 def _located(
-    files: Sequence[Path], rows: Sequence[Row] | None, how: Reading, figures: dict[str, float]
+    files: Sequence[Path], rows: Sequence[Row] | None, how: Reading, stated: _Stated
 ) -> Iterator[tuple[str, Any]]:
     yield from ((f"responses[{number}]", row) for number, row in enumerate(rows or ()))
     for file in files:
-        beside = _part(file, how) if len(files) > 1 else {}
-        for where, row in _of_file(file, how.text_columns, figures):
-            yield where, {**beside, **_in_lower_case(row)} if isinstance(row, Mapping) else row
+        part = _part(file, how) if len(files) > 1 else {}
+        for where, row in _of_file(file, how.text_columns, stated):
+            yield where, {**part, **_in_lower_case(row)} if isinstance(row, Mapping) else row
 
 
 def located(file: Path) -> Iterator[tuple[str, Any]]:
     """Yield a file's rows, whatever they are, with their locations."""
-    return _located([file], None, Reading(), {})
+    return _located([file], None, Reading(), _Stated())
 
 
 def _in_lower_case(row: Row) -> Row:
@@ -250,15 +266,17 @@ def _lower(name: str) -> str:
     return "_".join(name.lower().split())
 
 
-def _of_file(file: Path, columns: Sequence[str], figures: dict[str, float]) -> Iterator[tuple[str, Any]]:
+def _of_file(file: Path, columns: Sequence[str], stated: _Stated) -> Iterator[tuple[str, Any]]:
     if inspect_log.is_zip(file):
+        stated.model = inspect_log.model_of(inspect_log.header(file))
         yield from inspect_log.of_zip(file)
         return
     for where, row in tables.rows(file):
         if inspect_log.is_json(row):
+            stated.model = inspect_log.model_of(row)
             yield from inspect_log.of_json(row, where)
         else:
-            yield from _unfolded(row, where, columns, figures)
+            yield from _unfolded(row, where, columns, stated.figures)
 
 
 def _unfolded(

@@ -31,6 +31,19 @@ def of_zip(file: Path) -> Iterator[Located]:
     yield from _samples(((where, _parsed(content, where)) for where, content in found), str(file))
 
 
+def header(file: Path) -> Any:
+    """Return the header of a log in a zip; None if it has none."""
+    found = zstd.members(file, "header", ".json")
+    return next((_parsed(content, f"{file}, {name}") for name, content in found), None)
+
+
+def model_of(log: Any) -> str:
+    """Return the model's name that a log or its header states; "" if it states none."""
+    about = log.get("eval") if isinstance(log, Mapping) else None
+    name = about.get("model") if isinstance(about, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
 def _parsed(content: bytes, where: str) -> Any:
     try:
         return parse(content.decode(), where)
