@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset
@@ -77,7 +78,8 @@ def test_round_trip(
 
 
 def test_the_image_matters_and_may_be_grey(vlm: Vlm, data: Path, tmp_path: Path) -> None:
-    images = [Image.effect_noise((40, 30), 90).convert("RGB"), Image.new("RGB", (40, 30), (250, 9, 9))]
+    noise = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
+    images = [Image.fromarray(noise), Image.new("RGB", (40, 30), (250, 9, 9))]
     assert len(set(vlm.reply(["What is it?"] * 2, images, 8))) == 2
     assert vlm.reply(["What is it?"], None, 8) != vlm.reply(["What is it?"], images[:1], 8)
     Image.linear_gradient("L").save(tmp_path / "COCO_val2014_000000000010.jpg")
