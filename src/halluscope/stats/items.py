@@ -76,7 +76,9 @@ def fitted(right: Floats) -> tuple[Floats, Floats] | None:
     try:
         from girth import twopl_jml
     except ImportError as error:
-        raise MissingExtra("stats", "girth", "the fit of item response theory") from error
+        raise MissingExtra(
+            f"Item response theory needs girth ({error}): pip install 'halluscope[stats]'."
+        ) from error
     answers = (right >= 0.5).T.astype(int)
     tells = (answers.min(axis=1) == 0) & (answers.max(axis=1) == 1)
     hard, telling = np.full((2, len(answers)), np.nan)
