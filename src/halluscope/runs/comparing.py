@@ -224,6 +224,13 @@ def _answered(run: Run, objects: Sequence[str]) -> Tally:
 
 def _cut(runs: Mapping[str, Run]) -> tuple[dict[str, Run], int]:
     """Return each run cut to the rows that all runs have, in the same order, and the number of these rows."""
+    places = shared(runs)
+    cut = {name: _only(run, places[name]) for name, run in runs.items()}
+    return cut, len(next(iter(places.values())))
+
+
+def shared(runs: Mapping[str, Run]) -> dict[str, list[int]]:
+    """Return the indices of the rows that all runs have, in the same order: name of a run -> indices."""
     indices = {name: _row_indices(run) for name, run in runs.items()}
     first, *others = indices.values()
     common = [key for key in first if all(key in other for other in others)]
@@ -231,8 +238,7 @@ def _cut(runs: Mapping[str, Run]) -> tuple[dict[str, Run], int]:
         raise RunError(
             f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared."
         )
-    cut = {name: _only(run, [indices[name][key] for key in common]) for name, run in runs.items()}
-    return cut, len(common)
+    return {name: [of[key] for key in common] for name, of in indices.items()}
 
 
 def _row_indices(run: Run) -> dict[tuple[Any, ...], int]:

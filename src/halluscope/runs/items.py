@@ -1,0 +1,140 @@
+"""Says of each row that several models answered how hard it is, and how well it tells good models from bad."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halluscope.errors import RunError
+from halluscope.registry import LOWER, Benchmark
+from halluscope.reporting.tables import Cell, Notes, Table, plain, share
+from halluscope.runs import build_items
+from halluscope.runs.comparing import shared
+from halluscope.runs.results import Result
+from halluscope.runs.run import Run, benchmark_of
+from halluscope.runs.verifying import checked
+from halluscope.sanitize import one_line, short_repr
+from halluscope.stats import items as statistics
+
+# How much of a question is shown in a table
+SHOWN = 60
+
+
+def items(given: Sequence[str | Path], score: str = "", top: int = 20, seed: int = 0) -> Result:
+    """Return what the answers of several models say about each row that all of them have.
+
+    Args:
+        given: folders of runs, or folders of such folders; at least three runs.
+        score: the score of a row, a share; "" for the principal score, or the first that rows have.
+        top: how many suspects the table shows.
+        seed: the seed of the random subsets.
+
+    Returns:
+        `models`, `score`, `rows`; `items`, a dict per row with its id, `question`, `label`, `difficulty` (the share of
+        models that are wrong), `discrimination` (NaN for fewer than 8 models), `irt_difficulty`,
+        `irt_discrimination` (from 20 models on) and `suspect`; and `subset`, the smallest random subset that gives the
+        full ranking: `ids`, `kept`, `error`. None for no such subset.
+    """
+    runs = checked([Path(folder) for folder in given])
+    benchmark, places = benchmark_of(runs.values()), shared(runs)
+    name = _score(benchmark, score)
+    _check_rows(runs, places)
+    values = np.array(
+        [[_value(run.found[place].get(name)) for place in places[of]] for of, run in runs.items()]
+    )
+    known = ~np.isnan(values).any(axis=0)
+    right = 1 - values[:, known] if benchmark.direction(name) == LOWER else values[:, known]
+    hard = statistics.difficulty(right)
+    telling = statistics.discrimination(right)
+    suspects = np.where(np.isnan(telling), hard == 1, telling < 0)
+    of_rows = {"difficulty": hard, "discrimination": telling}
+    if fit := statistics.fitted(right):
+        of_rows |= {"irt_difficulty": fit[0], "irt_discrimination": fit[1]}
+    name_of, first = next(iter(runs.items()))
+    kept = [place for place, is_known in zip(places[name_of], known, strict=True) if is_known]
+    shown, labels = build_items.shown(first).items, (benchmark.target, "label")
+    found = [
+        {
+            "id": shown[of].id,
+            "question": shown[of].question,
+            "label": next((first.found[of][label] for label in labels if label in first.found[of]), None),
+            **{column: float(each[place]) for column, each in of_rows.items()},
+            "suspect": bool(suspects[place]),
+        }
+        for place, of in enumerate(kept)
+    ]
+    subset = statistics.smallest(right, seed)
+    ids = [found[place]["id"] for place in subset.rows] if subset else []
+    small = {"ids": ids, "kept": subset.kept, "error": subset.error} if subset else None
+    result = {"models": [*runs], "score": name, "rows": len(known), "items": found, "subset": small}
+    order = sorted(np.flatnonzero(suspects), key=lambda place: (-hard[place], np.nan_to_num(telling[place])))
+    worst = [found[place] for place in order[:top]]
+    return Result(result, [_table(worst), Notes([*_notes(result, int(suspects.sum()))])], found)
+
+
+def _score(benchmark: Benchmark, score: str) -> str:
+    shares = [one for one in benchmark.means if benchmark.direction(one) and not benchmark.is_points(one)]
+    if score and score not in shares:
+        raise RunError(
+            f"--score is {short_repr(score)}; expected a share that each row of {benchmark.title} has: "
+            f"{', '.join(shares) or 'there is none'}."
+        )
+    if not shares:
+        raise RunError(
+            f"The rows of {benchmark.title} have no score of their own; expected shares, as POPE's have."
+        )
+    return score or (benchmark.principal if benchmark.principal in shares else shares[0])
+
+
+def _value(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _check_rows(runs: Mapping[str, Run], places: Mapping[str, Sequence[int]]) -> None:
+    """Check that the rows that all runs have are the same in each."""
+    each = {name: [run.columns["references"][place] for place in places[name]] for name, run in runs.items()}
+    first, *others = each
+    for other in others:
+        if each[other] != each[first]:
+            raise RunError(
+                f"Rows with the same ids differ between the runs {short_repr(first)} and {short_repr(other)}; expected "
+                "runs on the same version of one dataset."
+            )
+
+
+def _table(found: Sequence[Mapping[str, Any]]) -> Table:
+    rows: list[list[Cell]] = [
+        [
+            one["id"],
+            f"{one['question'][:SHOWN]}{'...' * (len(one['question']) > SHOWN)}",
+            str(one["label"]),
+            share(one["difficulty"]),
+            plain(one["discrimination"]),
+        ]
+        for one in found
+    ]
+    return Table("suspects", ["suspect", "question", "label", "wrong", "discrimination"], rows, left=3)
+
+
+def _notes(result: Mapping[str, Any], suspects: int) -> Iterator[str]:
+    models = len(result["models"])
+    yield f"{len(result['items']):,} rows, {models} models: {', '.join(map(one_line, result['models']))}"
+    if lacking := result["rows"] - len(result["items"]):
+        yield f"{lacking:,} rows are left out: a model has no {result['score']} there"
+    if models < statistics.FEWEST_TO_CORRELATE:
+        yield (
+            f"{suspects:,} suspects: rows that all models get wrong. Too few models to say how well a row tells them "
+            f"apart: expected {statistics.FEWEST_TO_CORRELATE}"
+        )
+    else:
+        yield f"{suspects:,} suspects: rows that all models get wrong, or good models more often than bad ones"
+    if models < statistics.FEWEST_TO_FIT:
+        yield f"too few models for item response theory: expected {statistics.FEWEST_TO_FIT}"
+    if small := result["subset"]:
+        yield (
+            f"{len(small['ids']):,} random rows give the full ranking in {small['kept']:.0%} of draws; their scores "
+            f"differ from those of all rows by {100 * small['error']:.1f} points (root mean square)"
+        )
+    else:
+        yield "no smaller random subset gives the full ranking"

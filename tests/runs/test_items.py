@@ -1,0 +1,78 @@
+"""`halluscope items`: which rows are hard, and which labels to doubt."""
+
+import json
+
+import pytest
+
+import halluscope
+from halluscope import cli
+from halluscope.errors import RunError
+from halluscope.runs.items import items
+from tests import small_datasets
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+THINGS = ("dog", "cat", "cup", "bus", "bench", "kite")
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    return f"{small_datasets.build('pope', tmp_path)}:coco"
+
+
+def run(tmp_path, dataset, name, said):
+    """Score yes or no to the six random questions, whose right answers are yes, no, yes, no, yes, no."""
+    rows = [
+        {"question_id": number, "question": f"Is there a {thing} in the image?", "response": answer}
+        for number, (thing, answer) in enumerate(zip(THINGS, said.split(), strict=True))
+    ]
+    file = tmp_path / f"{name}.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    halluscope.score("pope", file, dataset, out=tmp_path / "runs" / name, sampling="random", bootstrap=10)
+    return tmp_path / "runs" / name
+
+
+def test_rows_that_all_models_get_wrong_are_suspects(dataset, tmp_path, capsys):
+    for name, said in {
+        "a": "yes no yes no no no",
+        "b": "yes no yes yes no no",
+        "c": "yes yes no yes no no",
+    }.items():
+        run(tmp_path, dataset, name, said)
+    assert cli.main(["items", str(tmp_path / "runs"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["models"] == ["a", "b", "c"] and found["score"] == "accuracy"
+    hard = [one["difficulty"] for one in found["items"]]
+    assert hard == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 1, 0])
+    assert [one["label"] for one in found["items"] if one["suspect"]] == ["yes"]
+    assert found["items"][4]["question"] == "Is there a bench in the image?"
+    assert found["items"][4]["discrimination"] is None and "irt_difficulty" not in found["items"][4]
+    assert cli.main(["items", str(tmp_path / "runs")]) == 0
+    text = capsys.readouterr().out
+    assert "bench" in text and "100.0" in text and "expected 8" in text and "expected 20" in text
+
+
+def test_a_row_that_good_models_get_wrong_is_a_suspect(dataset, tmp_path):
+    """The better a model, the more of the first five rows are right; the last is right for the bad ones only."""
+    right = ["yes", "no", "yes", "no", "yes", "no"]
+    folders = []
+    for number in range(11):
+        told = [
+            answer if row < number / 2 else "no" if answer == "yes" else "yes"
+            for row, answer in enumerate(right)
+        ]
+        told[5] = "no" if number < 4 else "yes"
+        folders.append(run(tmp_path, dataset, f"m{number}", " ".join(told)))
+    found = items(folders)
+    assert [one["suspect"] for one in found["items"]] == [False] * 5 + [True]
+    assert found["items"][5]["discrimination"] < 0 < found["items"][0]["discrimination"]
+    assert "kite" in repr(found) and len(found.to_pandas()) == 6
+    assert found["subset"] is None  # six rows are fewer than the smallest subset
+
+
+def test_what_cannot_be_said_is_refused(dataset, tmp_path):
+    folders = [run(tmp_path, dataset, name, "yes no yes no yes no") for name in "ab"]
+    with pytest.raises(ValueError, match="2 models; expected at least 3"):
+        items(folders)
+    with pytest.raises(RunError, match="expected a share that each row of POPE has: accuracy"):
+        items(folders, score="f1")

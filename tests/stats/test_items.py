@@ -1,0 +1,65 @@
+"""How hard rows are, and how well they tell models apart, against scipy and simulated models."""
+
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+
+from halluscope.stats import items
+
+
+def simulated(models, rows, seed=0):
+    """Models of growing ability; [models, rows] of right answers, and the rows' difficulty and discrimination."""
+    draws = np.random.default_rng(seed)
+    able = np.linspace(-2, 2, models)[:, None]
+    hard, telling = draws.normal(size=rows), draws.lognormal(0, 0.4, rows)
+    chance = 1 / (1 + np.exp(-telling * (able - hard)))
+    return (draws.random((models, rows)) < chance).astype(float), hard, telling
+
+
+def test_difficulty_is_the_share_of_models_that_are_wrong():
+    right = np.array([[1, 0, 1], [0, 0, 1], [1, 0, 0]], dtype=float)
+    assert items.difficulty(right) == pytest.approx([1 / 3, 1, 1 / 3])
+    with pytest.raises(ValueError, match="2 models; expected at least 3"):
+        items.difficulty(right[:2])
+
+
+def test_discrimination_is_pearsons_correlation_with_the_other_rows():
+    right, _, _ = simulated(12, 30)
+    right[:, 3] = 1
+    found = items.discrimination(right)
+    assert np.isnan(found[3])
+    for row in (0, 7, 29):
+        others = np.delete(right, row, axis=1).mean(axis=1)
+        assert found[row] == pytest.approx(pearsonr(right[:, row], others)[0])
+    assert np.isnan(items.discrimination(right[:7])).all()
+
+
+def test_a_wrong_label_turns_discrimination_round():
+    right, _, telling = simulated(30, 60)
+    sure = int(telling.argmax())
+    wrong = right.copy()
+    wrong[:, sure] = 1 - wrong[:, sure]
+    assert items.discrimination(right)[sure] > 0 > items.discrimination(wrong)[sure]
+
+
+def test_the_fit_finds_the_simulated_difficulty():
+    right, hard, _ = simulated(60, 80)
+    right[:, 0] = 0
+    found, telling = items.fitted(right)
+    assert np.isnan(found[0]) and np.isnan(telling[0])
+    tells = ~np.isnan(found)
+    assert tells.sum() > 60
+    assert np.corrcoef(found[tells], hard[tells])[0, 1] > 0.8
+    assert items.fitted(right[:19]) is None
+
+
+def test_the_smallest_subset_keeps_the_ranking():
+    right, _, _ = simulated(4, 2000)
+    subset = items.smallest(right, seed=0)
+    whole, part = right.mean(axis=1), right[:, subset.rows].mean(axis=1)
+    assert 10 <= len(subset.rows) < 1000
+    assert np.argsort(whole).tolist() == np.argsort(part).tolist()
+    assert subset.kept >= 0.95 and 0 < subset.error < 0.2
+    assert items.smallest(right, seed=0) == subset
+    tied = np.array([right[0], right[0], right[1]])
+    assert items.smallest(tied, seed=0) is None
