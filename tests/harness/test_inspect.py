@@ -22,9 +22,9 @@ from PIL import Image as Pillow
 from halluscope import cli, registry, scoring
 from halluscope.answering import sources
 from halluscope.files.pictures import data_uri, open_picture
+from halluscope.harness import functions
 from halluscope.harness import inspect_tasks as tasks
-from halluscope.harness import settings
-from halluscope.harness.inspect import Asked
+from halluscope.harness.inspect_tasks import Asked
 from halluscope.registry import SIGNATURE
 from halluscope.signature import keys_of
 from tests.harness import data as harness_data
@@ -79,7 +79,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _set(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(sources.DATASETS, str(data))
-    monkeypatch.delenv(settings.TASKS, raising=False)
+    monkeypatch.delenv(functions.TASKS, raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -381,7 +381,7 @@ def test_a_judge_that_fails_loses_no_answer(
 def test_no_language_model_judges_that_was_not_named(
     data: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    given = settings.Settings(str(data / "throne_coco"), None, {"vocabulary": "coco"}, judged=False)
+    given = functions.Settings(str(data / "throne_coco"), None, {"vocabulary": "coco"}, judged=False)
     asked = Asked.open("throne_coco", "", given)
     said = dict.fromkeys(list(asked.rows)[:2], "A dog.")
     assert asked.score(said, Path("LOG.eval")) == ({}, [{}, {}])

@@ -19,7 +19,7 @@ from halluscope import __version__, cli, registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.vlm import Vlm
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.harness import functions, settings, tasks
+from halluscope.harness import functions, tasks
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.registry import Benchmark
 from halluscope.signature import data_of, keys_of
@@ -252,7 +252,7 @@ def evaluate(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Calla
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(run.data))
-    monkeypatch.setenv(settings.TASKS, json.dumps(harness_data.settings(run.data)))
+    monkeypatch.setenv(functions.TASKS, json.dumps(harness_data.settings(run.data)))
     monkeypatch.setattr(functions, "_scored", {})
 
     def evaluated() -> dict[str, Any]:

@@ -19,7 +19,8 @@ from halluscope import cli, registry, scoring
 from halluscope.answering import sources
 from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
-from halluscope.harness import settings, tasks
+from halluscope.harness import tasks
+from halluscope.harness.functions import Settings
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.reading import pictures
 from halluscope.reading.datasets import read_rows
@@ -41,7 +42,7 @@ def _set(data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     harness._scored.clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(data))
-    monkeypatch.delenv(settings.TASKS, raising=False)
+    monkeypatch.delenv(harness.TASKS, raising=False)
 
 
 def opened(data: Path, name: str, **options: Any) -> sources.Source:
@@ -119,7 +120,7 @@ def test_a_task_with_another_prompt(
     else:
         assert task["task"] == "halluscope_pope_short"
         marker = folder / "pope" / task["dataset_kwargs"]["data_files"]["test"]
-        monkeypatch.setenv(settings.TASKS, json.dumps(harness_data.settings(data)))
+        monkeypatch.setenv(harness.TASKS, json.dumps(harness_data.settings(data)))
         rows = harness.documents([json.loads(marker.read_text())])
     asked = f"{rows[0]['question']}\nAnswer the question using a single word or phrase."
     assert (harness.prompt(rows[0]), harness.marked_prompt(rows[0])) == (asked, f"<image>{asked}")
@@ -351,25 +352,25 @@ def test_settings_come_from_the_harness_then_from_the_environment(
     data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     coco = {"vocabulary": "coco", "judges": "lexical"}
-    assert settings.read("throne_coco") == settings.Settings(f"{data}/throne_coco", None, coco)
+    assert Settings.of("throne_coco") == Settings(f"{data}/throne_coco", None, coco)
     of_environment = {"throne_coco": {"judges": "lexical", "beta": 1.0, "dataset": "elsewhere"}}
     (tmp_path / "tasks.json").write_text(json.dumps(of_environment))
     for text in (json.dumps(of_environment), str(tmp_path / "tasks.json")):
-        monkeypatch.setenv(settings.TASKS, text)
-        read = settings.read("throne_coco", {"beta": 2.0})
-        assert read == settings.Settings("elsewhere", None, coco | {"beta": 2.0})
+        monkeypatch.setenv(harness.TASKS, text)
+        read = Settings.of("throne_coco", {"beta": 2.0})
+        assert read == Settings("elsewhere", None, coco | {"beta": 2.0})
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
 def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
     dataset, judges = registry.dataset(name), registry.benchmark(name).judges
     rule = {judges.option: judges.rule} if judges and judges.rule else {}
-    assert settings.read(name).options == {**dataset.options, **rule, **dataset.harness}
+    assert Settings.of(name).options == {**dataset.options, **rule, **dataset.harness}
     for option, value in dataset.harness.items():
-        assert settings.read(name, {option: f"not {value}"}).options[option] == f"not {value}"
+        assert Settings.of(name, {option: f"not {value}"}).options[option] == f"not {value}"
     for option in (*dataset.options, *registry.benchmark(name).input_options):
         with pytest.raises(ValueError, match=f"{name} has no option '{option}'"):
-            settings.read(name, {option: None})
+            Settings.of(name, {option: None})
 
 
 @pytest.mark.parametrize(
@@ -387,15 +388,15 @@ def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
     ],
 )
 def test_bad_settings(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(settings.TASKS, text)
+    monkeypatch.setenv(harness.TASKS, text)
     with pytest.raises(ValueError, match=message):
-        settings.read("throne_coco")
+        Settings.of("throne_coco")
 
 
 @needs("mmhal")
 def test_who_gives_no_verdict_is_no_judge_unless_named() -> None:
-    assert not settings.read("mmhal").judged and "judge" not in settings.read("mmhal").options
-    assert settings.read("mmhal", {"judge": "none"}).judged
+    assert not Settings.of("mmhal").judged and "judge" not in Settings.of("mmhal").options
+    assert Settings.of("mmhal", {"judge": "none"}).judged
 
 
 @needs("hallusionbench")
@@ -520,7 +521,7 @@ def test_a_language_model_judges_only_if_it_is_named(
     data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """throne's own judge is flan-t5; where no rule can judge, the responses are kept, and the log says where."""
-    assert settings.read("throne_coco").options["judges"] == "lexical"
+    assert Settings.of("throne_coco").options["judges"] == "lexical"
     throne = registry.benchmark("throne")
     unruly = replace(throne, judges=Judges("votes", "flan-t5", ()))
     monkeypatch.setattr(registry, "benchmark", lambda name: unruly if "throne" in name else None)

@@ -1,12 +1,15 @@
-"""Holds the functions that the task files of lm-eval and lmms-eval name.
+"""A user's settings for a task, and the functions that the task files of lm-eval and lmms-eval name.
 
 A document is a row of the dataset, without its image, plus the name of its task. A set is judged once, for whichever
 score is asked for first; each response also carries its own value of the scores that are means, for standard errors.
 """
 
 import hashlib
+import json
 import logging
 import math
+import os
+import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
@@ -21,18 +24,20 @@ from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
+from halluscope.files.opening import parse, read_text
 from halluscope.files.writing import json_line, new_file
-from halluscope.harness import settings
-from halluscope.harness.settings import Settings
-from halluscope.options import taken
+from halluscope.options import check, taken
 from halluscope.paths import cache_folder
+from halluscope.reading.datasets import Source as Written
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.responses.files import PROMPT, TASK
-from halluscope.sanitize import one_line
+from halluscope.sanitize import one_line, short_repr
 from halluscope.stats.tallies import standard_error
 
 log = logging.getLogger(__name__)
 
+# The environment variable for settings: a JSON object of task -> settings, or the name of a file that holds one
+TASKS = "HALLUSCOPE_TASKS"
 SPLIT = "test"
 
 # Where lm-eval puts the image: before the prompt, as `halluscope answer` does
@@ -45,32 +50,86 @@ SCORE, CLUSTER = "score", "cluster"
 # The suffix of a score's name for its standard error by clusters, as in lmms-eval
 CLUSTERED = "_stderr_clustered"
 
+Document = Mapping[str, Any]
+
+# A result, and per row its values of the scores that are means
+Scored = tuple[dict[str, Any], list[dict[str, float]]]
+
 
 @dataclass(frozen=True)
-class Answer:
-    """A response to a document."""
+class Settings:
+    """The settings of a task."""
 
-    doc: Mapping[str, Any]
-    text: str
+    dataset: str  # a folder or a Hub id
+    images: str | None  # the folder of image files, if the dataset holds no images
+    options: Mapping[str, Any]  # the options of the metric
+    # whether the harness scores the responses; it does not if the judge must be a language model, and none is named
+    judged: bool = True
+
+    @classmethod
+    def of(cls, task: str, own: Any = None) -> "Settings":
+        """Return the settings of a task: its own first, then those of `TASKS`, then the defaults.
+
+        A language model judges only if it is named, whatever the benchmark's own default.
+        """
+        dataset, benchmark = registry.dataset(task), registry.benchmark(task)
+        options = _of_environment().get(task, {}) | _object(own or {}, f"The setting {task}", task)
+        known = benchmark.keywords - {*benchmark.input_options, *dataset.options}
+        check(options, known | {"dataset", "images"}, task)
+        folders = {name: options.pop(name, None) for name in ("dataset", "images")}
+        for name, folder in folders.items():
+            if not isinstance(folder, str | None):
+                raise ValueError(f"{name} of {task} is {short_repr(folder)}; expected the name of a folder.")
+        judges = benchmark.judges
+        rule = {judges.option: judges.rule} if judges and judges.rule else {}
+        judged = not judges or judges.option in {**rule, **options}
+        options = {**dataset.options, **rule, **dataset.harness, **options}
+        return cls(folders["dataset"] or sources.where(task), folders["images"], options, judged)
+
+    def command(self, task: str, responses: Path, partial: bool) -> str:
+        """Return the command that scores kept responses as the harness would have scored them."""
+        dataset, benchmark = registry.dataset(task), registry.benchmark(task)
+        named = Written.of(self.dataset)
+        config = named.config or dataset.config
+        written = f"{named.name}{config and ':'}{config}" + (f"@{named.split}" if named.split else "")
+        words = ["halluscope", "score", task, "--responses", str(responses), "--dataset", written]
+        for name, value in self.options.items():
+            if name not in dataset.options and value is not None and value is not False:
+                values = [] if value is True else value if isinstance(value, list | tuple) else [value]
+                words += [f"--{name.replace('_', '-')}", *map(str, values)]
+        return shlex.join([*words, *["--partial"] * (partial and not benchmark.partial_ok)])
+
+
+def _of_environment() -> dict[str, dict[str, Any]]:
+    text = os.environ.get(TASKS, "").strip()
+    if not text:
+        return {}
+    content = parse(text if text.startswith("{") else read_text(Path(text)), f"${TASKS}")
+    each = _object(content, f"${TASKS}", '{"pope": {"dataset": "datasets/pope"}}')
+    return {registry.dataset(name).name: _object(of, f"${TASKS}, {name}", name) for name, of in each.items()}
+
+
+def _object(content: Any, where: str, example: str) -> dict[str, Any]:
+    if not isinstance(content, Mapping):
+        example = example if "{" in example else json.dumps({"dataset": f"datasets/{example}"})
+        raise ValueError(f"{where} is {short_repr(content, 120)}; expected an object such as {example}.")
+    return dict(content)
 
 
 class Item(dict[str, Any]):
-    """A response, for one score; a harness logs the item's content.
+    """A response to a document, for one score; a harness logs the item's content.
 
     For the principal score this identifies the document (`halluscope.responses.files` reads it); for a score that is a
     mean it is the response's `CLUSTER` and its `SCORE`, which a judge fills in after the set is judged.
     """
 
-    def __init__(self, name: str, answer: Answer) -> None:
+    def __init__(self, name: str, doc: Document, text: str) -> None:
         super().__init__()
-        self.name, self.answer = name, answer
+        self.name, self.answer = name, (doc, text)
 
-
-# A result, and per row its values of the scores that are means
-Scored = tuple[dict[str, Any], list[dict[str, float]]]
 
 _opened: dict[str, tuple[Settings, Source]] = {}
-_scored: dict[tuple[str, str], tuple[list[Answer], Scored]] = {}
+_scored: dict[tuple[str, str], tuple[list[tuple[Document, str]], Scored]] = {}
 _scoring = threading.Lock()
 
 
@@ -78,34 +137,33 @@ def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
     """Return the documents of a task as a `DatasetDict` with one split, as lm-eval's `custom_dataset`."""
     from datasets import DatasetDict
 
-    return DatasetDict({SPLIT: _open(task, prompt, metadata.get(task))})
+    return DatasetDict({SPLIT: _documents(task, prompt, metadata.get(task))})
 
 
 def documents(marker: Any) -> Any:
     """Return the documents of the task that the task's JSON file names, as lmms-eval's `process_docs`."""
-    return _open(marker[0][TASK], marker[0].get(PROMPT, ""))
+    return _documents(marker[0][TASK], marker[0].get(PROMPT, ""))
 
 
-def images(doc: Mapping[str, Any]) -> list[Image]:
+def images(doc: Document) -> list[Image]:
     """Return a list with a document's image, or [] if it has none; documents share image objects."""
-    _, source = _opened[doc[TASK]]
-    image = source.image(doc)
+    image = _opened[doc[TASK]][1].image(doc)
     return [] if image is None else [image]
 
 
-def prompt(doc: Mapping[str, Any], _: Any = None) -> str:
+def prompt(doc: Document, _: Any = None) -> str:
     """Return what the LVLM is asked."""
     benchmark = registry.benchmark(doc[TASK])
     return benchmark.asked(doc, benchmark.named_prompt(doc.get(PROMPT)))
 
 
-def marked_prompt(doc: Mapping[str, Any]) -> str:
+def marked_prompt(doc: Document) -> str:
     """Return what the LVLM is asked, with a mark in the image's place."""
     _, source = _opened[doc[TASK]]
     return prompt(doc) if doc[source.key] is None else IMAGE + prompt(doc)
 
 
-def target(doc: Mapping[str, Any]) -> str:
+def target(doc: Document) -> str:
     """Return the right answer as text."""
     right = doc[registry.benchmark(doc[TASK]).target]
     return right if isinstance(right, str) else ", ".join(map(str, right or ()))
@@ -121,22 +179,26 @@ def averaged(benchmark: Benchmark) -> tuple[str, ...]:
     return () if benchmark.judges else benchmark.means
 
 
-def items(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Item]:
+def items(doc: Document, results: Sequence[str]) -> dict[str, Item]:
     """Return the response to a document, as an item for each score of its task, as lmms-eval's `process_results`."""
-    benchmark, answer = registry.benchmark(doc[TASK]), Answer(doc, results[0])
-    each = {name: Item(name, answer) for name in benchmark.scores}
-    each[benchmark.principal].update(
-        marks(doc[TASK], doc.get(PROMPT, "")) | registry.dataset(doc[TASK]).identity(doc)
-    )
+    task, benchmark = doc[TASK], registry.benchmark(doc[TASK])
+    each = {name: Item(name, doc, results[0]) for name in benchmark.scores}
+    each[benchmark.principal].update(marks(task, doc.get(PROMPT, "")) | registry.dataset(task).identity(doc))
     (cluster,) = scoring.clusters(benchmark, [doc])
     for name in benchmark.means:
         each[name][CLUSTER] = cluster
-    for name, added in _added(benchmark, answer).items():
-        each[name][SCORE] = added
+    if averaged(benchmark):
+        try:
+            _, (added,) = scoring.of_each(benchmark, [doc], [results[0]], _opened[task][0].options)
+        except Exception as error:  # whatever it is: the harness has not written the responses yet
+            _complain(f"{task} is not scored: {reason(error)}")
+            added = dict.fromkeys(benchmark.means, math.nan)
+        for name, value in added.items():
+            each[name][SCORE] = value
     return each
 
 
-def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float | Item]:
+def answers(doc: Document, results: Sequence[str]) -> dict[str, float | Item]:
     """Return `items` and the standard errors, with numbers for the scores that lm-eval averages (`process_results`)."""
     benchmark, each = registry.benchmark(doc[TASK]), items(doc, results)
     errors = {f"{name}{CLUSTERED}": each[name] for name in benchmark.means}
@@ -144,34 +206,57 @@ def answers(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float |
     return {name: value for name, value in {**each, **numbers, **errors}.items() if value is not None}
 
 
-def score(given: Sequence[Item]) -> float:
+def score(whole: Sequence[Item]) -> float:
     """Return a score of a whole set; NaN if a judge fails, which is logged, because the harness still has to write."""
-    name, (result, _) = given[0].name, _filled(given)
-    return float(result.get(name, math.nan))
+    return float(_result(whole).get(whole[0].name, math.nan))
 
 
-def error(given: Sequence[Item]) -> float:
+def error(whole: Sequence[Item]) -> float:
     """Return the standard error, by clusters, of a score that is a mean; NaN for fewer than two clusters."""
-    _filled(given)
-    known = [item for item in given if SCORE in item]
+    _result(whole)
+    known = [item for item in whole if SCORE in item]
     return standard_error([item[SCORE] for item in known], [item[CLUSTER] for item in known])
 
 
 def opened(task: str, setting: Settings, keep: int | None = None) -> Source:
     """Open the dataset of a task, with the rows that the task's settings select."""
-    benchmark, wanted = registry.benchmark(task), registry.dataset(task)
+    benchmark = registry.benchmark(task)
     if benchmark.judges and setting.judged:  # better to fail now than after an LVLM has run for hours
         benchmark.judges.find(setting.options)
-    source = sources.open_source(setting.dataset, setting.images, wanted, keep)
+    source = sources.open_source(setting.dataset, setting.images, registry.dataset(task), keep)
     rows = benchmark.module("rows")
     if hasattr(rows, "wanted") and (choice := taken(rows.wanted, setting.options)):
         return source.only(lambda row: rows.wanted(rows.read(row, task), **choice))
     return source
 
 
-def _open(task: str, prompt: str = "", given: Any = None) -> Any:
+def judged(score: Callable[[], Scored], count: Sized, setting: Settings, called: str, where: str) -> Scored:
+    """Score a set; if it cannot be judged, log this and return an empty result."""
+    if not setting.judged:
+        log.warning("%s is not scored: its judge is a language model, and none is named. %s", called, where)
+        return nothing(count)
     try:
-        setting = settings.read(task, given)
+        return score()
+    except Exception as error:  # whatever a judge raises, including that memory ran out
+        log.error("%s is not scored: %s %s", called, reason(error), where)
+        return nothing(count)
+
+
+def nothing(rows: Sized) -> Scored:
+    """Return an empty result, for a set that is not judged."""
+    return {}, [{} for _ in range(len(rows))]
+
+
+def reason(error: Exception) -> str:
+    """Return an error as the log shows it; a foreign error is shown with its type, because its message may be empty."""
+    if isinstance(error, ValueError | OSError):
+        return one_line(error, 1000)
+    return f"{type(error).__name__}: {one_line(error, 500)}"
+
+
+def _documents(task: str, prompt: str, own: Any = None) -> Any:
+    try:
+        setting = Settings.of(task, own)
         source = opened(task, setting)
     except ValueError as error:
         log.error("%s: %s", task, error)  # lmms-eval itself would only report that it tried five times
@@ -183,59 +268,52 @@ def _open(task: str, prompt: str = "", given: Any = None) -> Any:
     return asked
 
 
-def _added(benchmark: Benchmark, answer: Answer) -> dict[str, float]:
-    """Return a response's values of the scores that are means, if no judge is needed; NaN if it cannot be scored."""
-    if not averaged(benchmark):
-        return {}
-    task = answer.doc[TASK]
-    try:
-        _, (added,) = scoring.of_each(benchmark, [answer.doc], [answer.text], _opened[task][0].options)
-    except Exception as error:  # whatever it is: the harness has not written the responses yet
-        _complain(f"{task} is not scored: {reason(error)}")
-        return dict.fromkeys(benchmark.means, math.nan)
-    return added
+@cache
+def _complain(line: str) -> None:
+    log.error("%s", line)
 
 
-def _filled(given: Sequence[Item]) -> Scored:
-    """Give each item the value of the score that it is for, and return the result of the set."""
-    result, each = _result([item.answer for item in given])
-    for item, added in zip(given, each, strict=True):
-        if item.name in added:
-            item[SCORE] = added[item.name]
-    return result, each
-
-
-def _result(given: list[Answer]) -> Scored:
-    """Return the result of a set; the last result of each task is cached."""
-    task, prompt = given[0].doc[TASK], given[0].doc.get(PROMPT, "")
+def _result(whole: Sequence[Item]) -> dict[str, Any]:
+    """Return the result of a set, after giving each item its value; the last result of each task is cached."""
+    each = [item.answer for item in whole]
+    task, prompt = each[0][0][TASK], each[0][0].get(PROMPT, "")
     with _scoring:
         known = _scored.get((task, prompt))
-        if known is None or known[0] != given:
-            known = _scored[task, prompt] = given, _compute(task, prompt, given)
-        return known[1]
+        if known is None or known[0] != each:
+            known = _scored[task, prompt] = each, _compute(task, prompt, each)
+    result, values = known[1]
+    for item, added in zip(whole, values, strict=True):
+        if item.name in added:
+            item[SCORE] = added[item.name]
+    return result
 
 
-def _compute(task: str, prompt: str, given: Sequence[Answer]) -> Scored:
+def _compute(task: str, prompt: str, each: Sequence[tuple[Document, str]]) -> Scored:
     setting, source = _opened[task]
     called = "_".join(filter(None, (task, prompt)))
-    rows, texts = [answer.doc for answer in given], [answer.text for answer in given]
+    rows, texts = [doc for doc, _ in each], [text for _, text in each]
     # The file is written before a judge starts, so that it survives even if the process is killed.
-    file = _keep(task, rows, texts, prompt)
-    where = _where(task, setting, file, len(rows) < len(source.rows))
+    file = _keep(task, rows, texts, {PROMPT: prompt} if prompt else {})
+    where = (
+        f"The responses are kept in {file}; to score them: {setting.command(task, file, len(rows) < len(source.rows))}"
+        if file
+        else "The responses are kept only if the harness logs samples; to score those: halluscope score NAME "
+        "--responses FILE --dataset DATASET"
+    )
     score = partial(scoring.of_each, registry.benchmark(task), rows, texts, setting.options, prompt)
-    result, each = judged(score, setting, called, where) or nothing(given)
+    result, values = judged(score, each, setting, called, where)
     if result:
         if file:
             file.unlink(missing_ok=True)
-        _tell(f"{called}: {result[SIGNATURE]}")
-    return result, each
+        # lmms-eval shows only warnings and errors of this log
+        level = logging.INFO if log.hasHandlers() else logging.WARNING
+        log.log(level, "%s: %s", called, result[SIGNATURE])
+    return result, values
 
 
-def _keep(
-    task: str, rows: Sequence[Mapping[str, Any]], texts: Sequence[str], prompt: str = ""
-) -> Path | None:
+def _keep(task: str, rows: Sequence[Document], texts: Sequence[str], asked: Mapping[str, str]) -> Path | None:
     """Write responses to a file, because a harness writes its samples only after all scores are computed."""
-    key, asked = registry.dataset(task).key, {PROMPT: prompt} if prompt else {}
+    key = registry.dataset(task).key
     lines = [
         json_line({**about(row, key), **asked, "response": text})
         for row, text in zip(rows, texts, strict=True)
@@ -251,48 +329,3 @@ def _keep(
         )
         return None
     return file
-
-
-def judged(score: Callable[[], Scored], setting: Settings, called: str, where: str) -> Scored | None:
-    """Score a set; if it cannot be judged, log this and return None."""
-    if not setting.judged:
-        log.warning("%s is not scored: its judge is a language model, and none is named. %s", called, where)
-        return None
-    try:
-        return score()
-    except Exception as error:  # whatever a judge raises, including that memory ran out
-        log.error("%s is not scored: %s %s", called, reason(error), where)
-        return None
-
-
-def nothing(given: Sized) -> Scored:
-    """Return an empty result, for a set that is not judged."""
-    return {}, [{} for _ in range(len(given))]
-
-
-@cache
-def _complain(line: str) -> None:
-    log.error("%s", line)
-
-
-def _tell(line: str) -> None:
-    """Log a line at a level that is shown: lmms-eval shows only warnings and errors of this log."""
-    log.log(logging.INFO if log.hasHandlers() else logging.WARNING, "%s", line)
-
-
-def reason(error: Exception) -> str:
-    """Return an error as the log shows it; a foreign error is shown with its type, because its message may be empty."""
-    if isinstance(error, ValueError | OSError):
-        return one_line(error, 1000)
-    return f"{type(error).__name__}: {one_line(error, 500)}"
-
-
-def _where(task: str, setting: Settings, file: Path | None, partial: bool) -> str:
-    if file is None:
-        return (
-            "The responses are kept only if the harness logs samples; to score those: halluscope score NAME "
-            "--responses FILE --dataset DATASET"
-        )
-    return (
-        f"The responses are kept in {file}; to score them: {settings.command(task, setting, file, partial)}"
-    )

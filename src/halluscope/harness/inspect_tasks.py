@@ -1,13 +1,324 @@
-"""Collects Inspect's tasks, one per dataset; Inspect imports this module by its entry point."""
+"""Makes each dataset into a task of Inspect, which imports this module by its entry point.
 
-from importlib import import_module
+A sample is a row of the dataset; the metrics are the scores of the whole set, computed once when all samples are done,
+with Inspect's standard errors by clusters, such as images. Each task takes `dataset` (a folder or a Hub id; by default
+the folder that `halluscope build` makes), `images` (the folder of image files, if the dataset holds none), `prompt`
+(the name of a prompt to use instead of the benchmark's own), and the options of the benchmark.
+"""
 
-from halluscope import registry
-from halluscope.registry import ROOMS
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import HeadlineMetric
+from inspect_ai.model import ContentImage, ContentText, GenerateConfig
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value, metric, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
+
+from halluscope import registry, scoring
+from halluscope.answering.answer import about
+from halluscope.answering.sources import Source
+from halluscope.files.pictures import data_uri
+from halluscope.harness import functions
+from halluscope.harness.functions import CLUSTER, Scored, Settings, nothing
+from halluscope.reading.datasets import Row
+from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.sanitize import short_repr
+
+# How many encoded images are cached: rows about the same image follow each other
+KEPT = 64
+
+# The placeholder for Inspect's log in a command, because a task does not know the log's name
+LOG = Path("LOG.eval")
+
+# The tasks' version. It covers the prompts, the image before them, greedy decoding and the length.
+VERSION = "1.0"
+
+# The name of the scorer in Inspect, and of its scores in Inspect's log
+OURS = "scores"
+
+# Scores by name; standard errors as NAME_stderr
+Figures = dict[str, float]
+
+# Name of a row -> the response to it
+Said = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A dataset that a harness asks."""
+
+    name: str  # the name of the dataset, and of its task
+    prompt: str  # the name of another prompt that is used; "" for the benchmark's own prompt
+    setting: Settings
+    source: Source  # its rows, and their images
+    rows: Mapping[str, Row]  # row's name -> row; a name is made from the row's ids
+
+    @classmethod
+    def open(cls, name: str, prompt: str, setting: Settings) -> "Asked":
+        """Open a dataset."""
+        source = functions.opened(name, setting, keep=1)
+        rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
+        if len(rows) < len(source.rows):
+            raise ValueError(
+                f"{source.name} has {len(source.rows):,} rows and {len(rows):,} different ids "
+                f"({', '.join(source.dataset.key)}); expected one id per row. Build it again, or name one config."
+            )
+        return cls(name, prompt, setting, source, rows)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """The dataset's benchmark."""
+        return self.source.benchmark
+
+    def so_far(self, said: Said) -> Scored:
+        """Score a part of a set without raising errors; return an empty result if a language model judges."""
+        judges = self.benchmark.judges
+        named = self.setting.options.get(judges.option) if judges else []
+        by_rules = not judges or {*(named if isinstance(named, list) else [named])} <= {*judges.rules}
+        if by_rules and said:
+            with suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the warning that this is not the whole benchmark
+                return self._scored(said)
+        return nothing(said)
+
+    def score(self, said: Said, log_file: Path) -> Scored:
+        """Score a set; if it cannot be judged, log the command that scores it later and return an empty result."""
+        partial_set = len(said) < len(self.rows)
+        command = self.setting.command(self.name, log_file, partial_set)
+        limit = f" --limit {len(said)}" if partial_set and self.benchmark.partial_ok else ""
+        where = f"The responses are in the log; to score them: {command}{limit}"
+        return functions.judged(partial(self._scored, said), said, self.setting, self.name, where)
+
+    def clusters(self, said: Said) -> list[str]:
+        """Return each row's cluster; rows of the same cluster depend on each other."""
+        return list(map(str, scoring.clusters(self.benchmark, [self.rows[name] for name in said])))
+
+    def figures(self, said: Said, result: Mapping[str, Any], each: Sequence[Mapping[str, float]]) -> Figures:
+        """Return all scores, and Inspect's standard errors of the means by clusters; NaN where undefined."""
+        figures = {name: float(result.get(name, math.nan)) for name in self.benchmark.scores}
+        for name in self.benchmark.means:
+            known = [
+                SampleScore(score=Score(value=added[name]), sample_metadata={CLUSTER: cluster})
+                for added, cluster in zip(each, self.clusters(said), strict=True)
+                if name in added
+            ]
+            several = len({str(one.sample_metadata) for one in known}) > 1
+            figures[f"{name}_stderr"] = float(stderr(cluster=CLUSTER)(known)) if several else math.nan
+        return figures
+
+    def _scored(self, said: Said) -> Scored:
+        rows = [self.rows[name] for name in said]
+        return scoring.of_each(self.benchmark, rows, list(said.values()), self.setting.options, self.prompt)
+
+
+@dataclass
+class _Run:
+    said: dict[str, str] = field(default_factory=dict)  # sample's id -> response, for samples that are done
+    figures: Figures | None = None  # the scores of the whole set; None before all samples are done
+
+
+# The run of the current context: Inspect may run several tasks or models at the same time
+_run: ContextVar[_Run | None] = ContextVar("run", default=None)
+
+
+@solver
+def image_first(asked: Asked) -> Solver:
+    """Put the row's image, if it has one, before the prompt; the image is opened only then."""
+    source = asked.source
+    shown = lru_cache(KEPT)(lambda key: ContentImage(image=data_uri(source.find(key))))
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        key = asked.rows[str(state.sample_id)][source.key]
+        if key is not None:
+            prompt = state.user_prompt
+            prompt.content = [shown(key), ContentText(text=prompt.text)]
+        return state
+
+    return solve
+
+
+@scorer(metrics=[], name=OURS)
+def scores(asked: Asked) -> Scorer:
+    """Give a response's values of the mean scores; NaN if it does not count, or a language model judges."""
+    means = asked.benchmark.means
+
+    async def score(state: TaskState, target: Target) -> Score:
+        text, row = state.output.completion, str(state.sample_id)
+        _, (found,) = asked.so_far({row: text}) if means else nothing([row])
+        return Score(value={name: found.get(name, math.nan) for name in means}, answer=text)
+
+    return score
+
+
+@metric
+def whole_set(asked: Asked) -> Metric:
+    """Give the scores and standard errors of all responses; NaN during a run if a language model judges."""
+
+    def figures(scores: list[SampleScore]) -> Value:
+        said = {str(one.sample_id): one.score.answer or "" for one in scores}
+        run = _run.get()
+        if run and run.figures and run.said == said:
+            return run.figures
+        return asked.figures(said, *(asked.so_far(said) if run else asked.score(said, LOG)))
+
+    return figures
+
+
+class AtTheEnd:
+    """Scores a set when all its samples are done, and writes the signature to the log.
+
+    An early-stopping hook that stops nothing: Inspect calls only such hooks at a run's beginning and end.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+
+    async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
+        if epochs != 1:
+            raise ValueError(
+                f"epochs is {epochs}; expected 1: the scores of a whole set need one response per row. Run the task "
+                "several times instead, each time with another seed."
+            )
+        _run.set(_Run())
+        return "halluscope"
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> None:
+        """Let a sample begin; None stops nothing."""
+
+    async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, SampleScore]) -> None:
+        run = _run.get()
+        if run and OURS in scores:
+            run.said[str(id)] = scores[OURS].score.answer or ""
+
+    async def complete_task(self) -> dict[str, Any]:
+        """Score the set in a thread of its own: the event loop may still run other tasks."""
+        run = _run.get()
+        if not run or not run.said:
+            return {}
+        result, each = await anyio.to_thread.run_sync(self._asked.score, run.said, LOG)
+        run.figures = self._asked.figures(run.said, result, each)
+        return {SIGNATURE: result.get(SIGNATURE, "not scored")}
+
+
+def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
+    """Return the task of a dataset."""
+    benchmark = registry.benchmark(name)
+    if prompt and prompt not in benchmark.prompts:
+        known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"
+        raise ValueError(f"{benchmark.name} has no prompt {short_repr(prompt)}; expected {known}.")
+    own = {key: value for key, value in settings.items() if value is not None}
+    asked = Asked.open(name, prompt, Settings.of(name, own))
+    marks, clusters = functions.marks(name, prompt), asked.clusters(dict.fromkeys(asked.rows, ""))
+    samples = [
+        Sample(
+            input=functions.prompt({**row, **marks}),
+            target=functions.target({**row, **marks}),
+            id=id,
+            # by these a response is matched to its row later
+            metadata={**marks, **about(row, asked.source.dataset.key), CLUSTER: cluster},
+        )
+        for (id, row), cluster in zip(asked.rows.items(), clusters, strict=True)
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, asked.source.name),
+        setup=image_first(asked),
+        solver=generate(),
+        scorer=scores(asked),
+        metrics=[whole_set(asked)],
+        config=GenerateConfig(temperature=0.0, max_tokens=benchmark.max_new_tokens),
+        early_stopping=AtTheEnd(asked),
+        headline_metric=HeadlineMetric(metric=benchmark.principal),
+        version=VERSION,
+    )
+
+
+# The tasks: Inspect finds functions at the level of a module, each by its name, which is its dataset's
+
+
+@task
+def throne_coco(**settings: Any) -> Task:
+    return of_dataset("throne_coco", **settings)
+
+
+@task
+def throne_objects365(**settings: Any) -> Task:
+    return of_dataset("throne_objects365", **settings)
+
+
+@task
+def pope(**settings: Any) -> Task:
+    return of_dataset("pope", **settings)
+
+
+@task
+def pope_c(**settings: Any) -> Task:
+    return of_dataset("pope_c", **settings)
+
+
+@task
+def pope_c_objects365(**settings: Any) -> Task:
+    return of_dataset("pope_c_objects365", **settings)
+
+
+@task
+def repope(**settings: Any) -> Task:
+    return of_dataset("repope", **settings)
+
+
+@task
+def amber(**settings: Any) -> Task:
+    return of_dataset("amber", **settings)
+
+
+@task
+def openchair(**settings: Any) -> Task:
+    return of_dataset("openchair", **settings)
+
+
+@task
+def hallusionbench(**settings: Any) -> Task:
+    return of_dataset("hallusionbench", **settings)
+
+
+@task
+def hqh(**settings: Any) -> Task:
+    return of_dataset("hqh", **settings)
+
+
+@task
+def mmhal(**settings: Any) -> Task:
+    return of_dataset("mmhal", **settings)
+
+
+@task
+def gavie(**settings: Any) -> Task:
+    return of_dataset("gavie", **settings)
+
+
+@task
+def haloquest(**settings: Any) -> Task:
+    return of_dataset("haloquest", **settings)
+
+
+@task
+def dash_b(**settings: Any) -> Task:
+    return of_dataset("dash_b", **settings)
+
+
+@task
+def humblebench(**settings: Any) -> Task:
+    return of_dataset("humblebench", **settings)
+
 
 # The tasks by the names of their datasets
-TASKS = {
-    dataset.name: getattr(import_module(f"{ROOMS}.{room.name}.inspect_tasks"), dataset.name)
-    for room in registry.benchmarks()
-    for dataset in room.datasets
-}
+TASKS = {one.name: globals()[one.name] for room in registry.benchmarks() for one in room.datasets}
