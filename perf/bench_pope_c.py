@@ -13,7 +13,7 @@ import numpy as np
 from halluscope.benchmarks.pope import complete as pope_c
 from halluscope.benchmarks.pope import presence as presences
 from halluscope.benchmarks.throne import presence
-from halluscope.building import output, parquet
+from halluscope.building import output
 from halluscope.building.spec import load
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.coco import CocoImage, CocoTable
@@ -48,13 +48,13 @@ def write(source: Path, out: Path) -> None:
     """Write the grid as the builder does."""
     dataset = presences.read(source, "--source", "throne_coco")
     for table in pope_c.tables(dataset, pope_c.presence(dataset), "coco", "validation"):
-        parquet.write(table, out)
+        table.write(out)
 
 
 def write_plainly(source: Path, out: Path) -> None:
     """Write the grid as the baseline does."""
     rows = _rows(presences.read(source, "--source", "throne_coco").read("image_id", "objects").to_pylist())
-    parquet.write(parquet.Table(pope_c.QUESTIONS, rows, "validation", "questions"), out)
+    output.Table(pope_c.QUESTIONS, rows, "validation", "questions").write(out)
 
 
 def _rows(images: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

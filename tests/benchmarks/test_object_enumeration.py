@@ -562,7 +562,7 @@ def test_conversations_replace_nothing_and_are_whole(tmp_path: Path, monkeypatch
         build(tmp_path, conversations=tmp_path / "train.json")
     with pytest.raises(BuildError, match="is inside the folder to build"):
         build(tmp_path, conversations=tmp_path / "out" / "train.json")
-    monkeypatch.setattr("halluscope.building.card.render", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    monkeypatch.setattr("halluscope.building.output.card", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
         build(tmp_path, conversations=tmp_path / "new.json")
     assert {file.name for file in tmp_path.iterdir()} == {"in", "train.json"}

@@ -26,9 +26,10 @@ from PIL import Image as Pillow
 
 from halluscope import cli, limits, registry
 from halluscope.benchmarks.throne import presence
-from halluscope.building import fetch, images, manifest, output, parquet
+from halluscope.building import build_info, fetch, images, output
 from halluscope.building import spec as specs
 from halluscope.building.command import Order
+from halluscope.building.output import Table
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.paths import checkout, share
@@ -226,7 +227,7 @@ def test_card(upstream: Path, tmp_path: Path) -> None:
 def test_shards_and_row_groups(tmp_path: Path) -> None:
     rows = ({"number": i, "text": "x" * 100} for i in range(450))
     features = Features({"number": Value("int64"), "text": Value("string")})
-    table = parquet.write(parquet.Table(features, rows, "test"), tmp_path, shard_bytes=20_000)
+    table = Table(features, rows, "test").write(tmp_path, shard_bytes=20_000)
     names = [shard["file"] for shard in table["shards"]]
     assert names == [f"data/test-{i:05d}-of-00003.parquet" for i in range(3)]
     assert sorted(file.name for file in (tmp_path / "data").iterdir()) == [Path(name).name for name in names]
@@ -237,14 +238,12 @@ def test_shards_and_row_groups(tmp_path: Path) -> None:
 
 def test_no_rows_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="has no row"):
-        parquet.write(parquet.Table(Features({"a": Value("int64")}), [], "test"), tmp_path)
+        Table(Features({"a": Value("int64")}), [], "test").write(tmp_path)
 
 
 def test_two_configs_load_by_name(upstream: Path, tmp_path: Path) -> None:
     table = coco.read_annotations(upstream / "instances_val2017.json")
-    asked = parquet.Table(
-        Features({"asked": Value("string")}), [{"asked": "Is there a dog?"}], "test", "questions"
-    )
+    asked = Table(Features({"asked": Value("string")}), [{"asked": "Is there a dog?"}], "test", "questions")
     tables = [presence.table(table, "validation", None), asked]
     out = output.write(spec_of(upstream), tables, presence.counts(table), {}, True, tmp_path / "out")
     rows = load_dataset(str(out), "questions", split="test", cache_dir=str(tmp_path / "hf"))
@@ -672,7 +671,7 @@ def test_without_out_it_goes_to_datasets_under_the_working_directory(
     options = ["--source", str(upstream), "--no-images", "--subset"]
     assert cli.main(["build", "throne_coco", *options]) == 0
     assert "load_dataset(" in capsys.readouterr().out
-    assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == manifest.PARTS
+    assert {file.name for file in (tmp_path / "datasets" / "throne_coco").iterdir()} == build_info.PARTS
     assert cli.main(["build", "throne_coco", *options]) == 2
     assert "holds a build already; pass --force" in capsys.readouterr().err
     assert cli.main(["build", "throne_coco", *options, "--force"]) == 0

@@ -12,7 +12,8 @@ import pytest
 from datasets import Features, List, Value
 
 from halluscope import cli, registry
-from halluscope.building import build_info, parquet
+from halluscope.building import build_info
+from halluscope.building.output import Table
 from halluscope.errors import BuildError, HubError
 from halluscope.hub import dataset
 from tests import small_datasets
@@ -276,17 +277,17 @@ GOOD = {"id": 1, "text": "a", "many": ["b"]}
 )
 def test_a_row_that_cannot_be_written(odd: Any, tmp_path: Path) -> None:
     rows = [*[GOOD] * 150, odd, *[GOOD] * 100]
-    table = parquet.Table(FEATURES, rows, "test", "coco")
+    table = Table(FEATURES, rows, "test", "coco")
     with pytest.raises(
         BuildError, match=r"Row 150 \(the first is 0\) of the split 'test', config 'coco', cannot be"
     ):
-        parquet.write(table, tmp_path)
+        table.write(tmp_path)
 
 
 def test_a_table_that_cannot_be_written(tmp_path: Path) -> None:
     tables = [pa.table({"id": [1, 2], "text": ["a", "b"], "many": [["a"], []]}), pa.table({"id": ["x"]})]
     with pytest.raises(BuildError, match="Row 2 "):
-        parquet.write(parquet.Table(FEATURES, tables, "test"), tmp_path)
+        Table(FEATURES, tables, "test").write(tmp_path)
 
 
 def test_errors_of_who_makes_the_rows_stay_as_they_are(tmp_path: Path) -> None:
@@ -295,4 +296,4 @@ def test_errors_of_who_makes_the_rows_stay_as_they_are(tmp_path: Path) -> None:
         raise TypeError("of the reader")
 
     with pytest.raises(TypeError, match="^of the reader$"):
-        parquet.write(parquet.Table(FEATURES, rows(), "test"), tmp_path)
+        Table(FEATURES, rows(), "test").write(tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from datasets import load_dataset
 
 from halluscope import cli
-from halluscope.building import manifest
+from halluscope.building import build_info
 from halluscope.errors import BuildError, OutputError
 from halluscope.files import writing
 from halluscope.paths import share
@@ -76,7 +76,7 @@ def test_a_file_of_the_users(
 
 
 @pytest.mark.parametrize("what", ["a link", "a link to a folder", "a folder", "an empty folder"])
-@pytest.mark.parametrize("name", ["README.md", "data", manifest.MANIFEST])
+@pytest.mark.parametrize("name", ["README.md", "data", build_info.MANIFEST])
 def test_what_is_no_plain_file(
     name: str, what: str, source: Path, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,7 +117,7 @@ EDITED: dict[str, tuple[Callable[[Path], object], str]] = {
     "more data": (_more_data, "mine.parquet was not written by a build"),
     "more folders": (_more_folders, "mine was not written by a build"),
     "a link": (_link, "README.md is no longer what"),
-    "no mark": (lambda out: (out / manifest.MANIFEST).unlink(), "README.md was not written by a build"),
+    "no mark": (lambda out: (out / build_info.MANIFEST).unlink(), "README.md was not written by a build"),
 }
 
 
@@ -149,10 +149,10 @@ def test_what_was_changed_since(
 def test_a_mark_that_no_build_left(
     files: object, source: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (out / manifest.MANIFEST).write_text(json.dumps({"about": "", "files": files}))
+    (out / build_info.MANIFEST).write_text(json.dumps({"about": "", "files": files}))
     said = refused(source, out, capsys, "--force")
-    assert manifest.MANIFEST in said and "It should list the files in" in said
-    (out / manifest.MANIFEST).write_text("[" * 200_000)
+    assert build_info.MANIFEST in said and "It should list the files in" in said
+    (out / build_info.MANIFEST).write_text("[" * 200_000)
     assert "is not JSON" in refused(source, out, capsys, "--force")
 
 
@@ -163,7 +163,7 @@ def test_all_else_stays_through_each_build(source: Path, out: Path) -> None:
         assert build(source, out, "--force") == 0 and is_whole(out)
         assert content(out).items() >= before.items()
     assert [entry.name for entry in out.parent.iterdir()] == ["out"]
-    listed = {*json.loads((out / manifest.MANIFEST).read_text())["files"], manifest.MANIFEST}
+    listed = {*json.loads((out / build_info.MANIFEST).read_text())["files"], build_info.MANIFEST}
     assert {*content(out)} == {*before} | listed
 
 
@@ -182,10 +182,10 @@ def test_the_facts_of_a_checkout(source: Path, out: Path, capsys: pytest.Capture
     (out / "spec.toml").write_bytes(facts)
     assert build(source, out) == 0 and is_whole(out)
     held = json.loads(
-        (out / manifest.MANIFEST).read_text()
+        (out / build_info.MANIFEST).read_text()
     )  # built of another spec, before the checkout was brought up to date
     held["files"]["spec.toml"] = "0" * 64
-    (out / manifest.MANIFEST).write_text(json.dumps(held))
+    (out / build_info.MANIFEST).write_text(json.dumps(held))
     assert build(source, out, "--force") == 0 and is_whole(out)
     assert (out / "spec.toml").read_bytes() == facts
 
@@ -261,7 +261,7 @@ def test_interrupted(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    for where in ("halluscope.building.manifest.write", "halluscope.building.output.target"):
+    for where in ("halluscope.building.build_info.write_manifest", "halluscope.building.output.target"):
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr(where, stop)
             before = content(out.parent)
@@ -278,13 +278,13 @@ def test_interrupted(
 def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that the user writes meanwhile are kept, as are those that were there before."""
     assert build(source, out) == 0
-    write = manifest.write
+    write = build_info.write_manifest
 
     def meanwhile(folder: Path) -> None:
         write(folder)
         (out / "README.md").write_text("mine")
 
-    monkeypatch.setattr(manifest, "write", meanwhile)
+    monkeypatch.setattr(build_info, "write_manifest", meanwhile)
     assert build(source, out, "--force") == 2
     assert (out / "README.md").read_text() == "mine"
 
@@ -346,7 +346,7 @@ def test_the_mark_is_neither_read_nor_committed(source: Path, out: Path) -> None
     loose = load_dataset(str(out), cache_dir=str(out.parent.parent / "hf"), data_files="data/gqa/*")
     assert sum(map(len, loose.values())) == 18
     ignored = (ROOT / ".gitignore").read_text().splitlines()
-    assert f"datasets/*/{manifest.MANIFEST}" in ignored
+    assert f"datasets/*/{build_info.MANIFEST}" in ignored
 
 
 def test_a_folder_that_cannot_be_read(out: Path) -> None:

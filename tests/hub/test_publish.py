@@ -190,8 +190,8 @@ def test_a_new_card_goes_to_main_and_the_tag_stays(
 ) -> None:
     upload(capsys, built)
     before = hub["dataset", "acme/throne_coco"].head
-    render = dataset.cards.render
-    monkeypatch.setattr(dataset.cards, "render", lambda *what: render(*what) + "\nA better word.\n")
+    render = dataset.output.card
+    monkeypatch.setattr(dataset.output, "card", lambda *what: render(*what) + "\nA better word.\n")
     status, said = upload(capsys, built)
     assert status == 0 and "its tag stays where it is" in said
     repository = hub["dataset", "acme/throne_coco"]

@@ -1,5 +1,11 @@
-"""The stats.json of a build: its schema, its reader, and the comparison with the build's files."""
+"""What a build says of itself: its stats.json, and the manifest that tells its files from the user's.
 
+The manifest lists each file with its sha256. Only files that it lists, and that are unchanged since the build, are ever
+replaced.
+"""
+
+import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +18,11 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import read_json
 from halluscope.sanitize import short_repr
 
-STATS, DATA = "stats.json", "data"
+STATS, DATA, MANIFEST, CARD, SPEC = "stats.json", "data", ".halluscope-build.json", "README.md", "spec.toml"
+PARTS = {MANIFEST, CARD, SPEC, STATS, DATA}  # all that a build writes
+ABOUT = (
+    "What `halluscope build` wrote here. It replaces only these files, and only if they are still the same."
+)
 
 
 class Leaf(NamedTuple):
@@ -23,7 +33,6 @@ class Leaf(NamedTuple):
 
 
 def text(pattern: str, what: str) -> Leaf:
-    """Return the schema of a text that a pattern matches as a whole."""
     return Leaf(lambda value: isinstance(value, str) and re.fullmatch(pattern, value), what)
 
 
@@ -33,16 +42,15 @@ def check(value: Any, schema: Any, where: str) -> None:
     A schema is a `Leaf`; a list of one schema, for a list that is not empty; an object with exactly its keys, or with
     any keys that fit a `Leaf`; or a function that returns the schema of the value.
     """
-    if isinstance(schema, Leaf):
-        _expect(schema.fits(value), value, where, schema.what)
-    elif isinstance(schema, list):
-        _expect(isinstance(value, list) and value, value, where, "a list that is not empty")
+    if callable(schema):
+        schema = schema(value)
+    leaf: Leaf = _LIST if isinstance(schema, list) else _OBJECT if isinstance(schema, dict) else schema
+    if not leaf.fits(value):
+        raise BuildError(f"{where} is {short_repr(value)}; expected {leaf.what}.")
+    if isinstance(schema, list):
         for index, item in enumerate(value):
             check(item, schema[0], f"{where}[{index}]")
-    elif not isinstance(schema, dict):
-        check(value, schema(value), where)
-    else:
-        _expect(isinstance(value, dict), value, where, "a JSON object")
+    elif isinstance(schema, dict):
         (key_schema, of_each), *_ = schema.items()
         if isinstance(key_schema, Leaf):
             for key in value:
@@ -55,15 +63,12 @@ def check(value: Any, schema: Any, where: str) -> None:
             check(value[key], inner, f"{where}.{key}" if where.endswith("]") else f"{where}: {key}")
 
 
-def _expect(fits: Any, value: Any, where: str, what: str) -> None:
-    if not fits:
-        raise BuildError(f"{where} is {short_repr(value)}; expected {what}.")
-
-
 def _or_null(schema: Leaf) -> Leaf:
     return Leaf(lambda value: value is None or schema.fits(value), f"{schema.what}, or null")
 
 
+_LIST = Leaf(lambda value: isinstance(value, list) and value, "a list that is not empty")
+_OBJECT = Leaf(lambda value: isinstance(value, dict), "a JSON object")
 _BOOL = Leaf(lambda value: isinstance(value, bool), "true or false")
 _WHOLE = Leaf(lambda value: type(value) is int and 0 <= value < 2**63, "a whole number of at least 0")
 _NUMBER = Leaf(lambda value: type(value) in (int, float) and abs(value) < 2**63, "a number")
@@ -98,6 +103,10 @@ SCHEMA = {
     ],
     "written_by": text(r"pyarrow [A-Za-z0-9.+-]{1,40}", "pyarrow and its version"),
 }
+LISTED = {
+    "about": text(r".{0,200}", "a line of text"),
+    "files": {Leaf(lambda name: name in (CARD, SPEC, STATS) or FILE.fits(name), FILE.what): SHA256},
+}
 
 
 def read_stats(file: Path) -> dict[str, Any]:
@@ -130,3 +139,53 @@ def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
                 f"({stats}). {again}"
             )
     return list(expected)
+
+
+def write_manifest(folder: Path) -> None:
+    """List all files in a folder as written by a build."""
+    content = json.dumps({"about": ABOUT, "files": _files(folder)}, indent=2) + "\n"
+    (folder / MANIFEST).write_text(content, encoding="utf-8")
+
+
+def replaceable(folder: Path, spec: Path) -> set[str]:
+    """Return the `PARTS` of an earlier build that a build may replace in a folder, which need not exist.
+
+    A copy of the spec.toml `spec` may be there without a build, as in a checkout. Any other file that the build would
+    write, and that the manifest does not list as it is, is refused.
+    """
+    there = {name for name in PARTS if os.path.lexists(folder / name)}
+    manifest, listed = folder / MANIFEST, {}
+    if MANIFEST in there:
+        try:
+            if manifest.is_symlink():
+                raise BuildError(f"{manifest} is a link.")
+            content = read_json(manifest)
+            check(content, LISTED, str(manifest))
+        except (BuildError, FileNotFoundError) as error:
+            raise BuildError(
+                f"{error} It should list the files in {folder} that a build wrote. Move it away, or name another "
+                "folder with --out."
+            ) from error
+        listed = content["files"]
+    for name, sha256 in _files(folder).items():
+        if sha256 not in (listed.get(name), sha256_of(spec) if name == SPEC else None):
+            state = "is no longer what the build wrote" if name in listed else "was not written by a build"
+            raise BuildError(
+                f"{folder / name} {state} ({MANIFEST} lists what was), so it is not replaced. Move it away, or name "
+                "another folder with --out."
+            )
+    return there if there != {SPEC} else set()
+
+
+def _files(folder: Path) -> dict[str, str]:
+    """Return the sha256 of each file of `PARTS`; "" for a link, an empty folder, or no plain file."""
+    files = {}
+    for part in sorted(PARTS - {MANIFEST}):
+        top = folder / part
+        below = sorted(top.rglob("*")) if top.is_dir() and not top.is_symlink() else []
+        for path in (top, *below):
+            is_plain = not path.is_symlink()
+            if os.path.lexists(path) and not (is_plain and path.is_dir() and any(path.iterdir())):
+                name = path.relative_to(folder).as_posix()
+                files[name] = sha256_of(path) if is_plain and path.is_file() else ""
+    return files

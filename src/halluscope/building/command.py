@@ -1,19 +1,22 @@
 """Defines builders, and the command line that they share."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from halluscope.arguments import Parser
+from halluscope.building import images as pictures
 from halluscope.building import output
 from halluscope.building.build_info import STATS
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
-from halluscope.files.opening import read_json
+from halluscope.files.opening import Readable, read_json
 from halluscope.terminal import quiet, say, tell_error
+
+Q = TypeVar("Q")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,25 @@ class Order:
             return None
         return self.fetch("images", self.images, "--images")
 
+    def write(
+        self,
+        out: Path,
+        rows: Sequence[Q],
+        columns: Mapping[str, Any],
+        row_of: Callable[[Q], Mapping[str, Any]],
+        file_of: Callable[[Q], str | None],
+        counts: Mapping[str, Any],
+        sources: Mapping[str, Fetched],
+        check: Callable[[list[str], Readable, bool], None] = pictures.check_all,
+    ) -> Path:
+        """Write a dataset of one table into `out`, after `check` of the images that the user has, if any."""
+        complete, folder, images = self.spec.matches(counts, self.subset), None, self.fetch_images()
+        if images:
+            sources, folder = {**sources, "images": images}, images.path
+            check(sorted({name for row in rows if (name := file_of(row))}), folder, self.only_images_present)
+        table = output.Table.of(rows, columns, row_of, file_of, self.spec.split, folder)
+        return output.write(self.spec, [table], counts, sources, complete, out)
+
 
 @dataclass(frozen=True)
 class Builder:
@@ -57,9 +79,8 @@ class Builder:
     name: str  # the dataset's
     about: str  # what it builds and from what, with examples
     source: str  # the help of --source, which says which upstream files are meant
-    make: Callable[
-        ..., Path
-    ]  # takes an `Order` and the builder's own options, and returns the dataset's folder
+    # takes an `Order` and the builder's own options, and returns the dataset's folder
+    make: Callable[..., Path]
     images: str = ""  # the help of --images; "" for a builder that stores no images of its own
     add: Callable[[argparse.ArgumentParser], None] = lambda parser: None  # adds the builder's own options
 

@@ -8,12 +8,9 @@ import struct
 import sys
 import zipfile
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
-
-import pooch
 
 from halluscope.building.spec import UNKNOWN, Source
 from halluscope.errors import BuildError
@@ -29,9 +26,8 @@ class Fetched(NamedTuple):
     """A source that the user has or that was downloaded."""
 
     path: Readable  # the file or folder to read
-    sha256: (
-        str | None
-    )  # of the zip, if `path` is a folder in it or its published sum is unknown; None: a folder on disk
+    # of the zip, if `path` is a folder in it or its published sum is unknown; None: a folder on disk
+    sha256: str | None
     published: bool | None  # whether this is the published sha256; None where one of the two is unknown
 
 
@@ -59,37 +55,34 @@ def fetch(
 
 def download(source: Source, option: str, cache: Path | None = None) -> Path:
     """Download a source, unless the cache folder has it."""
+    import pooch
+
     if source.bytes is None:
         raise BuildError(
             f"{option} is missing: {source.url} is not downloaded automatically, because its sha256 is unknown and "
             f"the file could not be checked. Download it yourself, and name it with {option}."
         )
+    most = source.bytes
+
+    def at_most(url: str, name: str, of: Any) -> None:
+        with Path(name).open("wb") as file:
+
+            def write(data: bytes) -> None:
+                if file.tell() + len(data) > most:
+                    raise ValueError(f"more arrived than the {most:,} bytes that were published")
+                file.write(data)
+
+            get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty() and not is_quiet())
+            get(url, SimpleNamespace(write=write, flush=file.flush), of)
+
+    folder, known = cache or cache_folder(), f"sha256:{source.sha256}"
     try:
-        file = pooch.retrieve(
-            source.url,
-            known_hash=f"sha256:{source.sha256}",
-            path=cache or cache_folder(),
-            downloader=partial(_download, most=source.bytes),
-        )
+        return Path(pooch.retrieve(source.url, known_hash=known, path=folder, downloader=at_most))
     except (OSError, ValueError) as error:
         raise BuildError(
             f"Could not download {source.url}. Try again, or get the file by other means and name it with {option}. "
             f"What went wrong: {error}"
         ) from error
-    return Path(file)
-
-
-def _download(url: str, name: str, of: Any, most: int) -> None:
-    """Download no more bytes than were published."""
-    with Path(name).open("wb") as file:
-
-        def write(data: bytes) -> None:
-            if file.tell() + len(data) > most:
-                raise ValueError(f"more arrived than the {most:,} bytes that were published")
-            file.write(data)
-
-        get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty() and not is_quiet())
-        get(url, SimpleNamespace(write=write, flush=file.flush), of)
 
 
 def sha256_of(file: Readable) -> str:

@@ -30,12 +30,11 @@ def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder t
         open_picture(read(name, folder), str(_file(name, folder)))
 
 
-def check_all(names: Iterable[str], folder: Readable, only_present: bool = False) -> None:
+def check_all(names: Sequence[str], folder: Readable, only_present: bool = False) -> None:
     """Decode the images of all rows; with `only_present`, some may be missing."""
-    wanted = sorted({*names})
-    absent = {*missing(wanted, folder)} if only_present else set()
-    there = [name for name in wanted if name not in absent]
-    check(there or wanted, folder, "Name the folder that holds them all, or pass --only-images-present.")
+    absent = {*missing(names, folder)} if only_present else set()
+    there = [name for name in names if name not in absent]
+    check(there or names, folder, "Name the folder that holds them all, or pass --only-images-present.")
 
 
 def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:

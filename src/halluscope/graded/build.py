@@ -3,11 +3,9 @@
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
 from halluscope.graded.metric import Declared
 
@@ -41,10 +39,7 @@ def builder(graded: Declared, extra: Extra | None = None) -> Builder:
         if extra and (given := options.get(extra.name)) is not None:
             sources[extra.name] = order.fetch(extra.name, given, flag)
             rows = extra.read(sources[extra.name].path, rows)
-        names = {name for row in rows if (name := file_of(row))}
-        check = partial(images.check_all, names)
-        made = partial(question_list.table, rows, columns, lambda row: row.row, file_of)
-        return question_list.write(order, out, graded.counts(rows), sources, check, made)
+        return order.write(out, rows, columns, lambda row: row.row, file_of, graded.counts(rows), sources)
 
     def add(parser: argparse.ArgumentParser) -> None:
         if extra:

@@ -7,7 +7,7 @@ import yaml
 
 from halluscope import registry
 from halluscope.building import spec as specs
-from halluscope.building.manifest import SPEC
+from halluscope.building.build_info import SPEC
 from halluscope.errors import HubError
 from halluscope.hub.publisher import CARD, EVAL, Publication, Release
 from halluscope.registry import HIGHER, Benchmark

@@ -9,12 +9,10 @@ import pyarrow.parquet as pq
 from datasets import Features
 
 from halluscope import registry
-from halluscope.building import build_info
-from halluscope.building import card as cards
+from halluscope.building import build_info, output
 from halluscope.building import spec as specs
-from halluscope.building.build_info import STATS
+from halluscope.building.build_info import SPEC, STATS
 from halluscope.building.fetch import sha256_of
-from halluscope.building.manifest import SPEC
 from halluscope.building.spec import Spec
 from halluscope.errors import HubError
 from halluscope.hub import benchmark
@@ -52,7 +50,7 @@ def read(
             table["config"]: Features.from_arrow_schema(pq.read_schema(folder / table["shards"][0]["file"]))
             for table in stats["tables"]
         }
-        card = cards.render(spec, stats, features)
+        card = output.card(spec, stats, features)
     except Exception as error:  # of pyarrow, datasets or jinja2
         raise HubError(
             f"{folder} is not as a build leaves it, and gives no card: {one_line(error, 200)}. Build it again: "

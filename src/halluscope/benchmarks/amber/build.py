@@ -18,9 +18,9 @@ from halluscope.benchmarks.amber.rows import (
     AmberRow,
     read_upstream,
 )
-from halluscope.building import images, output, question_list
+from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
-from halluscope.building.parquet import Table
+from halluscope.building.output import Table
 from halluscope.files.opening import Readable
 
 
@@ -56,7 +56,7 @@ COLUMNS = {
 
 def table(rows: Sequence[AmberRow], split: str, folder: Readable | None) -> Table:
     """Return the rows to write, with images if there is a folder to read them from."""
-    return question_list.table(rows, COLUMNS, lambda one: one.row, _file_name, split, folder)
+    return Table.of(rows, COLUMNS, lambda one: one.row, _file_name, split, folder)
 
 
 def _file_name(one: AmberRow) -> str | None:

@@ -1,12 +1,10 @@
 """Builds dash_b from the authors' two lists of images, without the object ("neg") and with it ("pos")."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from halluscope.benchmarks.dash_b import lists
 from halluscope.benchmarks.dash_b.metric import LABELLED
-from halluscope.building import images, question_list
 from halluscope.building.command import Builder, Order
 
 
@@ -16,9 +14,8 @@ def make(order: Order) -> Path:
     sources = {half: order.fetch(half) for half in lists.HALVES}
     rows = LABELLED.of_lists((half, source.path) for half, source in sources.items())
     columns = LABELLED.schema.features(*LABELLED.data["build"]["columns"])
-    check = partial(images.check_all, set(map(_file, rows)))
-    made = partial(question_list.table, rows, columns, lambda row: row.row, _file)
-    return question_list.write(order, out, {**LABELLED.counts(rows), **_counts(rows)}, sources, check, made)
+    counts = {**LABELLED.counts(rows), **_counts(rows)}
+    return order.write(out, rows, columns, lambda row: row.row, _file, counts, sources)
 
 
 def _file(row: Any) -> str:

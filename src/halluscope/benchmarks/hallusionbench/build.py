@@ -5,16 +5,14 @@ A row holds a question, its right answer, its image, and the keys of its pair an
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from datasets import Image, Value
 
 from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read_all
-from halluscope.building import images, question_list
+from halluscope.building import images
 from halluscope.building.command import Builder, Order
-from halluscope.building.parquet import Table
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
 from halluscope.sanitize import short_repr
@@ -60,9 +58,8 @@ def counts(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def check_images(rows: Sequence[Row], folder: Readable, only_present: bool = False) -> None:
-    """Decode the image of every figure; with `only_present`, some images may be missing, but not all."""
-    names = sorted({name for question, _ in rows if (name := file_name(question))})
+def check_images(names: Sequence[str], folder: Readable, only_present: bool = False) -> None:
+    """Decode the images of all figures; with `only_present`, some may be missing, but not all."""
     # File names such as 0_0.png occur in several subcategories: only the whole path is unique.
     absent = [name for name in names if not (folder / name).is_file()]
     if absent and (not only_present or len(absent) == len(names)):
@@ -97,11 +94,6 @@ COLUMNS = {
 }
 
 
-def table(rows: Sequence[Row], split: str, folder: Readable | None) -> Table:
-    """Return the rows to write, with images if there is a folder to read them from."""
-    return question_list.table(rows, COLUMNS, _row, lambda one: file_name(one[0]), split, folder)
-
-
 def _row(row: Row) -> dict[str, Any]:
     question, upstream = row
     return {
@@ -127,8 +119,9 @@ def make(order: Order) -> Path:
     out = order.target()
     sources = {"questions": order.fetch("questions")}
     rows = read(sources["questions"].path)
-    check, rows_of = partial(check_images, rows), partial(table, rows)
-    return question_list.write(order, out, counts(rows), sources, check, rows_of)
+    return order.write(
+        out, rows, COLUMNS, _row, lambda row: file_name(row[0]), counts(rows), sources, check_images
+    )
 
 
 BUILDER = Builder(

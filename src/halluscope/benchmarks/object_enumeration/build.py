@@ -17,7 +17,7 @@ from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, En
 from halluscope.benchmarks.object_enumeration.visual_genome import Scene, read_scenes
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
-from halluscope.building.parquet import Table
+from halluscope.building.output import Table
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable

@@ -12,7 +12,7 @@ from halluscope.benchmarks.openchair.rows import UPSTREAM, CaptionedImage, colum
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import Fetched
-from halluscope.building.parquet import Table
+from halluscope.building.output import Table
 from halluscope.errors import BuildError
 from halluscope.files.pictures import open_picture
 from halluscope.reading.datasets import read_rows

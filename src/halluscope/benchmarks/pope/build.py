@@ -32,7 +32,7 @@ from halluscope.benchmarks.pope.rows import (
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import Fetched, sha256_of
-from halluscope.building.parquet import Table
+from halluscope.building.output import Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.coco import CocoImage, CocoTable, read_annotations

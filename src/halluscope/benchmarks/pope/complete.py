@@ -19,7 +19,7 @@ from halluscope.benchmarks.pope import presence as presences
 from halluscope.benchmarks.pope.presence import Presence
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
-from halluscope.building.parquet import Table
+from halluscope.building.output import Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.datasets import home

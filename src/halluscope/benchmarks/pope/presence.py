@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from halluscope.building.build_info import compare, read_stats
 from halluscope.building.fetch import Fetched, sha256_of
-from halluscope.building.parquet import GROUP_ROWS
+from halluscope.building.output import GROUP_ROWS
 from halluscope.errors import BuildError
 
 

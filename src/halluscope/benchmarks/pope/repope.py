@@ -11,7 +11,7 @@ from halluscope.benchmarks.pope.build import FEATURES
 from halluscope.benchmarks.pope.rows import REPOPE, SAMPLINGS, ObjectQuestion, read_official
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
-from halluscope.building.parquet import Table
+from halluscope.building.output import Table
 
 
 def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:

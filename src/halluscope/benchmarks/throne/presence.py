@@ -13,7 +13,7 @@ from halluscope.benchmarks.throne import BENCHMARK
 from halluscope.building import images, output
 from halluscope.building.command import Order
 from halluscope.building.fetch import Fetched, fetch
-from halluscope.building.parquet import Table
+from halluscope.building.output import Table
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
