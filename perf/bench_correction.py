@@ -4,8 +4,7 @@ import numpy as np
 
 from halluscope.benchmarks.throne.scoring import NUMBERS, Conventions, Hits, score
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.corrected import Sample, correct
-from halluscope.stats.drawn import draw
+from halluscope.stats.corrected import Sample, correct, draw
 from timing import compare, seconds
 
 TEXTS, CLASSES, LABELLED = 5000, 80, 200

@@ -2,8 +2,8 @@
 
 A large population of texts is made once. For each text it holds the labels that people would give, the judge's labels,
 and what is in the image. In each run images are drawn from the population, 200 of their texts are labelled
-(`halluscope.stats.drawn`), and each score is corrected. The true score is that of the population; averages over classes
-use only the classes that are defined in the run. There are five patterns of errors:
+(`halluscope.stats.corrected`), and each score is corrected. The true score is that of the population; averages over
+classes use only the classes that are defined in the run. There are five patterns of errors:
 
 - independent: each cell errs independently;
 - by text: a quarter of the texts have nearly all errors;
@@ -14,7 +14,7 @@ use only the classes that are defined in the run. There are five patterns of err
 
     python perf/coverage.py [UPSTREAM] [--runs 1000] [--texts 500 5000]
 
-A second table is about graders (`halluscope.stats.marked`). Of 500 or 4,000 responses 100 or 300 are marked. The judge
+A second table is about graders (`halluscope.stats.samples`). Of 500 or 4,000 responses 100 or 300 are marked. The judge
 errs more on some images; it is the judge by whose verdicts the sample was drawn, or another.
 
 The tables show the bias of the raw and of the corrected score, and half the width of the interval; the first, in
@@ -37,10 +37,9 @@ from halluscope.benchmarks.throne.scoring import Conventions, Hits, score
 from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.reading import presence
 from halluscope.responses import files
-from halluscope.stats import marked
+from halluscope.stats import samples
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.corrected import Sample, correct
-from halluscope.stats.drawn import draw
+from halluscope.stats.corrected import Sample, correct, draw
 from halluscope.stats.ratios import f_score
 from halluscope.vocabularies import load
 
@@ -117,14 +116,14 @@ def one_grader(
     """Return the raw and the corrected score and both ends, of one draw of responses and of a sample of them."""
     part, said, whole, clusters = graded(random, kind, rows)
     _, place, sizes = np.unique(said, return_inverse=True, return_counts=True)
-    wanted = marked.allot(sizes, sample)
+    wanted = samples.allot(sizes, sample)
     drawn = np.concatenate(
         [random.permutation(np.flatnonzero(place == of))[:count] for of, count in enumerate(wanted)]
     )
     chances = (wanted / sizes)[place[drawn]]
     if judge == "another":
         said = np.where(random.random(rows) < 0.15, random.permutation(said), said)
-    found = marked.corrected(
+    found = samples.corrected_score(
         said, drawn, part[drawn], whole[drawn], chances, clusters, KINDS[kind], Bootstrap(500, seed)
     )
     return (said.sum() / whole.sum(), *found.values())

@@ -18,7 +18,7 @@ from halluscope.benchmarks.hqm import metric as hqm
 from halluscope.registry import LOWER
 from halluscope.reporting import published
 from halluscope.stats.correlation import by_chance
-from halluscope.stats.ratios import content_validity, wilson
+from halluscope.stats.ratios import wilson
 
 ROOT = Path(__file__).parents[2]
 
@@ -158,7 +158,7 @@ def test_wilson_is_scipys(total, data):
 @pytest.mark.parametrize(("count", "total"), [(0, 0), (-1, 5), (6, 5)])
 def test_counts_that_cannot_be(count, total):
     with pytest.raises(ValueError, match="expected a total of at least 1"):
-        content_validity(count, total)
+        wilson(count, total)
 
 
 def test_marks_are_not_added_one_by_one(metric):

@@ -20,7 +20,7 @@ from halluscope.runs.folder import write as write_runs
 from halluscope.runs.run import Run
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.strata import Clustered, Stratum, clustered_error_rate, error_rate
+from halluscope.stats.samples import Clustered, Stratum, clustered_error_rate, error_rate
 from tests.reliability.sheets import save, table
 
 WORDS = {

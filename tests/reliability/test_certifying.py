@@ -19,9 +19,9 @@ from halluscope.reliability.certifying.labels import Labelled, Labels, Populatio
 from halluscope.reliability.review.sheet import read_sheet
 from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.drawn import draw
-from halluscope.stats.judged import Judged, calibration, error_rates
+from halluscope.stats.corrected import draw
 from halluscope.stats.ratios import wilson
+from halluscope.stats.samples import Judged, calibration, error_rates
 from tests.reliability.sheets import save, table
 
 CLASSES = ["dog", "cup"]

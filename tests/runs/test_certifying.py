@@ -11,7 +11,7 @@ from halluscope import cli
 from halluscope.reading.datasets import read_rows
 from halluscope.reliability.review.sheet import NO_MARK, YES_MARK
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.marked import allot, corrected
+from halluscope.stats.samples import allot, corrected_score
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def test_a_share_without_errors_has_jeffreys_interval():
     """Of 60 marked rows none is wrong: Beta(1/2, 60 1/2) reaches from 0 to 0.0411 (Brown, Cai and DasGupta 2001)."""
     rows = np.arange(60)
-    found = corrected(
+    found = corrected_score(
         np.zeros(60), rows, np.zeros(60), np.ones(60), np.ones(60), rows, 1.0, Bootstrap(20_000)
     )
     assert found["value"] == 0
@@ -33,7 +33,7 @@ def test_a_worked_example():
     marked = np.concatenate([np.arange(40), 900 + np.arange(40)])
     people = np.concatenate([np.arange(40) < 4, np.arange(40) < 30]).astype(float)
     chances = np.repeat([40 / 900, 40 / 100], 40)
-    found = corrected(said, marked, people, np.ones(80), chances, np.arange(1000), 1.0, Bootstrap(2000))
+    found = corrected_score(said, marked, people, np.ones(80), chances, np.arange(1000), 1.0, Bootstrap(2000))
     assert found["value"] == pytest.approx(0.9 * 4 / 40 + 0.1 * 30 / 40)
     # The standard error of a stratified share, with the strata's sizes drawn too (Cochran 1977, 5A.9)
     error = np.sqrt(0.9**2 * 0.1 * 0.9 / 40 + 0.1**2 * 0.75 * 0.25 / 40 + 0.9 * 0.1 * 0.65**2 / 1000)
@@ -42,7 +42,7 @@ def test_a_worked_example():
 
 def test_too_few_marks_correct_nothing():
     rows = np.arange(20)
-    found = corrected(
+    found = corrected_score(
         np.zeros(60), rows, np.zeros(20), np.ones(20), np.ones(20), np.arange(60), 1.0, Bootstrap(10)
     )
     assert np.isnan(found["value"])

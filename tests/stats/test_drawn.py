@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from halluscope.stats.drawn import EVEN, draw
+from halluscope.stats.corrected import EVEN, draw
 
 
 def tables(texts=300, classes=20):

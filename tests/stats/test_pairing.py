@@ -11,7 +11,7 @@ import pytest
 
 import halluscope
 from halluscope.paths import share
-from halluscope.stats.pairing import warn_if_shuffled
+from halluscope.stats.correlation import warn_if_shuffled
 
 ORDER = np.random.default_rng(0).permutation(500)
 

@@ -106,7 +106,7 @@ def _make_verdicts(options: argparse.Namespace) -> None:
     from halluscope.reliability.review import sampling
     from halluscope.runs.certifying import sheet
     from halluscope.runs.verifying import check
-    from halluscope.stats.marked import FEWEST
+    from halluscope.stats.samples import FEWEST_MARKED
 
     if options.stratum or options.responses:
         raise ValueError(f"--stratum and --responses are for rows; expected neither with --marks {VERDICT}.")
@@ -116,8 +116,8 @@ def _make_verdicts(options: argparse.Namespace) -> None:
     drawn = sheet(run, options.sample, options.seed, image)
     name = sampling.write(drawn, options.out, VERDICT, f"Verdicts on the responses of {run.name}")
     say(f"{one_line(options.out)}: the sheet {name}, {options.sample:,} responses, {len(drawn):,} rows")
-    if options.sample < FEWEST:
-        say(f"This shows how the judge errs; to correct scores, mark at least {FEWEST} responses.")
+    if options.sample < FEWEST_MARKED:
+        say(f"This shows how the judge errs; to correct scores, mark at least {FEWEST_MARKED} responses.")
     say(common.how_to_mark(options.out))
 
 

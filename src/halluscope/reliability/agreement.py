@@ -22,7 +22,7 @@ from halluscope.reporting.tables import Notes, Report, Table, share
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
-from halluscope.stats.strata import Clustered, clustered_error_rate
+from halluscope.stats.samples import Clustered, clustered_error_rate
 
 SHOWN = 15  # how many classes a report shows; its JSON has all
 

@@ -19,7 +19,7 @@ from halluscope.registry import HIGHER, LOWER, Direction
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
-from halluscope.stats.strata import Stratum, share
+from halluscope.stats.samples import Stratum, share
 
 # Equations 1, 2 and 4: the same correlation with three kinds of second test.
 CORRELATED = ("test_retest", "parallel_forms", "criterion")

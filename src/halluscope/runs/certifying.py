@@ -28,8 +28,8 @@ from halluscope.runs.run import Run
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.marked import FEWEST, allot, corrected
 from halluscope.stats.ratios import Floats, wilson
+from halluscope.stats.samples import FEWEST_MARKED, allot, corrected_score
 from halluscope.stats.tallies import Bools, numbers
 from halluscope.version import __version__
 
@@ -263,13 +263,13 @@ def _scores(
     for (by, group), of in _groups(marked).items():
         rows = np.flatnonzero(of & able)
         own = np.flatnonzero(there[rows])
-        if by == "words" or (by != "all" and len(own) < FEWEST):
+        if by == "words" or (by != "all" and len(own) < FEWEST_MARKED):
             continue
         for name, (part, counts) in marked.counts.items():
             people, wholes = (np.asarray(one[rows][own], dtype=float) for one in by_people[name])
             judge = np.asarray(part[rows], dtype=float)
             most = max(judge.max(), *people, 1.0) if marked.benchmark.is_points(name) else 1.0
-            found = corrected(
+            found = corrected_score(
                 judge,
                 own,
                 people,
@@ -349,8 +349,8 @@ def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | 
         intervals=("corrected",),
     )
     few = (
-        [f"Scores are corrected from {FEWEST} marked responses on; mark more."]
-        if found["marked"] < FEWEST
+        [f"Scores are corrected from {FEWEST_MARKED} marked responses on; mark more."]
+        if found["marked"] < FEWEST_MARKED
         else []
     )
     without = found["unjudged"]

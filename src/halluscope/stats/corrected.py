@@ -1,4 +1,4 @@
-"""Corrects the scores of a judge's labels by the labels that people gave to a sample of texts.
+"""Corrects the scores of a judge's labels by the labels that people gave to a sample of texts, and draws that sample.
 
 A cell is a text and a class. The estimate is prediction-powered (Angelopoulos, Bates, Fannjiang, Jordan and Zrnic,
 "Prediction-powered inference", Science 382, 2023): a total over all cells is the total of a prediction `m`, plus an
@@ -22,33 +22,32 @@ difference estimator, and with a fitted `m` the generalized regression estimator
    subtracted.
 3. Interval. It uses Student's t, and the sum of three variances of each text's influence (its cells times the slopes):
    by which texts were drawn (Deville's approximation for draws of fixed size, "Variance estimation for complex
-   statistics and estimators", Survey Methodology 25, 1999, per stratum), by which cells were drawn within them
-   (Särndal, result 4.3.1), and by which images are in the dataset.
+   statistics and estimators", Survey Methodology 25, 1999), by which cells were drawn within them (Särndal, result
+   4.3.1), and by which images are in the dataset.
 
 The `ppi-python` package (0.2.3) does this for means, quantiles and regressions of independent rows. It does not fit
 here: it has neither clusters nor ratios of totals, and its weights are not inclusion probabilities.
 
 The method assumes that people are right, that the given chances are those of the draw, that each text could have been
 drawn, and that images are independent. It does not assume that the judge errs equally often in all classes or texts.
-`halluscope.stats.drawn` chooses the texts to label. In `perf/coverage.py` (1,000 runs, 200 labelled texts) the 95 %
-interval holds the truth in 93 to 98 % of runs, for each of 80 scores; the coverage is lowest for class-averaged
-precision if a few classes have most of the errors. If no error was found, the interval reflects only the choice of
-images.
+In `perf/coverage.py` (1,000 runs, 200 labelled texts) the 95 % interval holds the truth in 93 to 98 % of runs, for each
+of 80 scores; the coverage is lowest for class-averaged precision if a few classes have most of the errors. If no error
+was found, the interval reflects only the choice of images.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.stats.labelled import UNLABELLED, Kind, Reading, Sample, kinds_of, totals
-from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Bools
-from halluscope.stats.totals import Totals, linear
+from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.tallies import Bools, Ints
 
-__all__ = ["FEWEST_TEXTS", "UNLABELLED", "Corrected", "Sample", "correct"]
+# The value in a table of labels for a cell that nobody labelled, or on which too few votes agree.
+UNLABELLED = -1
 
 # With 100 labelled texts, 95 % intervals cover the truth in 91 to 97 % of runs; with 50, some in only 86 %,
 # because a judge that errs in every tenth text then shows only five errors.
@@ -61,8 +60,51 @@ MOST_UNSEEN = 0.25
 # A kind of cells may have no label if its cells are at most this share of the cells that the judge says yes to.
 FEW_CELLS = 0.01
 
+# A kind's share of yes counts in a class at least as much as this many labels, however different the classes are.
+LEAST_PRIOR = 0.01
+
+FARTHEST = 6.0  # the greatest error, in standard errors, of the number of texts that a sample represents
 FEWEST_DEGREES, MOST_DEGREES = 3.0, 1e9
-LEAST = 1e-300
+HALF = 0.5  # a class has a precision if its expected number of predictions is at least this
+
+# The share of a draw of texts that is uniform; without it, a rarely drawn text would get too large a weight.
+EVEN = 0.3
+
+# The assumed probabilities that a label is wrong: a yes, a no, or an undecided one. Only their proportions matter.
+DOUBT_YES, DOUBT_NO, UNDECIDED = 0.1, 0.05, 0.5
+
+
+@dataclass(frozen=True)
+class Sample:
+    """People's labels of a sample of texts."""
+
+    texts: Ints  # [n], the rows of the labelled texts, each once
+    chances: Floats  # [n], the probability with which each text was drawn, in (0, 1]
+    # [n, classes], 1 if the text implies the class, 0 if it does not, `UNLABELLED` if nobody said
+    labels: NDArray[np.int8]
+    # [n, classes], the probability, in (0, 1], with which each labelled cell was drawn after its text,
+    # independently of other cells; by default 1: people read the whole text and name every class that it implies
+    cell_chances: Floats | None = None
+
+    @property
+    def known(self) -> Bools:
+        """Whether people labelled each cell [n, classes]."""
+        return np.not_equal(self.labels, UNLABELLED)
+
+    @property
+    def yes(self) -> Bools:
+        """Whether people said yes to each cell [n, classes]."""
+        return np.equal(self.labels, 1)
+
+    @property
+    def chance(self) -> Floats:
+        """The probability of drawing each text [n, 1]."""
+        return self.chances[:, np.newaxis]
+
+    @property
+    def within(self) -> Floats:
+        """The probability of drawing each cell [n, classes] within its text; 1 without a label."""
+        return np.where(self.known, 1.0 if self.cell_chances is None else self.cell_chances, 1.0)
 
 
 @dataclass(frozen=True)
@@ -89,11 +131,15 @@ def correct(
     f0.5` (one F per beta), pooled over all cells (`_all`) and averaged over the classes where they are defined
     (`_cls`; with `class_f="mean"`, F is the mean of each class's F). `_refused` says when the labels do not suffice.
     """
-    sample.check(labels, present)
-    read = Reading.of(present, sample)
-    kinds = [*kinds_of(labels, present, read)]
-    anchor, total, wrong = totals(kinds, read)
-    at = Totals(anchor[0], anchor[1], present.sum(axis=0).astype(float))
+    stands, error = (1 / sample.chances).sum(), np.sqrt(((1 - sample.chances) / sample.chances**2).sum())
+    if abs(stands - len(labels)) > FARTHEST * error + len(labels) / 1e6:
+        raise ValueError(
+            f"By its chances the sample represents {stands:,.0f} texts (give or take {error:,.0f}), but there are "
+            f"{len(labels):,}; expected the probability with which each text was drawn."
+        )
+    kinds = [*_kinds(labels, present, sample)]
+    anchor, total, wrong = _totals(kinds, present, sample)
+    at = (anchor[0], anchor[1], present.sum(axis=0).astype(float))
     near = linear(at, betas, class_f)
     slopes, spread = (
         np.stack([score.slopes for score in scores.values()])
@@ -101,11 +147,14 @@ def correct(
     )
     values = np.stack([score.value for score in near.values()])
     values += (slopes[:, :2] * (total - anchor)).sum(axis=(1, 2))
-    values -= _bias(kinds, read, np.stack([score.curves for score in near.values()]))
-    of_texts = _of_texts(read, wrong, slopes)
-    variance = of_texts.sum(axis=0) + _of_images(kinds, present, read, wrong, spread)
-    half = student(level, _degrees(of_texts, variance)) * np.sqrt(variance)
-    refused = _refused(present, kinds, read, sample, dict(zip(near, values.tolist(), strict=True)))
+    values -= _bias(kinds, present, sample, np.stack([score.curves for score in near.values()]))
+    of_texts = _of_texts(present, sample, wrong, slopes)
+    variance = of_texts.sum(axis=0) + _of_images(kinds, present, sample, wrong, spread)
+    # Degrees of freedom by Satterthwaite, 2 V^2 / Var(V), which are few if few texts make up the variance.
+    spread_of = (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
+    degrees = np.clip(2 * variance**2 / np.maximum(spread_of, 1e-300), FEWEST_DEGREES, MOST_DEGREES)
+    half = student(level, degrees) * np.sqrt(variance)
+    refused = _refused(present, kinds, sample, dict(zip(near, values.tolist(), strict=True)))
     rows = np.clip([values, values - half, values + half], 0.0, 1.0).T.tolist()
     return Corrected(
         {
@@ -128,7 +177,75 @@ def student(level: float, degrees: Floats) -> Floats:
     return np.asarray(sum(term / degrees**power for power, term in enumerate(terms)))
 
 
-def _bias(kinds: Sequence[Kind], read: Reading, curves: Floats) -> Floats:
+# Step 1: the prediction. Step 2: the anchor, and the estimate
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of cells: those with the same label of the judge whose objects are all present, or all absent."""
+
+    says: str  # the judge's label, "yes", "no" or "undecided"
+    present: bool  # whether the objects are present
+    cells: Bools  # [texts, classes], which cells are of this kind
+    labelled: Bools  # [n, classes], which of them people labelled
+    share: Floats  # [classes], the prediction: the probability that people say yes
+    own: Floats  # [classes], the share, drawn towards people's labels of the class
+    trust: Floats  # [classes], how far it is drawn, from 0 to 1
+
+
+def _kinds(labels: NDArray[np.int8], present: Bools, sample: Sample) -> Iterator[Kind]:
+    """Yield the six kinds of cells, with their shares of yes by people's labels."""
+    yes, no = labels == 1, labels == 0
+    known, people = sample.known, sample.yes
+    often = yes.sum(axis=0) * labels.shape[1] / max(1, yes.sum())
+    for says, cells, guess in (("yes", yes, 1.0), ("no", no, 0.0), ("undecided", ~(yes | no), 0.5)):
+        for there in (True, False):
+            of = cells & (present == there)
+            labelled = of[sample.texts] & known
+            size = often if says == "no" and not there else np.ones(labels.shape[1])
+            weights = np.where(labelled, 1 / (sample.chance * sample.within), 0.0)
+            whole = (weights * size).sum()
+            share = np.full(len(size), guess)
+            if whole:
+                share = np.minimum(1.0, (weights * people).sum() / whole * size)
+            yield Kind(says, there, of, labelled, share, *_own(share, labelled, people))
+
+
+def _own(share: Floats, labelled: Bools, people: Bools) -> tuple[Floats, Floats]:
+    """Return the kind's share of yes, drawn towards each class's own share, and how far it is drawn, from 0 to 1.
+
+    It is drawn further if classes differ more. Their difference is measured by the intraclass correlation r of the
+    beta-binomial distribution, estimated by moments (Kleinman, "Proportions with extraneous variance", JASA 68, 1973):
+    the number of yes among n labels has the variance n s (1 - s) (1 + (n - 1) r). The kind's share then counts as much
+    as (1 - r) / r labels.
+    """
+    yes, seen = (labelled & people).sum(axis=0), labelled.sum(axis=0)
+    variance = share * (1 - share)
+    pairs = (seen * (seen - 1) * variance).sum()
+    more = ((yes - seen * share) ** 2 - seen * variance).sum()
+    prior = max(LEAST_PRIOR, pairs / more - 1) if pairs > 0 and more > 0 else np.inf
+    return share + (yes - seen * share) / (seen + prior), seen / (seen + prior)
+
+
+def _totals(kinds: Sequence[Kind], present: Bools, sample: Sample) -> tuple[Floats, Floats, Floats]:
+    """Return the anchor and the estimate of true and predicted cells [2, classes], and the prediction's errors
+    [n, classes].
+    """
+    anchor, total = np.zeros((2, 2, present.shape[1]))
+    shares = np.zeros(sample.labels.shape)
+    for kind in kinds:
+        count, seen = kind.cells.sum(axis=0), kind.labelled.sum(axis=0)
+        counted = slice(0 if kind.present else 1, 2)
+        anchor[counted] += (kind.labelled & sample.yes).sum(axis=0) + (count - seen) * kind.own
+        total[counted] += count * kind.share
+        shares += kind.labelled * kind.share
+    wrong = np.where(sample.known, (sample.yes - shares) / sample.within, 0.0)
+    weighted = wrong / sample.chance
+    total += np.stack([(weighted * present[sample.texts]).sum(axis=0), weighted.sum(axis=0)])
+    return anchor, total, wrong
+
+
+def _bias(kinds: Sequence[Kind], present: Bools, sample: Sample, curves: Floats) -> Floats:
     """Return the second-order bias [scores]: curves x (covariance of true and predicted, variance of predicted).
 
     If the draw moves the totals by t and the anchor by a, the error of the estimate is H (a t - a^2 / 2), where H is
@@ -136,37 +253,42 @@ def _bias(kinds: Sequence[Kind], read: Reading, curves: Floats) -> Floats:
     variance of t the part (1 - (1 - trust)^2) / 2 remains. The variance of t is that of people's labels minus the
     class's own share.
     """
+    chance, within = sample.chance, sample.within
     off = sum(
-        kind.labelled * (1 - (1 - kind.trust) ** 2) * ((read.said - kind.own) / read.cell) ** 2
+        kind.labelled * (1 - (1 - kind.trust) ** 2) * ((sample.yes - kind.own) / within) ** 2
         for kind in kinds
     )
-    squares = off * ((1 - read.chance) / read.chance + 1 - read.cell) / read.chance
-    moments = np.stack([(squares * read.present).sum(axis=0), squares.sum(axis=0)])
+    squares = off * ((1 - chance) / chance + 1 - within) / chance
+    moments = np.stack([(squares * present[sample.texts]).sum(axis=0), squares.sum(axis=0)])
     bias: Floats = (curves * moments).sum(axis=(1, 2))
     return bias
 
 
-def _influence(read: Reading, wrong: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+# Step 3: the interval
+
+
+def _influence(present: Bools, sample: Sample, wrong: Floats, slopes: Floats) -> tuple[Floats, Floats]:
     """Return how much each text's errors move each score [n, scores], and the variance of that from drawing cells."""
     here, elsewhere = slopes[:, 0] + slopes[:, 1], slopes[:, 1]
-    found, invented = wrong * read.present, wrong * ~read.present
-    within = (1 - read.cell) * found**2 @ here.T**2 + (1 - read.cell) * invented**2 @ elsewhere.T**2
+    found, invented = wrong * present[sample.texts], wrong * ~present[sample.texts]
+    left = 1 - sample.within
+    within = left * found**2 @ here.T**2 + left * invented**2 @ elsewhere.T**2
     return found @ here.T + invented @ elsewhere.T, within
 
 
-def _of_texts(read: Reading, wrong: Floats, slopes: Floats) -> Floats:
+def _of_texts(present: Bools, sample: Sample, wrong: Floats, slopes: Floats) -> Floats:
     """Return each labelled text's part [n, scores] of the variance from drawing texts and cells."""
-    moved, within = _influence(read, wrong, slopes)
-    moved, parts, left = moved / read.chance, within / read.chance, 1 - read.chance
-    for stratum in np.unique(read.strata):
-        of = read.strata == stratum
-        if left[of].any():
-            middle = (left[of] * moved[of]).sum(axis=0) / left[of].sum()
-            parts[of] += of.sum() / max(1, of.sum() - 1) * left[of] * (moved[of] - middle) ** 2
+    moved, within = _influence(present, sample, wrong, slopes)
+    moved, parts, left = moved / sample.chance, within / sample.chance, 1 - sample.chance
+    if left.any():
+        middle = (left * moved).sum(axis=0) / left.sum()
+        parts += len(left) / max(1, len(left) - 1) * left * (moved - middle) ** 2
     return parts
 
 
-def _of_images(kinds: Sequence[Kind], present: Bools, read: Reading, wrong: Floats, slopes: Floats) -> Floats:
+def _of_images(
+    kinds: Sequence[Kind], present: Bools, sample: Sample, wrong: Floats, slopes: Floats
+) -> Floats:
     """Return the variance [scores] from the choice of images: squared influences of predictions, corrected by labels.
 
     It is never less than the variance of the prediction alone, which is smoother than people's labels.
@@ -175,25 +297,30 @@ def _of_images(kinds: Sequence[Kind], present: Bools, read: Reading, wrong: Floa
     for kind in kinds:
         expected += kind.cells @ (kind.share * (slopes[:, 1] + kind.present * slopes[:, 0])).T
     expected -= expected.mean(axis=0)
-    moved, within = _influence(read, wrong, slopes)
-    more = ((expected[read.rows] + moved) ** 2 - within - expected[read.rows] ** 2) / read.chance
+    moved, within = _influence(present, sample, wrong, slopes)
+    drawn = expected[sample.texts]
+    more = ((drawn + moved) ** 2 - within - drawn**2) / sample.chance
     variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more.sum(axis=0))
     return variance
 
 
-def _degrees(parts: Floats, variance: Floats) -> Floats:
-    """Return degrees of freedom by Satterthwaite, 2 V^2 / Var(V), which are few if few texts make up the variance."""
-    of_variance = (parts**2).sum(axis=0) - parts.sum(axis=0) ** 2 / len(parts)
-    degrees: Floats = 2 * variance**2 / np.maximum(of_variance, LEAST)
-    return np.clip(degrees, FEWEST_DEGREES, MOST_DEGREES)
-
-
 def _refused(
-    present: Bools, kinds: Sequence[Kind], read: Reading, sample: Sample, values: Mapping[str, float]
+    present: Bools, kinds: Sequence[Kind], sample: Sample, values: Mapping[str, float]
 ) -> dict[str, str]:
     """Return score -> why the labels do not suffice for it."""
-    if why := _too_few(len(present), sample) or _unlabelled(kinds):
+    fewest = min(FEWEST_TEXTS, len(present))
+    if len(sample.texts) < fewest:
+        why = f"Only {len(sample.texts)} texts are labelled; expected at least {fewest}."
         return dict.fromkeys(values, why)
+    few = FEW_CELLS * sum(kind.cells.sum() for kind in kinds if kind.says == "yes")
+    for kind in kinds:
+        if kind.cells.sum() > few and not kind.labelled.any():
+            where = f"the judge says {kind.says}, and the object is {'present' if kind.present else 'absent'}"
+            why = (
+                f"No cell is labelled among the {kind.cells.sum()} where {where}. Label whole texts, or a random share "
+                "of these cells."
+            )
+            return dict.fromkeys(values, why)
     found = {
         name: "The score is undefined: no cell is predicted, no cell is present, or no cell is both."
         for name, value in values.items()
@@ -202,7 +329,7 @@ def _refused(
     yes = kinds[0].cells | kinds[1].cells
     for cells, what in ((yes, "that the judge says yes to"), (present, "that are present")):
         classes = cells.any(axis=0)
-        unseen = classes & ~(cells[read.rows] & read.told).any(axis=0)
+        unseen = classes & ~(cells[sample.texts] & sample.known).any(axis=0)
         if unseen.sum() > MOST_UNSEEN * classes.sum():
             why = (
                 f"Of the {classes.sum()} classes {what}, {unseen.sum()} have no labelled cell; expected at most "
@@ -212,29 +339,151 @@ def _refused(
     return found
 
 
-def _too_few(texts: int, sample: Sample) -> str | None:
-    """Say why the labelled texts are too few; None if they are not."""
-    fewest = min(FEWEST_TEXTS, texts)
-    if len(sample.texts) < fewest:
-        return f"Only {len(sample.texts)} texts are labelled; expected at least {fewest}."
-    if sample.strata is not None:
-        for stratum, size in zip(*np.unique(sample.strata, return_counts=True), strict=True):
-            labelled = int((sample.strata[sample.texts] == stratum).sum())
-            if labelled < min(2, size):
-                return (
-                    f"Of the {size} texts of stratum {stratum}, {labelled} are labelled; expected at least "
-                    f"{min(2, size)}."
-                )
-    return None
+# Scores from totals. Each is a ratio `true / (alpha predicted + (1 - alpha) present)`: precision with alpha 1, recall
+# with 0, and F with `1 / (1 + beta^2)` (THRONE, equation 3, in counts). So one formula and one derivative suffice.
+
+# Numbers of cells per class [classes], which may be expected numbers: predicted and present; predicted; present
+Totals = tuple[Floats, Floats, Floats]
 
 
-def _unlabelled(kinds: Sequence[Kind]) -> str | None:
-    """Name a kind of cells that has no label; None if each kind has labels, or is rare enough to do without."""
-    few = FEW_CELLS * sum(kind.cells.sum() for kind in kinds if kind.says == "yes")
-    for kind in kinds:
-        if kind.cells.sum() > few and not kind.labelled.any():
-            return (
-                f"No cell is labelled among the {kind.cells.sum()} where the judge says {kind}. Label whole texts, or "
-                "a random share of these cells."
-            )
-    return None
+class Linear(NamedTuple):
+    """A score near some totals."""
+
+    value: Floats  # the score at these totals
+    slopes: Floats  # [3, classes], the change per true, predicted and present cell of each class
+    # [2, classes], for class averages, how the slopes change in each class: t more true and p more predicted
+    # cells change the score by slopes x (t, p) + curves x (t p, p^2). Pooled scores have curves of 0.
+    curves: Floats
+
+
+def linear(
+    totals: Totals, betas: Sequence[float], class_f: str = "of_means", spread: bool = False
+) -> dict[str, Linear]:
+    """Return each score at these totals: `precision recall f1 ...`, pooled (`_all`) and averaged over classes
+    (`_cls`).
+
+    `class_f` is as in `correct`; `spread` scales the slopes of class averages so that their squares add up to a
+    variance.
+    """
+    true, predicted, present = totals
+    has_precision, has_recall = predicted >= HALF, present > 0
+    alphas = {f"f{beta:g}": 1 / (1 + beta**2) for beta in betas}
+    scores = {
+        f"{name}_all": _pooled(totals, alpha)
+        for name, alpha in ({"precision": 1.0, "recall": 0.0} | alphas).items()
+    }
+    precision = scores["precision_cls"] = _mean(totals, 1.0, has_precision, spread)
+    recall = scores["recall_cls"] = _mean(totals, 0.0, has_recall, spread)
+    for name, alpha in alphas.items():
+        scores[f"{name}_cls"] = (
+            _mean(totals, alpha, (true >= HALF) & has_recall, spread)
+            if class_f == "mean"
+            else _f(precision, recall, alpha)
+        )
+    return scores
+
+
+def _pooled(totals: Totals, alpha: float) -> Linear:
+    true, predicted, present = totals
+    whole = (alpha * predicted + (1 - alpha) * present).sum()
+    value = ratio(true.sum(), whole)
+    each = np.full(len(true), ratio(np.ones(()), whole))
+    slopes = np.outer([1, -alpha * value, (alpha - 1) * value], each)
+    return Linear(value, slopes, np.zeros((2, len(true))))
+
+
+def _mean(totals: Totals, alpha: float, defined: Bools, spread: bool) -> Linear:
+    """Return the mean over the defined classes.
+
+    A class seen once has the rate 0 or 1, and no deviation from it, so squared deviations would call it certain. With
+    `spread`, a class's rate is drawn towards the mean of all by one cell, `(true + mean) / (n + 1)`, and the slopes are
+    scaled by `(n + 1) / sqrt(n^2 + n - 1)`: the sum of n squares is then expected to be n times the variance of a cell.
+    """
+    true, predicted, present = totals
+    whole = np.where(defined, alpha * predicted + (1 - alpha) * present, 1.0)
+    rate = np.where(defined, true / whole, 0.0)
+    value = ratio(rate.sum(), defined.sum())
+    scale = defined / whole * ratio(np.ones(()), defined.sum())
+    if spread:
+        seen = np.maximum(whole, 1.0)
+        rate, scale = (rate * seen + value) / (seen + 1), scale * (seen + 1) / np.sqrt(seen**2 + seen - 1)
+    bend = alpha * scale / whole
+    slopes = np.stack([scale, -alpha * rate * scale, (alpha - 1) * rate * scale])
+    return Linear(value, slopes, np.stack([-bend, alpha * rate * bend]))
+
+
+def _f(precision: Linear, recall: Linear, alpha: float) -> Linear:
+    """Return F of two averages, their weighted harmonic mean, as a linear function near them."""
+    whole = (1 - alpha) * precision.value + alpha * recall.value
+    one = ratio(np.ones(()), whole**2)
+    by_precision, by_recall = alpha * recall.value**2 * one, (1 - alpha) * precision.value**2 * one
+    return Linear(
+        ratio(precision.value * recall.value, whole),
+        by_precision * precision.slopes + by_recall * recall.slopes,
+        by_precision * precision.curves + by_recall * recall.curves,
+    )
+
+
+# Which texts people should label
+
+
+def draw(
+    labels: NDArray[np.int8], present: Bools, texts: int, seed: int = 0, doubt: Floats | None = None
+) -> tuple[Ints, Floats]:
+    """Draw texts for people to read: their rows, in order, and the probability of drawing each (Särndal, section
+    3.6.2).
+
+    The probability is in proportion to how much a text is expected to move the scores (Isaki and Fuller, "Survey design
+    under the regression superpopulation model", JASA 77, 1982): texts with doubtful cells, or with cells of rare
+    classes, are drawn more often, and none less often than `EVEN` times as often as in a uniform draw. `doubt`
+    [texts, classes] is how likely the judge is to be wrong about each cell, in [0, 1], such as the share of its votes
+    that are outvoted; by default, it is derived from the label. People should read each text completely and name every
+    class that it implies. If that is too much work, they label every cell that the judge says yes to, on which its
+    votes disagree, or whose object is present; and a random share of the other cells, which is the same for all texts
+    (`Sample.cell_chances`).
+    """
+    sizes = _sizes(labels, present, doubts(labels, present) if doubt is None else doubt)
+    chances = np.zeros(len(sizes))
+    while (open_ := chances < 1).any():
+        part = sizes[open_] * (min(texts, len(labels)) - (~open_).sum()) / sizes[open_].sum()
+        chances[open_] = np.minimum(1, part)
+        if (part <= 1).all():
+            break
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(labels))
+    steps = np.floor(np.cumsum(chances[order]) + random.random() + 1e-9)
+    rows = np.sort(order[np.diff(steps, prepend=0) > 0])
+    return rows, chances[rows]
+
+
+def doubts(labels: NDArray[np.int8], present: Bools) -> Floats:
+    """Return the assumed probability that the judge is wrong, from its label: [texts, classes], in [0, 1]."""
+    denied = np.where(present, DOUBT_NO, DOUBT_NO * _says(labels).mean(axis=0))
+    return np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
+
+
+def _says(labels: NDArray[np.int8]) -> Floats:
+    """Return the judge's label of each cell as 1 or 0, and 1/2 where the judge is undecided."""
+    return np.where(labels == 1, 1.0, np.where(labels == 0, 0.0, 0.5))
+
+
+def _sizes(labels: NDArray[np.int8], present: Bools, doubt: Floats) -> Floats:
+    """Return each text's size, which says how much it is expected to move the scores; the mean is 1.
+
+    A cell's expected squared error is `doubt (1 - doubt)`, and its slope says how an error changes a score. So a text's
+    part in a score's variance is the sum of `doubt (1 - doubt) slope^2`. The mean of these parts over pooled and
+    class-averaged precision and recall is the square of the text's size.
+    """
+    says, variance = _says(labels), doubt * (1 - doubt)
+    at = ((says * present).sum(axis=0), says.sum(axis=0), present.sum(axis=0).astype(float))
+    size = np.zeros(len(labels))
+    for score in linear(at, ()).values():
+        true, predicted, _ = score.slopes
+        part = variance * present @ (true + predicted) ** 2 + variance * ~present @ predicted**2
+        if part.mean() > 0:
+            size += part / part.mean()
+    if not size.any():
+        return np.ones(len(size))
+    size = np.sqrt(size)
+    mixed: Floats = (1 - EVEN) * size / size.mean() + EVEN
+    return mixed

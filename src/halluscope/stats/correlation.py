@@ -3,20 +3,22 @@
 Sources: THRONE, section 5.2 and Figure 6 (Spearman); HQM, equations 1, 2 and 4 (Pearson). scipy computes the
 coefficients (Kendall's is tau-b). An interval resamples the models. With few models it says little: three models that
 lie on a line do so in every resample. So `by_chance` is reported too, which is never small for few models.
+
+Also notices predictions and references in different orders, which no metric could tell from a bad model.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+import warnings
+from collections.abc import Iterator, Sequence
 from itertools import permutations
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from halluscope.errors import MissingExtra
-from halluscope.inputs import is_like_a_list, is_number
+from halluscope.inputs import LARGEST, is_like_a_list, is_number
 from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap, parts
+from halluscope.stats.ratios import Floats
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")  # their names in `correlations`
 
@@ -29,11 +31,12 @@ DRAWN_ORDERS = 40_320
 # Scores that differ by less than this share of the greatest score are equal, so that 0.1 + 0.2 is 0.3.
 ROUNDING = 1e-12
 
-LARGEST_SCORE = 1e100  # The largest score; squares of larger scores would overflow
+FEWEST_ROWS, MOST_ROWS = 100, 2000  # from how many rows on, and at how many at most, the order is looked at
 
-Scores = Sequence[float] | NDArray[np.float64]  # A score per model
+# In standard errors: below `BY_CHANCE` pairs fit no better than shuffled ones, above `CLEAR` something does
+BY_CHANCE, CLEAR = 3, 6
 
-Coefficient = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
+Scores = Sequence[float] | Floats  # A score per model
 
 
 def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[str, dict[str, float]]:
@@ -44,21 +47,22 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
     left out.
     """
     x, y = _both(first, second)
+    try:
+        from scipy import stats
+    except ImportError as error:
+        raise MissingExtra(f"Correlations need scipy ({error}): pip install 'halluscope[stats]'.") from error
     if undefined(x, y):
-        return {name: dict.fromkeys(("value", "low", "high"), np.nan) for name in _coefficients()}
-    coefficients = _coefficients()
-    resampled: dict[str, list[float]] = {name: [] for name in coefficients}
+        return {name: dict.fromkeys(("value", "low", "high"), np.nan) for name in COEFFICIENTS}
     draws = np.random.default_rng(resampling.seed)
-    for _ in range(resampling.resamples):
-        draw = draws.integers(len(x), size=len(x))
-        if not (_constant(x[draw]) or _constant(y[draw])):
-            for name, coefficient in coefficients.items():
-                resampled[name].append(coefficient(x[draw], y[draw]))
-    result = {}
-    for name, coefficient in coefficients.items():
-        low, high = resampling.interval(np.array(resampled[name], dtype=float))
-        result[name] = {"value": coefficient(x, y), "low": low, "high": high}
-    return result
+    drawn = [draws.integers(len(x), size=len(x)) for _ in range(resampling.resamples)]
+    drawn = [rows for rows in drawn if not (_constant(x[rows]) or _constant(y[rows]))]
+    found = {}
+    functions = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
+    for name, function in zip(COEFFICIENTS, functions, strict=True):
+        values = [float(function(x[rows], y[rows]).statistic) for rows in drawn]
+        low, high = resampling.interval(np.array(values, dtype=float))
+        found[name] = {"value": float(function(x, y).statistic), "low": low, "high": high}
+    return found
 
 
 def undefined(first: Scores, second: Scores) -> str | None:
@@ -94,40 +98,63 @@ def _orders(models: int) -> Iterator[NDArray[np.int64]]:
         yield draws.permuted(np.tile(np.arange(models), (part, 1)), axis=1)
 
 
-def _constant(scores: NDArray[np.float64]) -> bool:
+def _constant(scores: Floats) -> bool:
     return bool(np.ptp(scores) <= ROUNDING * np.abs(scores).max())
 
 
-def _both(first: Scores, second: Scores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    x, y = _checked(first, "first"), _checked(second, "second")
-    if len(x) != len(y):
+def _both(first: Scores, second: Scores) -> tuple[Floats, Floats]:
+    for which, scores in (("first", first), ("second", second)):
+        if not is_like_a_list(scores) or not all(score is None or is_number(score) for score in scores):
+            raise ValueError(
+                f"The {which} scores are {short_repr(scores)}; expected a list of numbers, one per model."
+            )
+        if len(scores) < FEWEST_MODELS:
+            raise ValueError(f"There are {len(scores)} models; a correlation needs at least {FEWEST_MODELS}.")
+        for model, score in enumerate(scores):
+            if score is None or not -LARGEST <= score <= LARGEST:
+                raise ValueError(f"The {which} score of model {model} is undefined; leave it out.")
+    if len(first) != len(second):
         raise ValueError(
-            f"There are {len(x)} and {len(y)} scores; expected one of each per model, in the same order."
+            f"There are {len(first)} and {len(second)} scores; expected one of each per model, in the same order."
         )
-    return x, y
+    return np.array(first, dtype=float), np.array(second, dtype=float)
 
 
-def _coefficients() -> dict[str, Coefficient]:
-    try:
-        from scipy import stats
-    except ImportError as error:
-        raise MissingExtra(f"Correlations need scipy ({error}): pip install 'halluscope[stats]'.") from error
-    functions = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
-    return {name: partial(_statistic, function) for name, function in functions.items()}
+def warn_if_shuffled(said: ArrayLike, present: ArrayLike) -> None:
+    """Warn if rows fit no better than shuffled ones, and in another order clearly would.
 
-
-def _statistic(function: Any, x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
-    return float(function(x, y).statistic)
-
-
-def _checked(scores: Scores, which: str) -> NDArray[np.float64]:
-    if not is_like_a_list(scores) or not all(score is None or is_number(score) for score in scores):
-        raise ValueError(
-            f"The {which} scores are {short_repr(scores)}; expected a list of numbers, one per model."
+    Args:
+        said: what each prediction says, 0 or 1 [rows, classes].
+        present: what is in the image of each reference [rows, classes].
+    """
+    ours, theirs = _centred(said), _centred(present)
+    fit = (ours * theirs).sum(axis=1)
+    if len(fit) < FEWEST_ROWS or not _errors(fit) < BY_CHANCE:
+        return
+    if ours.shape[1] > 1:
+        columns = np.random.default_rng(0).permuted(ours, axis=0)  # says as much, about nothing
+        best, chance = ((rows @ theirs.T).max(axis=1) for rows in (ours, columns))
+        clear = _errors(best - chance) > CLEAR
+    else:  # of yes and no every order has many; those from another beginning or end are likely mistakes
+        there = np.fft.rfft(theirs[:, 0]).conj()
+        shifted = [np.fft.irfft(np.fft.rfft(row) * there, len(row)) for row in (ours[:, 0], ours[::-1, 0])]
+        clear = np.max(shifted) > CLEAR * np.sqrt((ours**2).sum() * (theirs**2).sum() / len(ours))
+    if clear:
+        warnings.warn(
+            "The predictions fit their references no better than shuffled ones would, but fit them clearly better in "
+            "another order. Are both in the same order? With ids=(ids of the predictions, ids of the references) they "
+            "are matched by id.",
+            stacklevel=3,
         )
-    if len(scores) < FEWEST_MODELS:
-        raise ValueError(f"There are {len(scores)} models; a correlation needs at least {FEWEST_MODELS}.")
-    for model, score in enumerate(scores):
-        if score is None or not -LARGEST_SCORE <= score <= LARGEST_SCORE:
-            raise ValueError(f"The {which} score of model {model} is undefined; leave it out.")
-    return np.array([float(score) for score in scores])
+
+
+def _centred(table: ArrayLike) -> Floats:
+    rows = np.asarray(table)[:MOST_ROWS].astype(np.float32)
+    centred: Floats = rows - rows.mean(axis=0)
+    return centred
+
+
+def _errors(values: Floats) -> float:
+    """Return how many standard errors the mean lies above 0; NaN if all values are equal."""
+    spread = values.std() / np.sqrt(len(values))
+    return float(values.mean() / spread) if spread else float("nan")

@@ -28,14 +28,7 @@ class Subset:
 
 
 def difficulty(right: Floats) -> Floats:
-    """Return the share of models that are wrong in each row, in [0, 1].
-
-    Args:
-        right: each model's score in each row [models, rows], in [0, 1].
-
-    Raises:
-        ValueError: for fewer than `FEWEST` models.
-    """
+    """Return the share of models that are wrong in each row, in [0, 1], from their scores [models, rows] in [0, 1]."""
     if len(right) < FEWEST:
         raise ValueError(f"There are {len(right)} models; expected at least {FEWEST}: score more responses.")
     return np.asarray(1 - right.mean(axis=0), dtype=np.float64)
@@ -46,9 +39,6 @@ def discrimination(right: Floats) -> Floats:
 
     It is NaN where all models score the same, and everywhere for fewer than `FEWEST_TO_CORRELATE` models. Below 0, good
     models are wrong and bad ones right: the row's label may be wrong.
-
-    Args:
-        right: each model's score in each row [models, rows].
     """
     models, rows = right.shape
     if models < FEWEST_TO_CORRELATE or rows < 2:
@@ -63,13 +53,7 @@ def fitted(right: Floats) -> tuple[Floats, Floats] | None:
     """Return each row's difficulty and discrimination by the two-parameter logistic model; None for too few models.
 
     Both are on the scale of the models' ability, whose mean is 0 and standard deviation 1. They are NaN where all
-    models are right, or all wrong.
-
-    Args:
-        right: each model's score in each row [models, rows]; at least a half counts as right.
-
-    Raises:
-        MissingExtra: if girth is not installed.
+    models are right, or all wrong; a score of at least a half counts as right.
     """
     if len(right) < FEWEST_TO_FIT:
         return None
@@ -93,10 +77,6 @@ def smallest(right: Floats, seed: int) -> Subset | None:
 
     Sizes grow by half. A size is taken if in `KEPT` of `DRAWS` random subsets the models are in the same order; the
     rows are those of the first subset that keeps it.
-
-    Args:
-        right: each model's score in each row [models, rows].
-        seed: the seed of the draws.
     """
     rows, draws = right.shape[1], np.random.default_rng(seed)
     whole = right.mean(axis=1)

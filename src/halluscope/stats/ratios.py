@@ -1,8 +1,7 @@
-"""Computes ratios of counts (a part over a whole), their means, F, and Wilson's interval. Undefined is NaN, never 0.
+"""Computes ratios of counts (a part over a whole), their means, F, Wilson's interval, kappa, and Fisher's exact test.
 
-Sources: THRONE, section 3.1, equation 3 (F); the averages are those that its section 3.1 and POPE's section 5.1 use.
-HQM, equation 3 (content validity); Wilson (1927): the interval stays in [0, 1], and has a width even if all or no
-samples are valid.
+Undefined is NaN, never 0. Sources: THRONE, section 3.1, equation 3 (F); the averages are those that its section 3.1 and
+POPE's section 5.1 use. Wilson (1927): the interval stays in [0, 1], and has a width even if all or none count.
 """
 
 import math
@@ -53,12 +52,6 @@ def weighted_mean(values: Floats, weights: Floats) -> Floats:
     return ratio(weights @ np.where(defined, values, 0.0), weights @ defined.astype(float))
 
 
-def content_validity(valid: int, total: int, level: float = 0.95) -> dict[str, float]:
-    """Return the content validity (equation 3), the share of the reviewed samples that are valid, with its interval."""
-    low, high = wilson(valid, total, level)
-    return {"value": valid / total, "low": low, "high": high}
-
-
 def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's score interval of the share `count` / `total`.
 
@@ -87,3 +80,24 @@ def kappa(table: NDArray[np.int64]) -> float:
     if not total or expected == total * total:
         return math.nan
     return (total * int(np.trace(table)) - expected) / (total * total - expected)
+
+
+def fisher(both: int, one: int, other: int, total: int) -> float:
+    """Return the probability that at least `both` of `total` items have both properties, if these are independent.
+
+    `one` and `other` items have the first and the second property; the p value is the upper tail of the hypergeometric
+    distribution (Fisher 1934, Statistical Methods for Research Workers, section 21.02).
+
+    >>> round(fisher(3, 3, 3, 6), 3)  # 1 of the 20 ways to take 3 of 6
+    0.05
+    """
+
+    def ways(of: int, taken: int) -> float:
+        """Return the logarithm of the number of ways to take some items."""
+        return math.lgamma(of + 1) - math.lgamma(taken + 1) - math.lgamma(of - taken + 1)
+
+    tail = [
+        ways(other, many) + ways(total - other, one - many) - ways(total, one)
+        for many in range(both, min(one, other) + 1)
+    ]
+    return min(1.0, float(np.exp(tail).sum()))

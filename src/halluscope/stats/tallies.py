@@ -62,25 +62,18 @@ def counted(
 ) -> dict[str, dict[str, float | None]]:
     """Return the parts and wholes of scores, summed over the tallies, for "all" and each group.
 
-    `named` gives the names of each score's whole and part; a part is None if its whole is 0.
+    `named` gives the names of each score's whole and part; a part is an integer if it has no fraction, and None if its
+    whole is 0.
     """
-    return {
-        group or "all": {
-            name: value
-            for score, names in named.items()
-            for name, value in zip(
-                names, _totals(tallies, f"{score}/{group}" if group else score), strict=True
-            )
-        }
-        for group in ("", *groups)
-    }
-
-
-def _totals(tallies: Sequence[Tally], score: str) -> tuple[int, float | None]:
-    """Return a score's whole, and its part: an integer if the part has no fraction, and None if the whole is 0."""
-    part, whole = (float(sum(tally[score][place].sum() for tally in tallies)) for place in (0, 1))
-    plain = int(part) if part.is_integer() else part
-    return int(whole), plain if whole else None
+    found: dict[str, dict[str, float | None]] = {}
+    for group in ("", *groups):
+        of = found.setdefault(group or "all", {})
+        for score, names in named.items():
+            key = f"{score}/{group}" if group else score
+            part, whole = (float(sum(tally[key][index].sum() for tally in tallies)) for index in (0, 1))
+            plain = int(part) if part.is_integer() else part
+            of |= zip(names, (int(whole), plain if whole else None), strict=True)
+    return found
 
 
 def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:

@@ -20,7 +20,7 @@ from halluscope.reading.words import readers
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.pairing import warn_if_shuffled
+from halluscope.stats.correlation import warn_if_shuffled
 
 
 def compute(

@@ -23,7 +23,7 @@ from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.pairing import warn_if_shuffled
+from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import numbers
 

@@ -36,7 +36,7 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import correct
-from halluscope.stats.pairing import warn_if_shuffled
+from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.vocabularies import Vocabulary
 
 GIVEN = "given"

@@ -24,8 +24,8 @@ from halluscope.judging.votes import OTHER, UNASKED, YES, VoteResult
 from halluscope.reliability.certifying.labels import Labels
 from halluscope.responses.lengths import words
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
-from halluscope.stats.judged import Judged, calibration, error_rates
 from halluscope.stats.ratios import ratio
+from halluscope.stats.samples import Judged, calibration, error_rates
 from halluscope.stats.tallies import Bools
 from halluscope.vocabularies import Vocabulary
 

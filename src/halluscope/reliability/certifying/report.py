@@ -5,7 +5,7 @@ from typing import Any
 
 from halluscope.reliability.certifying.certificate import Certificate
 from halluscope.reporting.tables import Cell, Notes, Report, Table, interval, percent, share
-from halluscope.stats.judged import RATES
+from halluscope.stats.samples import RATES
 
 VOTES = "single votes"
 

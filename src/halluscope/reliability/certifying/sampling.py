@@ -18,7 +18,7 @@ from halluscope.judging.votes import YES
 from halluscope.reliability.certifying.judgement import Judgement
 from halluscope.reliability.certifying.labels import Population, digest
 from halluscope.reliability.review.sheet import Drawn, class_names
-from halluscope.stats.drawn import doubts, draw
+from halluscope.stats.corrected import doubts, draw
 from halluscope.stats.ratios import ratio
 
 ANY_OTHER = "Any other class?"

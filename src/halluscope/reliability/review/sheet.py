@@ -20,7 +20,7 @@ from pathlib import Path
 from halluscope import limits, vocabularies
 from halluscope.files.opening import read_text
 from halluscope.sanitize import short_repr
-from halluscope.stats.strata import Stratum
+from halluscope.stats.samples import Stratum
 
 VALID, AGREE, READING, IMPLIED, VERDICT = "valid", "agree", "reading", "implied", "verdict"
 YES_MARK, NO_MARK = "yes", "no"

@@ -11,7 +11,7 @@ from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import percent
 from halluscope.sanitize import one_line
 from halluscope.signature import signature
-from halluscope.stats.strata import error_rate, share
+from halluscope.stats.samples import error_rate, share
 
 
 def listed(sheet: Sheet) -> Any:

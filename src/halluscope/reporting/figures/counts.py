@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from halluscope.judging.votes import FAILED, OTHER, UNASKED, YES
 from halluscope.reporting.figures.points import UNDEFINED, Share
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Item
-from halluscope.stats.fisher import by_chance
 from halluscope.stats.paired import holm
-from halluscope.stats.ratios import kappa
+from halluscope.stats.ratios import fisher, kappa
 
 FEWEST = 5  # images in which one class is invented while another is present
 BY_CHANCE = 0.05  # the greatest probability that any of the shown pairs stands out by chance alone
@@ -92,7 +91,7 @@ def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
     pairs = [pair for pair in _pairs(_images(items), fewest) if pair.invented != pair.beside]
     chance = holm(
         [
-            by_chance(one.when.count, one.when.total, one.otherwise.count, one.otherwise.total)
+            fisher(one.when.count, one.when.total, one.otherwise.count, one.otherwise.total)
             if one.when.count >= fewest
             else 1.0
             for one in pairs
