@@ -24,11 +24,11 @@ from halluscope import registry, scoring
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.judge import Answered, Judge, Pairs
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.questions import Question
-from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.options import MatchingOptions
 from halluscope.vocabularies import load
 from real_responses import smollm2

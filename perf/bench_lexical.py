@@ -4,7 +4,7 @@ import random
 import re
 
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.vocabularies import load
 from timing import compare
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 
 from halluscope.benchmarks.throne.scoring import Conventions, Hits, score
-from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import presence
 from halluscope.responses import files
 from halluscope.stats import samples

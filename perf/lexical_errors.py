@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.vocabularies import load
 
 LABELS = Path(__file__).with_name("lexical_labels.jsonl")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from halluscope import registry, vocabularies
 from halluscope.benchmarks.amber import words as amber_words
 from halluscope.benchmarks.chair import mentions
-from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reporting.report_items import Item, Shown
 from halluscope.responses.match import Matched

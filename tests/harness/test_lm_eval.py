@@ -20,7 +20,7 @@ from halluscope.answering import sources
 from halluscope.answering.vlm import Vlm
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.harness import functions, tasks
-from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.registry import Benchmark
 from halluscope.signature import data_of, keys_of
 from tests import tiny_vlm

@@ -21,7 +21,7 @@ from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import tasks
 from halluscope.harness.functions import Settings
-from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import pictures
 from halluscope.reading.datasets import read_rows
 from halluscope.registry import HIGHER, Benchmark, Judges

@@ -21,8 +21,8 @@ from halluscope.judging.ask import answers
 from halluscope.judging.cache import VOTE, Cache
 from halluscope.judging.client import AdaptiveConcurrency, Failure
 from halluscope.judging.endpoint import EndpointVoter
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.vocabularies import load
 from tests.scripted_server import SECRET, Said, ScriptedServer, refuse, reply

@@ -16,12 +16,12 @@ from halluscope.judging.cache import Cache
 from halluscope.judging.cost import planning
 from halluscope.judging.cost.model_info import look
 from halluscope.judging.cost.shapes import SHAPES, DecoderOnly, shape
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.replay import ReplayJudge
-from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.vocabularies import load
 from tests.tiny_t5.descriptions import describe
 

@@ -12,7 +12,7 @@ import halluscope
 from halluscope import cli, vocabularies
 from halluscope.benchmarks.throne.metric import compute, judge
 from halluscope.judging.cache import Cache
-from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.reliability.certifying import certificate, labels, sampling
 from halluscope.reliability.certifying.judgement import kinds
 from halluscope.reliability.certifying.labels import Labelled, Labels, Population, digest

@@ -9,6 +9,7 @@ from halluscope.errors import JudgeUnavailable
 from halluscope.judging.client import AT_ONCE
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.judge import MAX_TOKENS, ChatJudge, Judge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.engine import Engine
@@ -17,7 +18,6 @@ from halluscope.judging.questions import QuestionSet
 from halluscope.judging.replay import ReplayJudge
 from halluscope.judging.scoring import ScoringVoter
 from halluscope.judging.server import ENDPOINT, SCORING, Server
-from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.paths import is_there
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary

@@ -21,10 +21,10 @@ from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions
 from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts, whole
 from halluscope.judging import voting
 from halluscope.judging.cost.planning import Plan, plan_poll
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.resolve import lexical
-from halluscope.judging.voters.lexical import LexicalJudge
 from halluscope.judging.votes import OTHER, UNASKED, VoteResult
 from halluscope.judging.voting import IGNORED
 from halluscope.reliability.certifying.certificate import Certificate, texts_of

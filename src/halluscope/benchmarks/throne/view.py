@@ -8,8 +8,8 @@ from typing import Any
 
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts
+from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.options import VoteOptions
-from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.reporting.report_items import (
     HALLUCINATED,
     KIND_OF,

@@ -21,13 +21,13 @@ from halluscope.judging.cache import Cache, cache_of
 from halluscope.judging.cache_file import IN_MEMORY
 from halluscope.judging.cost.model_info import ModelInfo, characters, look
 from halluscope.judging.judge import Answered, Judge, Pairs
+from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.resolve import LEXICAL, check_asked, is_served
 from halluscope.judging.scoring import requests
 from halluscope.judging.server import ENDPOINT
-from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.votes import UNASKED
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary

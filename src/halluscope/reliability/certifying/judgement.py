@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from halluscope.judging import voting
 from halluscope.judging.judge import Margins
+from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.voters.lexical import LexicalJudge, Mention
 from halluscope.judging.votes import OTHER, UNASKED, YES, VoteResult
 from halluscope.reliability.certifying.labels import Labels
 from halluscope.responses.lengths import words

@@ -13,7 +13,7 @@ import numpy as np
 
 from halluscope.inputs import whole
 from halluscope.judging import voting
-from halluscope.judging.voters.lexical import LexicalJudge
+from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import YES
 from halluscope.reliability.certifying.judgement import Judgement
 from halluscope.reliability.certifying.labels import Population, digest

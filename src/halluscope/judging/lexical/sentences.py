@@ -12,20 +12,38 @@ Spans = list[tuple[int, int]]
 class Sentence:
     """A sentence's words and marks, in lowercase, with their places in the text.
 
-    Attributes:
-        possessive: the places in `words` of words that had an "'s".
-        hyphened: the places of words right after a hyphen.
-        strikes: the places of the marks that begin and end struck-out words.
-        asked: whether the sentence ends in a question mark.
+    Each set or list of places says where in `words` something stands.
     """
 
     words: list[str] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    possessive: set[int] = field(default_factory=set)
-    hyphened: set[int] = field(default_factory=set)
-    strikes: list[int] = field(default_factory=list)
-    asked: bool = False
+    possessive: set[int] = field(default_factory=set)  # words that had an "'s"
+    hyphened: set[int] = field(default_factory=set)  # words right after a hyphen
+    strikes: list[int] = field(default_factory=list)  # the marks that begin and end struck-out words
+    asked: bool = False  # whether the sentence ends in a question mark
+
+
+@dataclass
+class Candidate:
+    """A mention while its text is being read: words of a sentence, from `place` to before `end`, that name classes."""
+
+    classes: tuple[str, ...]
+    sentence: Sentence
+    place: int
+    end: int
+    definite: bool  # whether it is "the dog" or "his dog", not "a dog"
+    rule: str  # the rule that takes the mention back; "" if none does
+
+    @property
+    def words(self) -> list[str]:
+        """The mention's words, as the sentence has them."""
+        return self.sentence.words[self.place : self.end]
+
+    @property
+    def start(self) -> int:
+        """Where the mention begins in the text."""
+        return self.sentence.starts[self.place]
 
 
 # A line break ends a sentence unless the next line begins in lowercase, other than in a form such as "dog: 1".

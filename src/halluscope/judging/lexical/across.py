@@ -1,0 +1,363 @@
+"""Rules by which more than a mention's own phrase decides: questions, corrections, lists, and the whole of a part."""
+
+from bisect import bisect_left, bisect_right
+from functools import cache
+from itertools import groupby
+from typing import NamedTuple
+
+from halluscope.judging.lexical.sentences import Candidate, Sentence
+from halluscope.judging.lexical.tables import (
+    CORRECTIONS,
+    GRAMMAR,
+    LISTS,
+    PARTS,
+    QUESTIONS,
+    Words,
+    at,
+    cue_phrases,
+    forms,
+    phrase_start,
+    phrases_of,
+    tables,
+)
+
+RECENT = 40
+"""The most mentions before a cue that the cue may refer to."""
+
+NEAR = 40
+"""How many words and mentions before a part are searched for its whole."""
+
+Read = list[tuple[Sentence, list[Candidate]]]
+"""A text's sentences in their order, each with its mentions."""
+
+
+# ---- Questions ----
+
+
+def take_back_asked(read: Read) -> None:
+    """Mark what is only asked about: "Is there a dog? No."; but "Is there a dog? Yes." says that there is a dog."""
+    for is_question, run in groupby(range(len(read)), lambda place: _is_question(read[place][0])):
+        questions = [*run] if is_question else []
+        for question in questions:
+            answer = question + len(questions)  # several questions in a row are answered in their order
+            _take_back_unless(*read[question], read[answer : answer + 2])
+
+
+def _take_back_unless(question: Sentence, asked: list[Candidate], then: Read) -> None:
+    """Mark what a question asks about, unless the one or two sentences after it affirm it."""
+    words = question.words
+    answer = then[0][0].words if then else []
+    indirect = _is_indirect(words)
+    if indirect and ":" in words:
+        # "As to whether there is a cat: yes."
+        colon = words.index(":")
+        answer, asked = words[colon + 1 :], [mention for mention in asked if mention.place < colon]
+    for mention in asked:
+        if mention.rule == "quoted":
+            # the answer to a question in quotation marks comes after a sentence such as "she asks"
+            replies = [sentence.words for sentence, _ in then] or [[]]
+            asks = len(replies) > 1 and len(replies[0]) <= 4 and not QUESTIONS.asking.isdisjoint(replies[0])
+            answer = replies[asks]
+        if not _affirmed(mention, _unlabelled(words), _unlabelled(answer)):
+            mention.rule = mention.rule or "asked"
+        elif mention.rule in {"asked", "hypothetical"} or (
+            mention.rule == "quoted" and (_says_yes(answer) or indirect)
+        ):
+            mention.rule = ""  # "You asked whether there is a dog. There is."
+
+
+def _is_question(sentence: Sentence) -> bool:
+    words = sentence.words
+    return sentence.asked or _is_indirect(words) or _speaker(words) in QUESTIONS.askers
+
+
+def _is_indirect(words: list[str]) -> bool:
+    """Whether a sentence asks without a question mark: "You asked whether there is a dog."."""
+    return phrases_of("questions", "indirect").at(words, 0) is not None
+
+
+def _speaker(words: list[str]) -> str:
+    """Return who speaks, in "Question 2: ..." or "User: ..."; "" if nobody is named."""
+    named = at(words, 1) == ":" or (at(words, 2) == ":" and words[1].isdigit())
+    return words[0] if named else ""
+
+
+def _unlabelled(words: list[str]) -> list[str]:
+    speaker = _speaker(words)
+    is_label = speaker in QUESTIONS.askers or speaker in QUESTIONS.answerers
+    return words[words.index(":") + 1 :] if is_label else words
+
+
+def _affirmed(mention: Candidate, question: list[str], answer: list[str]) -> bool:
+    """Whether the answer, or the question itself, says that the object is there."""
+    if not answer:
+        return False
+    if _says_yes(answer):
+        return True
+    opening = answer[:6]
+    denies = not QUESTIONS.denials.isdisjoint(opening)
+    if mention.definite and QUESTIONS.existence.isdisjoint(question):
+        return not ((denies and "there" in opening) or "none" in answer)
+    if denies:
+        return False
+    if at(question, 0) in QUESTIONS.open or phrases_of("questions", "yes").at(answer, 0):
+        return True
+    return answer[0] in QUESTIONS.pronouns and at(answer, 1) in QUESTIONS.echoes and "or" not in question
+
+
+def _says_yes(answer: list[str]) -> bool:
+    """Whether an answer is "Yes" or "Yes, asleep on the couch", but not "Yes and no"."""
+    said = phrases_of("questions", "yes").at(answer, 0) if answer else None
+    return said is not None and (
+        at(answer, said[0]) in {"", ",", "—"} and "no" not in answer[said[0] : said[0] + 3]
+    )
+
+
+# ---- Corrections ----
+
+
+def take_back_corrected(before: list[Candidate], sentence: Sentence | None) -> None:
+    """Mark what the sentence before the given one got wrong: "A dog sits on the couch. Correction: it is a cat."
+
+    The mark goes to the first thing that the earlier sentence newly names, or to a person if it names nothing else. If
+    the earlier sentence denies something, that counts after all: "There is no sink. I was wrong: it is in the corner."
+    """
+    recent = [one for one in before[-RECENT:] if one.sentence is not sentence]
+    if denied := [one for one in recent if one.sentence is recent[-1].sentence and one.rule == "negated"]:
+        denied[0].rule = ""
+        return
+    named = [one for one in recent if not one.rule]
+    last = [one for one in named if one.sentence is named[-1].sentence and not one.definite]
+    things = [one for one in last if not any(cls.lower() == "person" for cls in one.classes)]
+    for mention in (things or last)[:1]:
+        mention.rule = "corrected"
+
+
+def give_back(before: list[Candidate]) -> None:
+    """Let the last mention count after all, if it was denied: "No cup, I was about to say, and then I spotted one"."""
+    if before and before[-1].rule in {"negated", "corrected", "hypothetical"} and not before[-1].definite:
+        before[-1].rule = ""
+
+
+def take_back_seeming(before: list[Candidate], sentence: Sentence) -> None:
+    """Mark what only seems to be there: "What looks like a dog ... is actually a rock"."""
+    for mention in reversed(before[-RECENT:]):
+        if mention.sentence is not before[-1].sentence and mention.sentence is not sentence:
+            return
+        near = mention.sentence.words[max(0, mention.place - 6) : mention.place]
+        if not mention.rule and not CORRECTIONS.seeming.isdisjoint(near):
+            mention.rule = "corrected"
+
+
+# ---- Lists, tables and data ----
+
+
+def take_back_listed(read: Read) -> None:
+    """Mark the items under a heading such as "Absent:", up to the next heading or the next long line."""
+    under = False
+    for sentence, mentions in read:
+        words = sentence.words
+        sections = _sections(words, mentions) if ":" in words else []
+        if not sections and (heading := _heading(words)):
+            under = heading in LISTS.headings
+        elif not sections and len(words) > 5:
+            under = False
+        if not under and not sections:
+            continue
+        begun, denies = zip((0, under), *sections, strict=True)
+        for mention in mentions:
+            if denies[bisect_right(begun, mention.place) - 1]:
+                mention.rule = mention.rule or "listed as absent"
+        under = denies[-1]
+
+
+def _sections(words: list[str], mentions: list[Candidate]) -> list[tuple[int, bool]]:
+    """Return the place of each heading's colon in a line, and whether the heading denies its items.
+
+    An example is "present: dog, cat; absent: bus". In "dog: 1" there is no heading.
+    """
+    named = {mention.place for mention in mentions}
+    sections: list[tuple[int, bool]] = []
+    begun = 0
+    for place, word in enumerate(words):
+        if word == ":" and named.isdisjoint(range(begun, place)):
+            heading = words[begun:place]
+            denies = len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no")
+            sections.append((place, denies))
+        elif word == ":" and not sections:
+            sections.append((0, False))
+        if word in LISTS.between:
+            begun = place + 1
+    return sections
+
+
+def _heading(words: list[str]) -> str:
+    """Return a line that is nothing but a heading, such as "Absent" or "Objects not visible"; else ""."""
+    line = " ".join(word for word in words[:7] if word not in LISTS.of_headings)
+    return line if len(words) <= 6 and (line in LISTS.headings or line in LISTS.present) else ""
+
+
+def _denies(heading: list[str]) -> bool:
+    if heading and (cue := cue_phrases().at(heading, 0)) and cue[1].reach == "nothing":
+        return False  # "No doubt about it: ..."
+    absent = phrases_of("lists", "absent")
+    return any(absent.at(heading, i) is not None for i in range(len(heading)))
+
+
+@cache
+def signs_of_lists() -> Words:
+    """Return the marks and values of which a sentence in a list has at least one."""
+    return LISTS.marks | LISTS.checks | LISTS.crosses | LISTS.bare | {"~~"}
+
+
+def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
+    """Whether a list says that an object is absent: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
+    return "listed as absent" if _is_crossed(sentence, place, end) or _is_denied(sentence, place, end) else ""
+
+
+def _is_crossed(sentence: Sentence, place: int, end: int) -> bool:
+    """Whether an object is counted as 0, struck out, or has a cross."""
+    words, following = sentence.words, at(sentence.words, end)
+    counted = at(words, place - 1) in {"0", "zero", "0x", "x0"} and at(words, place - 2) not in LISTS.marks
+    if counted or following == "~~" or bisect_left(sentence.strikes, place) % 2:
+        return True
+    if words[0] in LISTS.checks or words[0] in LISTS.crosses:  # the marks come before the items
+        marks = LISTS.checks | LISTS.crosses
+        return next((word for word in reversed(words[:place]) if word in marks), "") in LISTS.crosses
+    return following in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
+
+
+def _is_denied(sentence: Sentence, place: int, end: int) -> bool:
+    """Whether a value such as "none" or 0 follows an object."""
+    words = sentence.words
+    begun = after = end + (at(words, end) in LISTS.counts)
+    while at(words, after) in LISTS.marks:
+        after += 1
+    if after in {begun, len(words)}:
+        return _bare_value(words[end : end + 12])
+    opens = words[end] == ":" and all(word in LISTS.marks or len(word) == 1 for word in words[:place])
+    if value := phrases_of("lists", "absent").at(words, after):
+        past = at(words, value[0])
+        if value[1] == "no" and words[end] in {"-", "–", "—"} and past == ",":
+            return False  # "a bus - no, a tram" corrects
+        return (
+            not past
+            or not past[0].isalnum()
+            or past == "and"
+            or (opens and value[1] in {"no", "none", "not"})
+        )
+    return opens and phrases_of("lists", "denied").at(words, after) is not None
+
+
+def _bare_value(rest: list[str]) -> bool:
+    """Whether nothing but a value follows an object: "Dogs 0", "dog,0" or a dash in a table."""
+    if rest in ([":", "[", "]"], ["[", "]"], ["(", ")"]):
+        return True
+    first, second, third = at(rest, 0), at(rest, 1), at(rest, 2)
+    if first == "," and second in {"no", "none"} and third in {"", ";"}:
+        return True  # "spoons, yes; forks, no"
+    if first in {",", "|"}:
+        dashes = first == "|" and {"-", "–", "—"}.issuperset(set(rest) - {"|"}) and len(rest) > 2
+        return rest[1:] == ["0"] or dashes
+    return first in LISTS.bare and second in {"", ",", ";", "|", ")"}
+
+
+# ---- Parts of things: "the toilet has a white bowl", "the train's cars" ----
+
+
+class _Part(NamedTuple):
+    """A group of the section `parts` of lexical.toml, with the plurals of its words."""
+
+    of: Words
+    the: Words
+    beside: Words
+
+
+@cache
+def _parts() -> dict[str, _Part]:
+    """Return the group of each word, singular and plural, that may name a part."""
+    return {
+        form: _Part(
+            *(Words(one for name in group.get(key, ()) for one in forms(name)) for key in _Part._fields)
+        )
+        for group in tables()["parts"]["kinds"]
+        for word in group["words"]
+        for form in forms(word)
+    }
+
+
+def take_back_parts(found: list[Candidate]) -> None:
+    """Mark the mentions that name a part."""
+    named = set()  # the classes named so far
+    for i, mention in enumerate(found):
+        if mention.rule:
+            continue
+        if (part := _parts().get(mention.words[0])) and mention.end - mention.place == 1:
+            near = found[max(0, i - NEAR) : i + NEAR]
+            if _is_part(mention, part, near, mention.classes not in named):
+                mention.rule = "part of another thing"
+                continue
+        named.add(mention.classes)
+
+
+def _is_part(mention: Candidate, part: _Part, near: list[Candidate], is_first: bool) -> bool:
+    words, place, end = mention.sentence.words, mention.place, mention.end
+    start = phrase_start(words, 0, place)
+    wholes = [i for i in range(max(0, place - NEAR), place) if words[i] in part.of]
+    if any(start <= i and i in mention.sentence.possessive for i in wholes):
+        return True
+    following = at(words, end)
+    if following == "of":  # "the white toilet"
+        determiner = at(words, end + 1)
+        is_determined = determiner in GRAMMAR.definite or determiner in {"a", "an"}
+        return is_determined and not part.of.isdisjoint(words[end + 2 : end + 5])
+    if "its" in words[max(0, start - 1) : start + 1] and wholes:
+        return set(tables()["compounds"]["groups"]["animals"]).isdisjoint(words[max(0, place - NEAR) : start])
+    after = words[end : end + 4]
+    known = words[start] == "the" and is_first and following not in PARTS.places
+    if part.the and (
+        known
+        # another part is named beside this one: "a tank and a bowl"
+        or (at(words, start - 1) == "and" and at(words, start - 2) in part.beside)
+        or (following == "and" and not part.beside.isdisjoint(after))
+    ):
+        # "The toilet is white. The bowl is clean."
+        named = [one for one in near if one.start < mention.start or not known]
+        return any(not part.the.isdisjoint(one.words) for one in named)
+    # "a bowl on it", "cars parked nearby"
+    on = following in PARTS.places and not {"it", "them", "its", "top", "front"}.isdisjoint(
+        words[end : end + 5]
+    )
+    if on or following in PARTS.separate:
+        return False
+    inside = [one for one in near if one.sentence is mention.sentence and one is not mention]
+    return any(_has(words, i, start, end, inside) for i in wholes[-2:])
+
+
+def _has(words: list[str], whole: int, start: int, end: int, inside: list[Candidate]) -> bool:
+    """Whether the whole is said to have the part: "a toilet with a bowl", "the sink has a tap and a bowl"."""
+    between = words[whole + 1 : start]
+    for place in range(len(between)):
+        link = next((one for one in _links() if between[place : place + len(one)] == one), [])
+        gap, rest = between[:place], between[place + len(link) :]
+        if not link or (gap and (link[0] in {"with", "is", "are"} or gap[0] not in PARTS.gap)):
+            continue
+        if len(gap) > 4:
+            return False
+        joined = at(rest, len(rest) - 1) in {"and", ","} and GRAMMAR.after_noun.isdisjoint(
+            set(rest) - {"and"}
+        )
+        of_whole = {cls for one in inside if one.place <= whole < one.end for cls in one.classes}
+        return (not rest or joined) and not any(
+            whole < one.place < start
+            or (at(words, end) in {"and", ","} and phrase_start(words, end, one.place) == end + 1)
+            for one in inside
+            if of_whole.isdisjoint(one.classes)
+        )
+    return False
+
+
+@cache
+def _links() -> list[list[str]]:
+    """Return what may stand between a whole and its part, the longest first."""
+    return sorted((phrase.split() for phrase in tables()["parts"]["links"]), key=len, reverse=True)
