@@ -13,9 +13,9 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import synonyms
-from halluscope.benchmarks.chair.mentions import read
+from halluscope.benchmarks.chair import words
 from halluscope.benchmarks.chair.rows import ground_truth
+from halluscope.benchmarks.chair.words import read
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.reading.words import lemmas
@@ -53,7 +53,7 @@ def listed(tmp_path) -> Path:
 
 @pytest.fixture
 def class_of(listed) -> dict[str, str]:
-    return dict(synonyms.load(listed, allow_other=True).class_of)
+    return dict(words.synonyms(listed, allow_other=True).class_of)
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_tokens(text, tokens):
     ],
 )
 def test_mentions(class_of, text, expected):
-    assert list(read(text, class_of).objects) == expected
+    assert read(text, class_of).objects == expected
 
 
 TEXTS = ["A dog and a dog on a couch.", "A hot dog.", "", "Two cats and a bear."]
@@ -249,12 +249,12 @@ def test_bad_input_ends_in_its_own_error(own, bad, message):
 def test_a_synonym_list_that_is_none(tmp_path, content, message):
     (tmp_path / "words.txt").write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        synonyms.load(tmp_path / "words.txt", allow_other=True)
+        words.synonyms(tmp_path / "words.txt", allow_other=True)
 
 
 def test_no_synonym_list(tmp_path):
     with pytest.raises(FileNotFoundError, match="synonyms: there is no file"):
-        synonyms.load(tmp_path / "nothing.txt")
+        words.synonyms(tmp_path / "nothing.txt")
 
 
 def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
@@ -267,13 +267,13 @@ def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
     monkeypatch.setattr(fetch, "download", download)
     with pytest.raises(ValueError, match="is not CHAIR's synonym list"):
         chair.compute(["A dog."], [["dog"]])
-    assert asked == [(synonyms.URL, synonyms.SHA256, "synonyms=... (--synonyms)")]
+    assert asked == [(words.URL, words.SHA256, "synonyms=... (--synonyms)")]
 
 
 def test_words_are_divided_as_the_script_divides_them(listed):
     listed.write_text(listed.read_text().replace("motorcycle", "motorcycle, scooter,  motor bike, Vespa"))
-    class_of = synonyms.load(listed, allow_other=True).class_of
-    assert read("a scooter, a motor bike, a Vespa", class_of).objects == ("motorcycle",)
+    class_of = words.synonyms(listed, allow_other=True).class_of
+    assert read("a scooter, a motor bike, a Vespa", class_of).objects == ["motorcycle"]
 
 
 def test_without_the_extra(monkeypatch):
@@ -296,7 +296,7 @@ def coco_files(tmp_path) -> tuple[Path, Path]:
 
 
 def test_ground_truth_from_annotations_and_captions(coco_files, listed):
-    got = ground_truth(*coco_files, synonyms.load(listed, allow_other=True))
+    got = ground_truth(*coco_files, words.synonyms(listed, allow_other=True))
     assert got == {1: ["person", "bench", "dog"], 2: ["chair"]}
 
 
@@ -319,7 +319,7 @@ def test_ground_truth_from_annotations_and_captions(coco_files, listed):
 def test_captions_that_do_not_fit(coco_files, listed, content, message):
     coco_files[1].write_text(json.dumps(content) if content is not None else '{"annotations": [')
     with pytest.raises(BuildError, match=message):
-        ground_truth(*coco_files, synonyms.load(listed, allow_other=True))
+        ground_truth(*coco_files, words.synonyms(listed, allow_other=True))
 
 
 def test_instances_of_another_vocabulary(coco_files, listed):
@@ -329,7 +329,7 @@ def test_instances_of_another_vocabulary(coco_files, listed):
         match=r"instances\.json does not have the 80 categories of the vocabulary 'coco': it lacks 1 \('dog'\) and has "
         r"others: 1 \('dgo'\)\. Every mention of a class that was not annotated would count as hallucinated",
     ):
-        ground_truth(*coco_files, synonyms.load(listed, allow_other=True))
+        ground_truth(*coco_files, words.synonyms(listed, allow_other=True))
 
 
 @pytest.fixture
@@ -393,7 +393,7 @@ DIFFERENT = {
 
 def test_the_published_output_word_by_word(published, upstream):
     """The same hallucinated classes in all 500 captions; the same mentions in all but six."""
-    class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
+    class_of = words.synonyms(upstream / "chair/synonyms.txt").class_of
     different = {}
     for row in published["sentences"]:
         caption, present = read(row["caption"], class_of), set(row["mscoco_gt_words"])
@@ -446,7 +446,7 @@ def test_the_official_ground_truth(upstream):
     got = ground_truth(
         mini / "instances_val2017.json",
         mini / "captions_val2017.json",
-        synonyms.load(upstream / "chair/synonyms.txt"),
+        words.synonyms(upstream / "chair/synonyms.txt"),
     )
     with gzip.open(upstream / "chair/coco2014_chair_objects.json.gz") as file:
         official = json.load(file)

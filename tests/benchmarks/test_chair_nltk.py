@@ -21,8 +21,8 @@ from nltk.corpus.util import LazyCorpusLoader
 
 from halluscope import cli
 from halluscope.benchmarks.amber import metric as amber
-from halluscope.benchmarks.chair import mentions, rows, synonyms
 from halluscope.benchmarks.chair import metric as chair
+from halluscope.benchmarks.chair import rows, words
 from halluscope.benchmarks.openchair import metric as openchair
 from halluscope.errors import MissingExtra
 from halluscope.reading.words import lemmas, nltk_words, readers
@@ -66,8 +66,8 @@ def make_wordnet(data: Path) -> None:
         (folder / name).write_text("")
     (folder / "noun.exc").write_text("geese goose\nmen man\n")
     (folder / "verb.exc").write_text("is be\n")
-    for part, words in (("noun", NOUNS), ("verb", VERBS), ("adj", ADJECTIVES)):
-        lines = [f"{word} {part[0]} 1 0 1 0 {place:08}  \n" for place, word in enumerate(words)]
+    for part, forms in (("noun", NOUNS), ("verb", VERBS), ("adj", ADJECTIVES)):
+        lines = [f"{word} {part[0]} 1 0 1 0 {place:08}  \n" for place, word in enumerate(forms)]
         (folder / f"index.{part}").write_text("".join(lines))
         (folder / f"data.{part}").write_text("  1 WordNet 3.0 Copyright 2006 by nobody\n")
 
@@ -189,10 +189,10 @@ def test_the_readers_differ_where_the_tags_do(made: Path) -> None:
     class_of = {"ski": "skis", "seat": "chair", "man": "person", "goose": "bird", "toilet": "toilet"}
     text = "A skiing trip; the seat of the toilet, geese."
     both = [
-        mentions.read(text, class_of, readers.load(name, readers.WORDS).read).objects
+        words.read(text, class_of, readers.load(name, readers.WORDS).read).objects
         for name in ("lemminflect", "nltk")
     ]
-    assert both == [("toilet", "bird"), ("skis", "toilet", "bird")]
+    assert both == [["toilet", "bird"], ["skis", "toilet", "bird"]]
 
 
 def test_the_signature_names_what_reads(made: Path) -> None:
@@ -298,20 +298,20 @@ def joining(first: dict[str, str], second: dict[str, str], word: str) -> tuple[s
     return next((pair for pair in pairs if joined(first[pair[0]], second[pair[1]]) == [word]), None)
 
 
-def joined(*words: str) -> list[str]:
+def joined(*two: str) -> list[str]:
     """Words of which two may become one."""
-    return forms_of(mentions._join([*map(Word, words)]))
+    return forms_of(words._join([*map(Word, two)]))
 
 
 @pytest.mark.long
 def test_the_published_output_given_its_tags(wordnet: Path, upstream: Path) -> None:
     """nltk's tokens, WordNet's forms and the double words: all words of all 500 captions, and all mentions."""
-    class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
+    class_of = words.synonyms(upstream / "chair/synonyms.txt").class_of
     output = json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())
     tokens = 0
     for row in output["sentences"]:
         given = tags_of(nltk.word_tokenize(row["caption"].lower()), row["words"])
-        caption = mentions.read(
+        caption = words.read(
             row["caption"], class_of, lambda _, given=given: [*map(Word, nltk_words.lemmatise(given))]
         )
         assert list(caption.words) == row["words"], row["image_id"]
@@ -341,7 +341,7 @@ def test_the_default_reader_has_the_forms_of_wordnet(wordnet: Path, upstream: Pa
 
     "bore" and "crew" are nouns first; a "sunken" ship is not a sink.
     """
-    class_of = synonyms.load(upstream / "chair/synonyms.txt").class_of
+    class_of = words.synonyms(upstream / "chair/synonyms.txt").class_of
     table = Path(str(lemminflect.__file__)).parent / "resources/lemma_lu.csv.gz"
     with gzip.open(table, "rt", encoding="utf-8") as lines:
         known = {line.split(",")[0].lower() for line in lines}

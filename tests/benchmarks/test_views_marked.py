@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halluscope import registry, vocabularies
 from halluscope.benchmarks.amber import words as amber_words
-from halluscope.benchmarks.chair import mentions
+from halluscope.benchmarks.chair import words as chair_words
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reporting.report_items import Item, Shown
@@ -269,7 +269,7 @@ def test_chair(synonyms: Path, said: list[str]) -> None:
     class_of = {name: name for name in COCO.classes} | {"woman": "person"}
     for item in found.items:
         for mark, piece in zip(item.marks, pieces(item), strict=True):
-            assert mentions.read(piece, class_of).objects == (mark.of,)
+            assert chair_words.read(piece, class_of).objects == [mark.of]
 
 
 def test_chair_by_hand(synonyms: Path) -> None:

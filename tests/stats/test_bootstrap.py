@@ -98,14 +98,13 @@ def test_options_out_of_range(options, message):
 GROWTH = """
 import resource
 import numpy as np
-from halluscope.benchmarks.chair.scoring import Counts, Row, score
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.tallies import uncertainty
 
 rows = 100_000
-counts = Counts.of([Row(2, 1, 1, 2, 9)] * rows)
+counts = {name: (np.full(rows, 1), np.full(rows, 2)) for name in ("chair_i", "chair_s", "recall", "mean_words")}
 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-resampling = Bootstrap(500)
-made = resampling.intervals(score(counts, weights) for weights in resampling.weights(rows))
+made = uncertainty([counts], Bootstrap(500))["interval"]
 assert made["chair_i"] == (0.5, 0.5)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - used)
 """

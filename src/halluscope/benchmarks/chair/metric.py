@@ -9,18 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from halluscope import vocabularies
-from halluscope.benchmarks.chair import mentions, scoring
-from halluscope.benchmarks.chair import synonyms as synonym_lists
-from halluscope.benchmarks.chair.mentions import Caption
-from halluscope.benchmarks.chair.scoring import Counts, Row
+from halluscope.benchmarks.chair import words
 from halluscope.cores import map_texts
 from halluscope.inputs import class_names, flags, ids, labelled, paired, texts
 from halluscope.reading.words import readers
+from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
+from halluscope.stats.tallies import Tally, scores, uncertainty
 
 
 def compute(
@@ -63,11 +64,6 @@ def compute(
         Lower is better, except for `recall`. Also `mean_words`, the captions' mean length as CHAIR counts it, with
         punctuation marks; `images`; `thoughts`, the number of responses from which a thought was removed; `signature`;
         and on request `interval` and `per_image`.
-
-    Raises:
-        ValueError: for any bad input, and for a synonym list that is not the official one.
-        FileNotFoundError: if `synonyms` or nltk's data do not exist.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
     """
     flags(per_image=per_image, allow_other_synonyms=allow_other_synonyms)
     predictions, references = paired(predictions, references)
@@ -75,17 +71,18 @@ def compute(
     form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
     predictions, thought = take_out(predictions, thoughts)
     references = class_names(references)
-    there = vocabularies.load("coco").presence(references)
+    coco = vocabularies.load("coco")
+    there = coco.presence(references)
     resampling = Bootstrap(bootstrap, seed, level)
     chosen = readers.load(reader, readers.WORDS)
-    listed = synonym_lists.load(synonyms, allow_other_synonyms)
-    read = partial(mentions.read, class_of=listed.class_of, words_of=chosen.read)
+    listed = words.synonyms(synonyms, allow_other_synonyms)
+    read = partial(words.read, class_of=listed.class_of, words_of=chosen.read)
     captions = [*map_texts(read, predictions)]
+    said = [caption.objects for caption in captions]
     present = [frozenset(names) for names in references]
-    counts = Counts.of([_count(*row) for row in zip(captions, present, strict=True)])
-    warn_if_shuffled(vocabularies.load("coco").presence([one.objects for one in captions]), there)
-    result: dict[str, Any] = {name: float(value[0]) for name, value in scoring.score(counts).items()}
-    result |= {
+    tally = _tally(captions, said, present)
+    warn_if_shuffled(coco.presence(said), there)
+    result: dict[str, Any] = scores([tally]) | {
         "images": len(captions),
         "thoughts": thought,
         "signature": signature(
@@ -97,34 +94,44 @@ def compute(
             **choice(thoughts),
             interval=resampling,
         ),
+        **uncertainty([tally], resampling),
     }
-    if bootstrap:
-        drawn = resampling.weights(len(captions))
-        result["interval"] = resampling.intervals(scoring.score(counts, weights) for weights in drawn)
     if per_image:
-        result["per_image"] = [_details(*row) for row in zip(captions, present, strict=True)]
+        result["per_image"] = list(map(_of_image, captions, said, present))
     return result
 
 
-def _count(caption: Caption, present: frozenset[str]) -> Row:
-    return Row(
-        mentions=len(caption.mentions),
-        hallucinated=sum(name not in present for name in caption.objects),
-        found=len(present.intersection(caption.objects)),
-        present=len(present),
-        words=len(caption.words),
-    )
+def _tally(
+    captions: Sequence[words.Caption], said: Sequence[Sequence[str]], present: Sequence[frozenset[str]]
+) -> Tally:
+    """Count per caption what the scores are made of (equations 1 and 2, and what the published script prints)."""
+    rows = [
+        (
+            len(of),
+            sum(name not in there for name in of),
+            len(there.intersection(of)),
+            len(there),
+            len(one.words),
+        )
+        for one, of, there in zip(captions, said, present, strict=True)
+    ]
+    mentions, hallucinated, found, known, length = np.array(rows, dtype=np.int64).T
+    each = np.ones_like(mentions)
+    return {
+        "chair_i": (hallucinated, mentions),
+        "chair_s": ((hallucinated > 0).astype(np.int64), each),
+        "recall": (found, known),
+        MEAN_WORDS: (length, each),
+    }
 
 
-def _details(caption: Caption, present: frozenset[str]) -> dict[str, Any]:
-    """Return a caption's mentions, as [word, class], their places, and the classes found, hallucinated and missed."""
-    said = dict.fromkeys(caption.objects)
-    hallucinated = [name for name in said if name not in present]
+def _of_image(caption: words.Caption, said: Sequence[str], present: frozenset[str]) -> dict[str, Any]:
+    hallucinated = [name for name in dict.fromkeys(said) if name not in present]
     return {
         "mentions": [list(mention) for mention in caption.mentions],
-        "places": list(caption.places),
-        "found": [name for name in said if name in present],
+        "places": caption.places,
+        "found": [name for name in dict.fromkeys(said) if name in present],
         "hallucinated": hallucinated,
-        "missed": sorted(present - said.keys()),
+        "missed": sorted(present.difference(said)),
         "chair_s": bool(hallucinated),
     }

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import vocabularies
-from halluscope.benchmarks.chair import synonyms as synonym_lists
-from halluscope.benchmarks.chair.mentions import read
-from halluscope.benchmarks.chair.synonyms import Synonyms
+from halluscope.benchmarks.chair import words
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_json
 from halluscope.inputs import is_id
@@ -34,7 +32,7 @@ def load(
         return presence.load(sources, vocabularies.load("coco"))
     if len(sources) != 1:
         raise ValueError(f"captions is given; expected one file of instances, got {len(sources)} datasets.")
-    listed = synonym_lists.load(synonyms, allow_other_synonyms)
+    listed = words.synonyms(synonyms, allow_other_synonyms)
     found = ground_truth(sources[0], captions, listed, readers.load(reader, readers.WORDS).read)
     return [ImageObjects(image_id, names) for image_id, names in found.items()]
 
@@ -51,7 +49,7 @@ def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
 def ground_truth(
     instances: str | Path,
     captions: str | Path,
-    synonyms: Synonyms,
+    synonyms: words.Synonyms,
     words_of: Callable[[str], Sequence[Word]] = lemmas.words,
 ) -> dict[int, list[str]]:
     """Return, by image, the classes that are annotated or that a caption names (Rohrbach et al., 2018, section 3.1)."""
@@ -67,7 +65,7 @@ def ground_truth(
         )
     objects: dict[int, list[str]] = {}
     for image in table.images:
-        spoken = (read(text, synonyms.class_of, words_of).objects for text in texts[image.image_id])
+        spoken = (words.read(text, synonyms.class_of, words_of).objects for text in texts[image.image_id])
         present = set(image.objects).union(*spoken)
         objects[image.image_id] = [name for name in vocabulary.classes if name in present]
     return objects
@@ -81,15 +79,14 @@ def _captions(file: Path) -> dict[int, list[str]]:
         raise BuildError(f"{file} is not COCO: expected an object with a list of annotations.")
     texts: dict[int, list[str]] = {}
     for number, row in enumerate(rows):
-        image_id, text = _caption(row, f"{file}: annotations[{number}]")
-        texts.setdefault(image_id, []).append(text)
+        if (
+            not isinstance(row, dict)
+            or not is_id(row.get("image_id"))
+            or not isinstance(row.get("caption"), str)
+        ):
+            raise BuildError(
+                f"{file}: annotations[{number}] is {short_repr(row, 120)}; expected an object with image_id and "
+                "caption. Are these COCO's captions_*.json?"
+            )
+        texts.setdefault(row["image_id"], []).append(row["caption"])
     return texts
-
-
-def _caption(row: Any, where: str) -> tuple[int, str]:
-    if not isinstance(row, dict) or not is_id(row.get("image_id")) or not isinstance(row.get("caption"), str):
-        raise BuildError(
-            f"{where} is {short_repr(row, 120)}; expected an object with image_id and caption. "
-            "Are these COCO's captions_*.json?"
-        )
-    return row["image_id"], row["caption"]
