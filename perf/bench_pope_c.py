@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from halluscope.benchmarks.pope import complete as pope_c
-from halluscope.benchmarks.pope import presence as presences
 from halluscope.benchmarks.throne import presence
 from halluscope.building import output
 from halluscope.building.spec import load
@@ -46,14 +45,14 @@ def make_throne(folder: Path, pictures: Path | None = None) -> None:
 
 def write(source: Path, out: Path) -> None:
     """Write the grid as the builder does."""
-    dataset = presences.read(source, "--source", "throne_coco")
-    for table in pope_c.tables(dataset, pope_c.presence(dataset), "coco", "validation"):
+    dataset = pope_c.read(source, "throne_coco")
+    for table in pope_c.tables(dataset, dataset.table(), "coco", "validation"):
         table.write(out)
 
 
 def write_plainly(source: Path, out: Path) -> None:
     """Write the grid as the baseline does."""
-    rows = _rows(presences.read(source, "--source", "throne_coco").read("image_id", "objects").to_pylist())
+    rows = _rows(pope_c.read(source, "throne_coco").read("image_id", "objects").to_pylist())
     output.Table(pope_c.QUESTIONS, rows, "validation", "questions").write(out)
 
 

@@ -16,7 +16,8 @@ from datasets import load_dataset
 from halluscope import cli
 from halluscope.benchmarks.pope import build as building
 from halluscope.benchmarks.pope import metric as pope
-from halluscope.benchmarks.pope.rows import SAMPLINGS, irregular, read_official
+from halluscope.benchmarks.pope.build import irregular
+from halluscope.benchmarks.pope.rows import SAMPLINGS, read_official
 from halluscope.errors import BuildError
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading import coco

@@ -14,7 +14,6 @@ from PIL import Image as Pillow
 
 from halluscope import vocabularies
 from halluscope.benchmarks.pope import complete as pope_c
-from halluscope.benchmarks.pope import presence
 from halluscope.benchmarks.pope.joined import Joined
 from halluscope.benchmarks.throne.presence import write as write_presence
 from halluscope.building import spec as specs
@@ -360,4 +359,4 @@ def test_as_many_yes_as_objects_in_coco(name: str, tmp_path: Path):
     throne_coco = small_datasets.builder("throne_coco")
     source = throne_coco.build(annotations, out=tmp_path / "throne", with_images=False, subset=True)
     check_sums(source, tmp_path / "out")
-    assert presence.read(source, "--source", "throne_coco").classes == list(vocabularies.load("coco").classes)
+    assert pope_c.read(source, "throne_coco").classes == list(vocabularies.load("coco").classes)

@@ -35,7 +35,7 @@ def intervals() -> list[object]:
 @pytest.mark.parametrize("at_once", [1, 100, 1000])
 def test_parts_give_the_numbers_of_the_whole(at_once, monkeypatch):
     whole = intervals()
-    for module in ("halluscope.stats.bootstrap", "halluscope.benchmarks.pope.scoring"):
+    for module in ("halluscope.stats.bootstrap", "halluscope.benchmarks.pope.metric"):
         monkeypatch.setattr(f"{module}.AT_ONCE", at_once)
     assert intervals() == whole
 

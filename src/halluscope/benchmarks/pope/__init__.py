@@ -52,7 +52,7 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
             also={"sampling": ("random", "popular", "adversarial")},
             columns=(*_ASKED, "labels"),
             own=("question_id", *_ASKED),
-            builder="repope:CORRECTED",
+            builder="build:CORRECTED",
         ),
         Dataset(
             "pope_c",

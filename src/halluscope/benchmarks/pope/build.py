@@ -1,4 +1,4 @@
-"""Builds pope: the official questions, or new ones from the objects of images (Li et al., section 5.1).
+"""Builds pope: the official questions, or new ones from the objects of images (Li et al., section 5.1); and repope.
 
 For new questions, an image qualifies if it holds at least n classes and lacks at least as many. For each drawn image,
 the questions ask about n present classes, and after each of these about a new absent class:
@@ -11,20 +11,20 @@ Category order settles equal counts. The three samplings share the images and th
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from datasets import Features, Value
-from numpy.typing import NDArray
 
 from halluscope import vocabularies
 from halluscope.benchmarks.pope.rows import (
+    REPOPE,
     SAMPLINGS,
     ObjectQuestion,
-    irregular,
     load,
     read_official,
     unique_questions,
@@ -35,12 +35,9 @@ from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
-from halluscope.reading.coco import CocoImage, CocoTable, read_annotations
+from halluscope.reading.coco import CocoTable, read_annotations
 
 CONFIGS = ("coco", "aokvqa", "gqa")
-
-# `choice(class just asked about, absent classes left)` returns one of the absent classes.
-Choice = Callable[[int, NDArray[np.int64]], int]
 
 FEATURES = Features(
     {
@@ -71,32 +68,42 @@ def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) ->
             f"{len(qualified):,} hold at least {objects} of the {len(coco.classes)} classes and lack as many. "
             "Ask for fewer images, or for fewer objects per image."
         )
-    presence = _presence(coco)
+    column = {name: i for i, name in enumerate(coco.classes)}
+    presence = np.zeros((len(coco.images), len(coco.classes)), dtype=bool)
+    for row, image in enumerate(coco.images):
+        presence[row, [column[name] for name in image.objects]] = True
+    frequency, together = presence.sum(axis=0), presence.T.astype(np.int64) @ presence
     rng = np.random.default_rng(seed)
     drawn = sorted(rng.choice(qualified, images, replace=False).tolist())
     asked = [rng.permutation(np.flatnonzero(presence[row]))[:objects] for row in drawn]
-    texts = _texts(coco.classes)
-    made = []
-    for sampling, choose in _choices(presence, rng).items():
-        rows = [
-            (coco.images[row], *cell)
-            for row, positives in zip(drawn, asked, strict=True)
-            for cell in _cells(positives, np.flatnonzero(~presence[row]), choose)
-        ]
-        made += [
-            _question(number, image, coco.classes[cls], texts[cls], answer, sampling)
-            for number, (image, cls, answer) in enumerate(rows, 1)
-        ]
+    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.part_of(coco.classes))
+    made: list[ObjectQuestion] = []
+    for sampling in SAMPLINGS:
+        number = 0
+        for row, positives in zip(drawn, asked, strict=True):
+            image, absent = coco.images[row], np.flatnonzero(~presence[row])
+            for positive in positives.tolist():
+                if sampling == "random":
+                    negative = int(rng.choice(absent))
+                else:
+                    most = frequency if sampling == "popular" else together[positive]
+                    negative = int(absent[np.argmax(most[absent])])
+                absent = absent[absent != negative]
+                for cls, answer in ((positive, "yes"), (negative, "no")):
+                    number += 1
+                    text, name = about[cls].text, coco.classes[cls]
+                    made.append(
+                        ObjectQuestion(number, image.image_id, image.file_name, text, name, answer, sampling)
+                    )
     return made
 
 
 def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
     """Count the rows of one config for stats.json."""
-    pairs, _ = unique_questions(map(asdict, rows))
     broken = {name: irregular([row for row in rows if row.sampling == name]) for name in SAMPLINGS}
     return {
         "rows": len(rows),
-        "pairs": len(pairs),
+        "pairs": len(unique_questions(map(vars, rows))[0]),
         "images": len({row.file_name for row in rows}),
         "objects": len({row.object for row in rows}),
         "irregular": {
@@ -106,49 +113,33 @@ def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
     }
 
 
-def table(rows: Iterable[ObjectQuestion], split: str, config: str = "default") -> Table:
-    """Return the rows to write."""
-    return Table(FEATURES, map(asdict, rows), split, config)
+def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
+    """Return, by property of POPE's files, the ids of the questions of one sampling that break it.
 
-
-def _presence(coco: CocoTable) -> NDArray[np.bool_]:
-    """Return which class is in which image [images, classes]."""
-    column = {name: i for i, name in enumerate(coco.classes)}
-    presence = np.zeros((len(coco.images), len(coco.classes)), dtype=bool)
-    for row, image in enumerate(coco.images):
-        presence[row, [column[name] for name in image.objects]] = True
-    return presence
-
-
-def _choices(presence: NDArray[np.bool_], rng: np.random.Generator) -> Mapping[str, Choice]:
-    frequency = presence.sum(axis=0)
-    together = presence.T.astype(np.int64) @ presence
-    return {
-        "random": lambda _, left: int(rng.choice(left)),
-        "popular": lambda _, left: int(left[np.argmax(frequency[left])]),
-        "adversarial": lambda cls, left: int(left[np.argmax(together[cls, left])]),
-    }
-
-
-def _cells(positives: Iterable[int], absent: NDArray[np.int64], choose: Choice) -> list[tuple[int, str]]:
-    """Return the classes that are asked about in an image, each with its right answer."""
-    cells: list[tuple[int, str]] = []
-    for cls in positives:
-        negative = choose(int(cls), absent)
-        absent = absent[absent != negative]
-        cells += [(int(cls), "yes"), (negative, "no")]
-    return cells
-
-
-def _texts(classes: Sequence[str]) -> list[str]:
-    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.part_of(classes))
-    return [question.text for question in about]
-
-
-def _question(
-    number: int, image: CocoImage, cls: str, text: str, answer: str, sampling: str
-) -> ObjectQuestion:
-    return ObjectQuestion(number, image.image_id, image.file_name, text, cls, answer, sampling)
+    "rows": the image has a different number of rows than the first image, or its rows are not together; "balance":
+    different numbers of yes and no; "alternation": not yes, no, yes, ...; "contradiction": the object is both present
+    and absent; "repetition": the same question was asked before.
+    """
+    images = [list(rows) for _, rows in groupby(questions, key=lambda question: question.file_name)]
+    blocks = Counter(rows[0].file_name for rows in images)
+    broken: dict[str, list[int]] = {}
+    for rows in images:
+        answers = [row.answer for row in rows]
+        present = {row.object for row in rows if row.answer == "yes"}
+        first = {row.object: i for i, row in reversed([*enumerate(rows)])}
+        is_odd = len(rows) != len(images[0]) or blocks[rows[0].file_name] > 1
+        is_unbalanced = answers.count("yes") != answers.count("no")
+        is_mixed = answers != ["yes", "no"] * (len(rows) // 2)
+        for i, row in enumerate(rows):
+            for name, breaks in (
+                ("rows", is_odd),
+                ("balance", is_unbalanced),
+                ("alternation", is_mixed),
+                ("contradiction", row.answer == "no" and row.object in present),
+                ("repetition", first[row.object] != i),
+            ):
+                broken.setdefault(name, []).extend([row.question_id] * breaks)
+    return {name: ids for name, ids in broken.items() if ids}
 
 
 def make(
@@ -170,10 +161,10 @@ def make(
         out = order.target(f"pope_{from_annotations.stem}")
         drawn = {"images": images_count, "objects": objects, "seed": seed}
         rows: Any = draw(read_annotations(from_annotations), **drawn)
-        return _write(order, {"annotations": from_annotations}, rows, counts(rows) | {"drawn": drawn}, out)
+        return _write(order, "annotations", from_annotations, rows, counts(rows) | {"drawn": drawn}, out)
     if order.source is not None and order.source.is_file():  # another version of the questions
         rows, out = load([str(order.source)]), order.target(f"pope_{order.source.stem}")
-        return _write(order, {"questions": order.source}, rows, {"configs": {"default": counts(rows)}}, out)
+        return _write(order, "questions", order.source, rows, {"configs": {"default": counts(rows)}}, out)
     out, spec = order.target(), order.spec
     sources: dict[str, Fetched] = {}
     read: dict[str, list[ObjectQuestion]] = {}
@@ -185,16 +176,31 @@ def make(
     numbers: dict[str, Any] = {"configs": {config: counts(of) for config, of in read.items()}}
     for config, of in numbers["configs"].items():
         numbers |= {f"{config}_{name}": of[name] for name in ("rows", "pairs")}
-    tables = [table(of, spec.split, config) for config, of in read.items()]
+    tables = [Table(FEATURES, map(vars, of), spec.split, config) for config, of in read.items()]
     return output.write(spec, tables, numbers, sources, spec.matches(numbers, order.subset), out)
 
 
-def _write(order: Order, files: Mapping[str, Path], rows: Sequence[Any], numbers: Any, out: Path) -> Path:
+def _write(order: Order, name: str, file: Path, rows: Sequence[Any], numbers: Any, out: Path) -> Path:
     """Write questions other than the official ones."""
-    sources = {name: Fetched(path, sha256_of(path), published=False) for name, path in files.items()}
-    return output.write(
-        order.spec, [table(rows, order.spec.split)], numbers, sources, complete=False, out=out
-    )
+    sources = {name: Fetched(file, sha256_of(file), published=False)}
+    table = Table(FEATURES, map(vars, rows), order.spec.split)
+    return output.write(order.spec, [table], numbers, sources, complete=False, out=out)
+
+
+def correct(order: Order) -> Path:
+    """Build repope (Neuhaus and Hein, RePOPE, 2025)."""
+    out, spec = order.target(), order.spec
+    sources = {name: order.fetch(name) for name in SAMPLINGS}
+    rows = [row for name in SAMPLINGS for row in read_official(sources[name].path, name, REPOPE)]
+    of, answers = Counter(row.sampling for row in rows), Counter(row.answer for row in rows)
+    numbers = {
+        "rows": len(rows),
+        **{name: of[name] for name in SAMPLINGS},
+        **{answer: answers[answer] for answer in ("yes", "no")},
+        "images": len({row.file_name for row in rows}),
+    }
+    table = Table(Features({**FEATURES, "labels": Value("string")}), map(vars, rows), spec.split)
+    return output.write(spec, [table], numbers, sources, spec.matches(numbers, order.subset), out)
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
@@ -233,4 +239,15 @@ QUESTIONS = Builder(
     source="the folder of the official files, POPE's output/, or one file of another version (default: download)",
     make=make,
     add=_add,
+)
+
+CORRECTED = Builder(
+    name="repope",
+    about="""Builds repope: POPE's questions about COCO with corrected answers; ambiguous questions are left out.
+
+    halluscope build repope                                         # downloads 1 MB
+    halluscope build repope --source RePOPE/annotations
+""",
+    source="the folder of the authors' files, RePOPE's annotations/ (default: download)",
+    make=correct,
 )

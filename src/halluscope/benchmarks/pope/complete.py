@@ -1,9 +1,11 @@
 """Builds pope_c: POPE's question about every class of every image (POPE-Complete; THRONE, section 5.4).
 
-The config `questions` holds the rows; `images` holds each image once.
+It is made from a presence dataset that this project built. The config `questions` holds the rows; `images` holds each
+image once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,19 +13,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from datasets import Features, Image, Value
 from numpy.typing import NDArray
 
 from halluscope import vocabularies
-from halluscope.benchmarks.pope import presence as presences
-from halluscope.benchmarks.pope.presence import Presence
 from halluscope.building import output
+from halluscope.building.build_info import compare, read_stats
 from halluscope.building.command import Builder, Order
-from halluscope.building.output import Table
+from halluscope.building.fetch import Fetched, sha256_of
+from halluscope.building.output import GROUP_ROWS, Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.datasets import home
-from halluscope.vocabularies import Vocabulary
 
 ROWS_AT_ONCE = 100_000
 
@@ -41,42 +43,71 @@ QUESTIONS = Features(
 )
 
 
-def presence(built: Presence) -> NDArray[np.bool_]:
-    """Return which class is in which image [images, classes]."""
-    objects = built.read("objects")["objects"].combine_chunks()
-    names = pc.list_flatten(objects)
-    columns = pc.index_in(names, value_set=pa.array(built.classes))
-    if columns.null_count:
-        unknown = names[pc.index(pc.is_null(columns), True).as_py()]
+@dataclass(frozen=True)
+class Presence:
+    """A built `throne_*` dataset."""
+
+    folder: Path
+    stats: Mapping[str, Any]  # the content of its stats.json, which agrees with its files
+    classes: Sequence[str]  # the annotated classes, in category order
+
+    def groups(self, *columns: str) -> Iterator[pa.Table]:
+        """Yield these columns, a few rows at a time, with the bytes of images unchanged."""
+        for shard in self.stats["tables"][0]["shards"]:
+            with pq.ParquetFile(self.folder / shard["file"]) as file:
+                for batch in file.iter_batches(GROUP_ROWS, columns=list(columns)):
+                    yield pa.Table.from_batches([batch]).select(list(columns))
+
+    def read(self, *columns: str) -> pa.Table:
+        """Read these columns of all rows."""
+        return pa.concat_tables(self.groups(*columns)).combine_chunks()
+
+    def table(self) -> NDArray[np.bool_]:
+        """Return which class is in which image [images, classes]."""
+        objects = self.read("objects")["objects"].combine_chunks()
+        names = pc.list_flatten(objects)
+        columns = pc.index_in(names, value_set=pa.array(self.classes))
+        if columns.null_count:
+            unknown = names[pc.index(pc.is_null(columns), True).as_py()]
+            raise BuildError(
+                f"{self.folder} names the object {unknown.as_py()!r}, which is not one of its classes."
+            )
+        table = np.zeros((len(objects), len(self.classes)), dtype=bool)
+        table[pc.list_parent_indices(objects).to_numpy(), columns.to_numpy()] = True
+        return table
+
+
+def read(folder: Path, of: str) -> Presence:
+    """Find the built presence dataset `of` in a folder, and compare its files with its stats.json."""
+    file = folder / "stats.json"
+    if not file.is_file():
         raise BuildError(
-            f"{built.folder} names the object {unknown.as_py()!r}, which is not one of its classes."
+            f"--source {folder} is not a dataset that halluscope built: it has no stats.json. Build it first: "
+            f"halluscope build {of}."
         )
-    table = np.zeros((len(objects), len(built.classes)), dtype=bool)
-    table[pc.list_parent_indices(objects).to_numpy(), columns.to_numpy()] = True
-    return table
-
-
-def counts(present: NDArray[np.bool_]) -> dict[str, Any]:
-    """Count the rows for stats.json."""
-    yes = int(present.sum())
-    return {
-        "questions": present.size,
-        "images": len(present),
-        "classes": present.shape[1],
-        "yes": yes,
-        "no": present.size - yes,
-    }
+    stats = read_stats(file)
+    has_columns = {"image_id", "file_name", "objects"} <= set(stats["tables"][0]["columns"])
+    classes = stats["counts"].get("images_per_class")
+    if not has_columns or not isinstance(classes, dict):
+        raise BuildError(
+            f"--source {folder} holds {stats['name']!r}; expected a presence dataset, {of}, whose stats.json "
+            "counts images_per_class."
+        )
+    compare(folder, stats["tables"][:1])
+    return Presence(folder, stats, list(classes))
 
 
 def tables(built: Presence, present: NDArray[np.bool_], vocabulary: str, split: str) -> list[Table]:
     """Return the rows to write: the configs `questions` and `images`."""
-    texts = _texts(built.classes, vocabularies.load(vocabulary))
-    image_ids = built.read("image_id")["image_id"].to_numpy()
+    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.load(vocabulary))
+    text = {question.object: question.text for question in about}
     columns = {"image_id": Value("int64"), "image": Image(), "file_name": Value("string")}
-    if not built.has_images:
+    if "image" not in built.stats["tables"][0]["columns"]:
         del columns["image"]
+    image_ids = built.read("image_id")["image_id"].to_numpy()
+    questions = grid(image_ids, built.classes, [text[name] for name in built.classes], present)
     return [
-        Table(QUESTIONS, grid(image_ids, built.classes, texts, present), split, "questions"),
+        Table(QUESTIONS, questions, split, "questions"),
         Table(Features(columns), built.groups(*columns), split, "images"),
     ]
 
@@ -102,27 +133,29 @@ def grid(
         )
 
 
-def _texts(classes: Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabulary)
-    text = {question.object: question.text for question in about}
-    return [text[name] for name in classes]
-
-
 def make(order: Order, *, of: str) -> Path:
     """Build the dataset."""
-    built = presences.read(order.source or home(of), "--source", of)
-    if built.name != of:
-        raise BuildError(f"--source {built.folder} holds {built.name!r}; expected {of}.")
+    built = read(order.source or home(of), of)
+    if built.stats["name"] != of:
+        raise BuildError(f"--source {built.folder} holds {built.stats['name']!r}; expected {of}.")
     out, spec = order.target(), order.spec
-    present = presence(built)
-    numbers = counts(present)
+    present = built.table()
+    yes = int(present.sum())
+    numbers = {
+        "questions": present.size,
+        "images": len(present),
+        "classes": present.shape[1],
+        "yes": yes,
+        "no": present.size - yes,
+    }
     complete = spec.matches(numbers, order.subset)
-    if not built.source.published and not order.subset:
+    if built.stats["subset"] and not order.subset:
         raise BuildError(
             f"--source {built.folder} is a subset or a changed copy of {of}; pass --subset if you mean it."
         )
     written = tables(built, present, spec.vocabulary or "coco", spec.split)
-    return output.write(spec, written, numbers, {of: built.source}, complete, out)
+    source = Fetched(built.folder, sha256_of(built.folder / "stats.json"), not built.stats["subset"])
+    return output.write(spec, written, numbers, {of: source}, complete, out)
 
 
 COMPLETE, COMPLETE_OBJECTS365 = (

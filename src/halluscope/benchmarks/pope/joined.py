@@ -24,9 +24,6 @@ class Joined(Sequence[dict[str, Any]]):
             questions: rows with `image_id`, in any order.
             images: rows with `image_id`, each id once, and `image`.
             keep: how many images stay open, at least 1; None for all, if questions are read out of order.
-
-        Raises:
-            ValueError: for images without bytes, a repeated image id, or a question without an image.
         """
         if "image" not in images.column_names:
             raise ValueError(
@@ -65,11 +62,7 @@ class Joined(Sequence[dict[str, Any]]):
         return map(self._with_image, self._questions)
 
     def image_of(self, image_id: int) -> Image:
-        """Return the image with this id, in RGB. Questions about one image share the object, so change only a copy.
-
-        Raises:
-            ValueError: for an id that no image has, or an image that cannot be read.
-        """
+        """Return the image with this id, in RGB. Questions about one image share the object, so change only a copy."""
         if image_id not in self._place:
             raise ValueError(f"There is no image {image_id!r:.80} among the {len(self._place):,} images.")
         return self._kept(image_id)

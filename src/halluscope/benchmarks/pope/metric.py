@@ -4,45 +4,57 @@ Each response is read as yes, no or neither by a named rule (`halluscope.respons
 in the image.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmarks.pope import BENCHMARK, scoring
+from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
-from halluscope.benchmarks.pope.scoring import Conventions, Counts
 from halluscope.inputs import Id, flags, ids, is_number, listed, paired, texts, word, words
-from halluscope.judging.votes import YES
+from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
 from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.correlation import warn_if_shuffled
-from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import numbers
-
-USUAL = "usual"
-
-# How unreadable responses are counted. A parser of one of these names has its own way; all others, the usual one.
-CONVENTIONS = {
-    USUAL: Conventions(),
-    "lmms-eval": Conventions(unread_missed=False, yes_of_labels=True),
-    "repope": Conventions(unread_missed=False, unread_wrong=False),
-}
+from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
+from halluscope.stats.tallies import Ints, numbers
 
 LABELS = ("yes", "no")
 
-# The scores that are means over the questions, so that each question has a value of its own.
-OF_EACH = ("accuracy", "yes_ratio", "unparsed")
+# The scores of each table; the responses about one question or class have all or some of them.
+SCORES = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
 
-# The scores for which the result says how much the corrected right answers change them.
-COMPARED = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
+# Counts [..., classes, 2 labels, 3 answers], whole numbers: label 0 (absent) or 1 (present); answer NO, YES or OTHER.
+Counts = Floats
+ABSENT, PRESENT = 0, 1
+
+COPIES = 4  # About how many tables are in memory per resample while it is scored
+
+
+class Convention(NamedTuple):
+    """How unreadable responses are counted; they never count as yes."""
+
+    # whether they are wrong in accuracy, and responses in the yes ratio; otherwise both leave them out
+    unread_wrong: bool = True
+    # whether a present object without a readable response is missed; otherwise recall leaves it out
+    unread_missed: bool = True
+    # whether the yes ratio is that of the ground truth instead of the LVLM's responses
+    yes_of_labels: bool = False
+
+
+# A parser of one of these names has its own convention; all others, the usual one.
+CONVENTIONS = {
+    "usual": Convention(),
+    "lmms-eval": Convention(unread_missed=False, yes_of_labels=True),
+    "repope": Convention(unread_missed=False, unread_wrong=False),
+}
 
 
 def compute(
@@ -104,17 +116,13 @@ def compute(
         `undefined_classes`, the number of classes without a precision or a recall.
         With `sampling` also `samplings`, name -> the same scores, and `f1_mean`, the mean of the samplings' F1.
         With `corrected` also `corrected`, the result by the corrected answers (without `per_question`), with a
-        signature of its own, and `difference`, for each score in `COMPARED` its value by the corrected answers minus
-        its value by `references`.
-
-    Raises:
-        ValueError: for any bad input.
+        signature of its own, and `difference`, for each score in `SCORES` its value by the corrected answers minus its
+        value by `references`.
     """
     flags(per_class=per_class, per_question=per_question)
     predictions, references = paired(_in_words(predictions), _in_words(references))
-    known = {one for one in references if isinstance(one, str)}
-    label_of = {one: one.strip().lower() for one in known if one.strip().lower() in LABELS}
-    references = [label_of.get(one, one) if isinstance(one, str) else one for one in references]
+    if {*map(str, references)} - {*LABELS}:  # such as "Yes"
+        references = [_plain(label) for label in references]
     rows, references = len(predictions), words("references", references, LABELS)
     sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
     objects = None if objects is None else ids("objects", objects, rows)
@@ -130,7 +138,7 @@ def compute(
     own = own_convention(parser)
     convention = own if convention is None else convention
     BENCHMARK.check_choices(convention=convention)
-    conventions = CONVENTIONS[convention]
+    by, by_class = CONVENTIONS[convention], objects is not None
     sampled, samplings = _groups(sampling, rows, SAMPLINGS)
     asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
@@ -138,14 +146,27 @@ def compute(
     answers = (
         replies.by_label(predictions, present) if parser == replies.VCD else replies.read(predictions, parser)
     )
-    place = scoring.places(present, answers, sampled * len(classes) + asked)
-    counts = scoring.count(place, shape)
+    row = (sampled * len(classes) + asked) * 2 + present
+    cell = row * 3 + answers  # the place of each response in the flat table
+    counts = _count(cell, shape)
     warn_if_shuffled((answers == YES)[:, None], present[:, None])
-    score = partial(_score, conventions=conventions, by_class=objects is not None, samplings=samplings)
-    result: dict[str, Any] = _each(score(counts[None]), lambda values: float(values[0]))
+
+    def score(counts: Counts) -> dict[str, Any]:
+        """Score counts [resamples, samplings, classes, 2, 3]."""
+        found: dict[str, Any] = _scores(counts.sum(axis=1), by, by_class)
+        if sampling is not None:
+            found["samplings"] = {
+                name: _scores(counts[:, i], by, by_class) for i, name in enumerate(samplings)
+            }
+            found["f1_mean"] = np.mean([of["f1"] for of in found["samplings"].values()], axis=0)
+        return found
+
+    result = _floats(score(counts[None]))
     tables = [result, *result.get("samplings", {}).values()]
-    for table, of in zip(tables, [counts.sum(axis=0), *counts], strict=False):
-        table |= _sizes(of, conventions, by_class=objects is not None)
+    for of, count in zip(tables, [counts.sum(axis=0), *counts], strict=False):
+        of["rows"] = int(count.sum())
+        if by_class:
+            of["undefined_classes"] = int(np.isnan(sum(_precision_recall(count, by))).sum())
     about = (image_ids, objects, sampling, questions, references)
     result |= {
         "thoughts": thought,
@@ -154,7 +175,7 @@ def compute(
             data=data_of("pope", zip(*(values or [""] * rows for values in about), strict=True)),
             parser=parser,
             **({} if convention == own else {"convention": convention}),
-            objects="no" if objects is None else len(classes),
+            objects=len(classes) if by_class else "no",
             sampling="no" if sampling is None else samplings,
             **form,
             **choice(thoughts),
@@ -163,26 +184,43 @@ def compute(
     }
     if bootstrap:
         if image_ids is None:
-            drawn = scoring.resample_rows(counts, resampling)
+            drawn = _resample_rows(counts, resampling)
         else:
-            drawn = scoring.resample_images(place, numbers(image_ids), shape, resampling)
+            drawn = _resample_images(cell, numbers(image_ids), shape, resampling)
         result["interval"] = resampling.intervals(map(score, drawn))
     if per_class:
-        result["classes"] = _of_each_class(counts.sum(axis=0), classes, conventions)
+        of_class = counts.sum(axis=0)[:, None]
+        table = {"rows": of_class.sum(axis=(1, 2, 3)).astype(int), **_scores(of_class, by)}
+        del table["unparsed"]
+        result["classes"] = dict(zip(classes, _table(table), strict=True))
     if per_question:
-        result["per_question"] = _of_each_question(present, answers, conventions)
+        cell = (np.arange(rows) * 2 + present) * 3 + answers
+        of_each = _scores(_count(cell, (rows, 1, 2, 3)), by)
+        means = {name: of_each[name] for name in BENCHMARK.means}
+        result["per_question"] = [
+            {
+                "answer": label,
+                "said": said_of(code),
+                **{name: None if value != value else bool(value) for name, value in row.items()},
+            }
+            for label, code, row in zip(references, answers.tolist(), _table(means), strict=True)
+        ]
     if others is not None:
-        columns: dict[str, Sequence[Any] | None] = {
-            "predictions": said,
-            "references": others,
+        kept = [answer is not None for answer in others]
+        columns = {
             "objects": objects,
             "sampling": sampling,
             "image_ids": image_ids,
             "questions": questions,
             "forms": forms,
         }
+        also: dict[str, Any] = {
+            name: values and [*compress(values, kept)] for name, values in columns.items()
+        }
         result["corrected"] = compute(
-            **_answered(columns, others),
+            [*compress(said, kept)],
+            [*filter(None, others)],
+            **also,
             parser=parser,
             convention=convention,
             bootstrap=bootstrap,
@@ -191,13 +229,13 @@ def compute(
             per_class=per_class,
             thoughts=thoughts,
         )
-        result["difference"] = {name: result["corrected"][name] - result[name] for name in COMPARED}
+        result["difference"] = {name: result["corrected"][name] - result[name] for name in SCORES}
     return result
 
 
 def own_convention(parser: str) -> str:
     """Return the convention of the project whose parser it is."""
-    return parser if parser in CONVENTIONS else USUAL
+    return parser if parser in CONVENTIONS else "usual"
 
 
 def _in_words(values: Any) -> Any:
@@ -205,15 +243,18 @@ def _in_words(values: Any) -> Any:
     is_list = isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim == 1)
     if not is_list or {*map(type, values)} == {str}:
         return values
-    return [LABELS[not value] if _is_truth(value) else value for value in values]
+    return [
+        LABELS[not one] if isinstance(one, bool | np.bool_) or (is_number(one) and one in (0, 1)) else one
+        for one in values
+    ]
 
 
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, bool | np.bool_) or (is_number(value) and value in (0, 1))
+def _plain(label: Any) -> Any:
+    plain = label.strip().lower() if isinstance(label, str) else label
+    return plain if plain in LABELS else label
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:
-    """Check the corrected answers, and return them."""
     found = listed("corrected", corrected, "a list, 'yes', 'no' or None per row", rows)
     for row, answer in enumerate(found):
         if answer is not None:
@@ -225,21 +266,7 @@ def _answers(corrected: Any, rows: int) -> list[str | None]:
     return found
 
 
-def _answered(columns: Mapping[str, Sequence[Any] | None], answers: Sequence[str | None]) -> dict[str, Any]:
-    """Return the columns that are given, without the rows that have no answer."""
-    kept = [answer is not None for answer in answers]
-    return {name: list(compress(values, kept)) for name, values in columns.items() if values is not None}
-
-
-def _sizes(counts: Counts, conventions: Conventions, by_class: bool) -> dict[str, int]:
-    """Return how many rows a table's scores are computed from, and, by class, how many classes are undefined."""
-    sizes = {"rows": int(counts.sum())}
-    return sizes | ({"undefined_classes": scoring.undefined_classes(counts, conventions)} if by_class else {})
-
-
-def _groups(
-    values: Sequence[Id] | None, rows: int, order: Sequence[Id] = ()
-) -> tuple[NDArray[np.int64], list[Any]]:
+def _groups(values: Sequence[Id] | None, rows: int, order: Sequence[Id] = ()) -> tuple[Ints, list[Any]]:
     """Return the group number of each row and the groups' names; without values, all rows are one group."""
     if values is None:
         return np.zeros(rows, dtype=np.int64), [None]
@@ -249,50 +276,78 @@ def _groups(
     return np.fromiter(map(number.__getitem__, values), np.int64, rows), names
 
 
-def _score(counts: Counts, conventions: Conventions, by_class: bool, samplings: list[Any]) -> dict[str, Any]:
-    """Compute all scores of counts [resamples, samplings, classes, 2, 3], nested as in the result."""
-
-    def scores(counts: Counts) -> dict[str, Any]:
-        pooled = scoring.scores(counts.sum(axis=1), conventions)
-        return pooled | (scoring.class_means(counts, conventions) if by_class else {})
-
-    result = scores(counts.sum(axis=1))
-    if samplings != [None]:
-        result["samplings"] = {name: scores(counts[:, i]) for i, name in enumerate(samplings)}
-        result["f1_mean"] = np.mean([table["f1"] for table in result["samplings"].values()], axis=0)
-    return result
+def _count(cell: NDArray[np.int64], shape: tuple[int, ...]) -> Counts:
+    """Count rows by their place in a flattened table of this shape."""
+    return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(float)
 
 
-def _each(scores: dict[str, Any], change: Callable[[Floats], Any]) -> dict[str, Any]:
-    """Change each array of nested scores."""
+def _scores(counts: Counts, by: Convention, by_class: bool = False) -> dict[str, Floats]:
+    """Score counts [..., classes, 2, 3]: arrays [...] of fractions, NaN where undefined (POPE, section 5.1).
+
+    The averages over classes (THRONE, section 5.4) leave out classes where they are undefined; F is that of averages.
+    """
+    pooled = counts.sum(axis=-3)
+    rows, unread = pooled.sum(axis=(-2, -1)), pooled[..., OTHER].sum(axis=-1)
+    scored = rows if by.unread_wrong else rows - unread
+    yes = pooled[..., PRESENT, :].sum(axis=-1) if by.yes_of_labels else pooled[..., YES].sum(axis=-1)
+    precision, recall = _precision_recall(pooled, by)
+    found = {
+        "accuracy": ratio(pooled[..., ABSENT, NO] + pooled[..., PRESENT, YES], scored),
+        "precision": precision,
+        "recall": recall,
+        "f1": f_of_means(precision, recall, 1.0),
+        "f0.5": f_of_means(precision, recall, 0.5),
+        "yes_ratio": ratio(yes, scored),
+        "unparsed": ratio(unread, rows),
+    }
+    if by_class:
+        precision, recall = map(defined_mean, _precision_recall(counts, by))
+        found |= {
+            "precision_cls": precision,
+            "recall_cls": recall,
+            "f1_cls": f_of_means(precision, recall, 1.0),
+            "f0.5_cls": f_of_means(precision, recall, 0.5),
+        }
+    return found
+
+
+def _precision_recall(counts: Counts, by: Convention) -> tuple[Floats, Floats]:
+    true = counts[..., PRESENT, YES]
+    missed = counts[..., PRESENT, NO] + by.unread_missed * counts[..., PRESENT, OTHER]
+    return ratio(true, counts[..., YES].sum(axis=-1)), ratio(true, true + missed)
+
+
+def _floats(scores: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: _each(value, change) if isinstance(value, dict) else change(value)
-        for name, value in scores.items()
+        name: _floats(value) if isinstance(value, dict) else float(value[0]) for name, value in scores.items()
     }
 
 
-def _of_each_question(
-    present: NDArray[np.bool_], answers: NDArray[np.int8], conventions: Conventions
-) -> list[dict[str, Any]]:
-    """Return how each response was read, and its own value of each score that is a mean; None where it is left out."""
-    counts = scoring.count(scoring.places(present, answers, np.arange(len(answers))), (len(answers), 2, 3))
-    scores = scoring.scores(counts, conventions)
-    columns = {
-        "answer": [LABELS[1 - label] for label in present.tolist()],
-        "said": map(said_of, answers.tolist()),
-        **{
-            name: [None if value != value else bool(value) for value in scores[name].tolist()]
-            for name in OF_EACH
-        },
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _of_each_class(counts: Counts, classes: list[str], conventions: Conventions) -> dict[str, dict[str, Any]]:
-    scores = scoring.scores(counts, conventions)
-    columns = {
-        "rows": counts.sum(axis=(-2, -1)).astype(int),
-        **{name: scores[name] for name in ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio")},
-    }
+def _table(columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return {name: dict(zip(columns, row, strict=True)) for name, row in zip(classes, rows, strict=True)}
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _resample_rows(counts: Counts, resampling: Bootstrap) -> Iterator[Counts]:
+    """Yield counts of bootstrap samples of the rows, in parts [resamples, ...]: multinomial draws of the cells."""
+    rows = int(counts.sum())
+    draws, shares = np.random.default_rng(resampling.seed), counts.ravel() / rows
+    for part in parts(resampling.resamples, COPIES * counts.size):
+        yield draws.multinomial(rows, shares, size=part).reshape(part, *counts.shape).astype(float)
+
+
+def _resample_images(
+    cell: Ints, image: Ints, shape: tuple[int, ...], resampling: Bootstrap
+) -> Iterator[Counts]:
+    """Yield counts of bootstrap samples of the images, in parts [resamples, ...]."""
+    images, cells = int(image.max()) + 1, math.prod(shape)
+    known, column = np.unique(cell, return_inverse=True)
+    step = max(1, AT_ONCE // images)
+    for weights in resampling.weights(images, COPIES * cells):
+        drawn = np.zeros((len(weights), cells))
+        for first in range(0, len(known), step):
+            some = known[first : first + step]
+            rows = (column >= first) & (column < first + len(some))
+            table = _count(image[rows] * len(some) + column[rows] - first, (images, len(some)))
+            drawn[:, some] = weights @ table
+        yield drawn.reshape(-1, *shape)
