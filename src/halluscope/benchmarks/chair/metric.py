@@ -64,6 +64,11 @@ def compute(
         Lower is better, except for `recall`. Also `mean_words`, the captions' mean length as CHAIR counts it, with
         punctuation marks; `images`; `thoughts`, the number of responses from which a thought was removed; `signature`;
         and on request `interval` and `per_image`.
+
+    Raises:
+        ValueError: for any bad input, and for a synonym list that is not the official one.
+        FileNotFoundError: if `synonyms` or nltk's data do not exist.
+        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
     """
     flags(per_image=per_image, allow_other_synonyms=allow_other_synonyms)
     predictions, references = paired(predictions, references)

@@ -118,6 +118,9 @@ def compute(
         With `corrected` also `corrected`, the result by the corrected answers (without `per_question`), with a
         signature of its own, and `difference`, for each score in `SCORES` its value by the corrected answers minus its
         value by `references`.
+
+    Raises:
+        ValueError: for any bad input.
     """
     flags(per_class=per_class, per_question=per_question)
     predictions, references = paired(_in_words(predictions), _in_words(references))
