@@ -24,8 +24,7 @@ from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.cost.shapes import SHAPES
 from halluscope.judging.models import weights
-from halluscope.judging.models.converted import ConvertedJudge
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.seq2seq import ConvertedJudge, Seq2SeqJudge
 from halluscope.judging.votes import NO
 from halluscope.vocabularies import load
 from timing import compare, seconds

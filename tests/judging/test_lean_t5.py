@@ -7,9 +7,9 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
 from halluscope.judging.models import weights
-from halluscope.judging.models.background import ahead
-from halluscope.judging.models.lean_t5 import LeanT5
+from halluscope.judging.models.language_model import ahead
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.steps import LeanT5
 from halluscope.judging.questions import Question
 from halluscope.vocabularies import load
 from tests.judging.test_language_models import HOSTILE, QUESTIONS

@@ -19,7 +19,7 @@ from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import client, scoring
 from halluscope.judging.cache import Cache
-from halluscope.judging.models.chat_tokens import ChatTokens
+from halluscope.judging.models.causal import ChatTokens
 from halluscope.judging.models.steps import CausalSteps
 from halluscope.judging.scoring import ScoringVoter
 from halluscope.judging.votes import FAILED, NO, UNASKED, YES

@@ -24,10 +24,8 @@ class Workers:
     """
 
     def __init__(self, model: str, device: str | None, workers: int, batch_size: int) -> None:
-        self._ray, gpus = ray_pool.start(workers, on_gpus=device != "cpu")
-        hire = ray_pool.remote(self._ray, gpus, _Worker)
-        threads = None if gpus else ray_pool.threads_each(workers)
-        self._workers = [hire(model, device if gpus else "cpu", threads) for _ in range(workers)]
+        self._ray, gpus, hire = ray_pool.start(_Worker, workers, on_gpus=device != "cpu")
+        self._workers = [hire(model, device if gpus else "cpu") for _ in range(workers)]
         self._batch_size = batch_size
         self.key, self.chat = self._get(self._workers[0].about.remote())
 
@@ -72,11 +70,8 @@ class Workers:
 class _Worker:
     """Runs in a process of its own."""
 
-    def __init__(self, model: str, device: str | None, threads: int | None) -> None:
-        if threads:
-            import torch
-
-            torch.set_num_threads(threads)
+    def __init__(self, threads: int, model: str, device: str | None) -> None:
+        ray_pool.set_threads(threads)
         self._load = partial(Vlm, model, device)
         self._vlm: Vlm | None = None
 

@@ -21,8 +21,7 @@ from halluscope.inputs import finite
 from halluscope.judging.client import AT_ONCE, Client, Failure
 from halluscope.judging.endpoint import EndpointVoter, Usage
 from halluscope.judging.judge import AnsweredBy, Margins, Pairs
-from halluscope.judging.models.causal import common_prefix
-from halluscope.judging.models.chat_tokens import ChatTokens
+from halluscope.judging.models.causal import ChatTokens, common_prefix
 from halluscope.judging.models.engine import LARGEST_LEAD
 from halluscope.judging.questions import Question
 from halluscope.judging.scoring_endpoints import Asked, Endpoint, Labels, detected, read

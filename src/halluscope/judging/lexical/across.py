@@ -21,14 +21,14 @@ from halluscope.judging.lexical.tables import (
     tables,
 )
 
+# The most mentions before a cue that the cue may refer to
 RECENT = 40
-"""The most mentions before a cue that the cue may refer to."""
 
+# How many words and mentions before a part are searched for its whole
 NEAR = 40
-"""How many words and mentions before a part are searched for its whole."""
 
+# A text's sentences in their order, each with its mentions
 Read = list[tuple[Sentence, list[Candidate]]]
-"""A text's sentences in their order, each with its mentions."""
 
 
 # ---- Questions ----

@@ -26,8 +26,8 @@ from halluscope.judging.lexical.tables import (
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
 PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 
+# Maps the place of a word that is only part of a compound to the compound's first place, its end, and its rule
 Places = Mapping[int, tuple[int, int, str]]
-"""Maps the place of a word that is only part of a compound to the compound's first place, its end, and its rule."""
 
 
 # ---- Another thing's name, or another meaning ----

@@ -1,28 +1,32 @@
 """Decoder-only judges: any instruct model with a chat template."""
 
+import hashlib
 import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.judging.models.decoding import Steps
-from halluscope.judging.models.language_model import Ids, LanguageModelJudge
+from halluscope.judging.judge import Pairs
+from halluscope.judging.models import weights
+from halluscope.judging.models.language_model import Ids, LanguageModelJudge, Steps, positions
+from halluscope.judging.questions import Question
 from halluscope.sanitize import one_line, short_repr
 
+# Fixes the date for chat templates that state it, because votes depend on it (the date is Llama 3.2's own example)
 TODAY = "{%- macro strftime_now(format) -%} 26 Jul 2024 {%- endmacro -%}"
-"""Fixes the date for chat templates that state it, because votes depend on it (the date is Llama 3.2's own example)."""
 
+# From this many questions about a text on, the text is read once for all of them
 SHARED_FROM = 8
-"""From this many questions about a text on, the text is read once for all of them."""
 
+# By how many tokens questions about one text may differ in length in a batch, by type of device: on a GPU a small
+# batch costs as much as a larger one, and a CPU computes the padding too
 SPREAD = {"cuda": 32, "cpu": 0}
-"""By how many tokens questions about one text may differ in length in a batch, by type of device: on a GPU a small
-batch costs as much as a larger one, and a CPU computes the padding too."""
 
 
 class CausalJudge(LanguageModelJudge):
@@ -37,24 +41,20 @@ class CausalJudge(LanguageModelJudge):
     _shares = True
 
     def turn(self, prompt: str) -> str:
-        """Return the chat up to the model's turn.
-
-        Raises:
-            JudgeUnavailable: if the model's chat template fails, or leaves the prompt out.
-        """
-        turn = [{"role": "user", "content": prompt}]
+        """Return the chat up to the model's turn."""
         try:
             template = f"{TODAY}{self._tokenizer.get_chat_template()}"
-            chat = str(
-                self._tokenizer.apply_chat_template(
-                    turn, chat_template=template, tokenize=False, add_generation_prompt=True
-                )
+            chat = self._tokenizer.apply_chat_template(
+                [{"role": "user", "content": prompt}],
+                chat_template=template,
+                tokenize=False,
+                add_generation_prompt=True,
             )
         except Exception as error:  # a template is a program: it may raise anything
             raise self._broken(f"fails ({type(error).__name__}: {one_line(error, 200)})") from error
         if prompt.strip() not in chat:
             raise self._broken("leaves out the prompt")
-        return chat
+        return str(chat)
 
     def _broken(self, what: str) -> JudgeUnavailable:
         return JudgeUnavailable(
@@ -69,7 +69,8 @@ class CausalJudge(LanguageModelJudge):
             )
 
     def _steps(self, model: Any) -> Steps:
-        if "past_key_values" not in inspect.signature(model.forward).parameters:
+        self._parameters = inspect.signature(model.forward).parameters
+        if "past_key_values" not in self._parameters:
             raise JudgeUnavailable(
                 f"The judge {self.weights.name!r} is a {type(model).__name__}, which transformers does not run with a "
                 "cache of keys and values; expected a model with attention."
@@ -82,6 +83,7 @@ class CausalJudge(LanguageModelJudge):
         rows_about: dict[int, list[int]] = defaultdict(list)
         for row, text in enumerate(texts.tolist()):
             rows_about[text].append(row)
+        spread = self._of_device(SPREAD) if "position_ids" in self._parameters else 0
         alone: list[int] = []
         for rows in rows_about.values():
             prefix = common_prefix([ids[row] for row in rows]) if len(rows) >= SHARED_FROM else []
@@ -90,15 +92,10 @@ class CausalJudge(LanguageModelJudge):
                 alone += rows
                 continue
             own = [ids[row][len(prefix) :] for row in rows]
-            for part, block in self._blocks(own, len(prefix), self._spread):
+            for part, block in self._blocks(own, len(prefix), spread):
                 yield np.array(rows)[part], self._in_memory(partial(self._decide_after, cache), block)
         for part, codes in super()._votes([ids[row] for row in alone], texts[alone]):
             yield np.array(alone)[part], codes
-
-    @property
-    def _spread(self) -> int:
-        takes_places = "position_ids" in inspect.signature(self._model.forward).parameters
-        return self._of_device(SPREAD) if takes_places else 0
 
     def _decide_after(self, cache: Any, block: Any) -> list[int]:
         """Return the votes' codes for prompts that continue from the cache of their shared beginning."""
@@ -133,3 +130,50 @@ def common_prefix(prompts: Sequence[Ids]) -> Ids:
     first, last = min(prompts)[:-1], max(prompts)[:-1]
     length = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), None)
     return first[: min(len(first), len(last)) if length is None else length]
+
+
+class ChatTokens(CausalJudge):
+    """A chat model's tokenizer and chat template without its weights, for servers that take token ids.
+
+    Prompts become the tokens that a local judge with the same model reads. `name` is a folder, a GGUF
+    file, or a Hub id ("org/name", "org/name@revision").
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(weights.described(name), device="cpu")
+        self.load()
+
+    def _load_model(self) -> None:
+        is_described = self.weights.gguf_file or (Path(self.weights.source) / "config.json").is_file()
+        self._positions = positions(self._config() if is_described else None)
+
+    @property
+    def digest(self) -> str:
+        """The first 8 hexadecimal digits of the sha256 of all that decides on a prompt's tokens."""
+        tokenizer = self._tokenizer
+        parts = (
+            tokenizer.backend_tokenizer.to_str(),
+            tokenizer.get_chat_template(),
+            str(self._max_text_tokens),
+        )
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
+
+    def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+        """Return the tokens of each pair's prompt."""
+        visible = {i: self.show(texts[i]) for i in set(pairs[:, 0].tolist())}
+        return self._token_ids(visible, questions, pairs)
+
+    def ids(self, text: str) -> Ids:
+        """Return the tokens of a text in which control tokens count as such."""
+        return self._tokenized([text])[0]
+
+    def after(self, chat: str, word: str) -> int:
+        """Return the one token with which a reply begins if its first word is `word`; `chat` is a prompt's `turn`."""
+        before, whole = self.ids(chat), self.ids(chat + word)
+        if whole[:-1] != before:
+            raise JudgeUnavailable(
+                f"The label {short_repr(word)} is not one token of the tokenizer {short_repr(self.weights.name)} "
+                "after its chat template; expected labels that are one token each. Give other labels, such as "
+                "labels='Yes/No', or the tokenizer of the server's model."
+            )
+        return whole[-1]

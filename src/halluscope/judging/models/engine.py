@@ -9,40 +9,39 @@ from halluscope.inputs import finite, kind, whole, word
 from halluscope.judging.judge import Judge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
-from halluscope.judging.models.converted import ConvertedJudge
 from halluscope.judging.models.ray_pool import RayPool
-from halluscope.judging.models.seq2seq import CHECKER, Seq2SeqJudge, check_encodes, is_checker, model_of
+from halluscope.judging.models.seq2seq import (
+    CHECKER,
+    ConvertedJudge,
+    Seq2SeqJudge,
+    check_encodes,
+    is_checker,
+    model_of,
+)
 
 ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
 
+# The engine whose votes can be asked again
 RECHECKED = "ctranslate2-int8"
-"""The engine whose votes can be asked again."""
 
+# The upper limit of `recheck`, in logits; no lead is larger
 LARGEST_LEAD = 1000
-"""The upper limit of `recheck`, in logits; no lead is larger."""
 
 MOST_WORKERS = 1000
 
 
 @dataclass(frozen=True)
 class Engine:
-    """How language models are run. All that can change a vote is in the judge's key.
+    """How language models are run. All that can change a vote is in the judge's key."""
 
-    Attributes:
-        name: "torch" (bfloat16 on CUDA, float32 elsewhere), "torch-float32" or "torch-bfloat16"; for encoder-decoders
-            also "ctranslate2" (float32) and "ctranslate2-int8" (both need the extra `fast`).
-        recheck: with "ctranslate2-int8", a vote whose lead is smaller than this, in logits, is asked again in float32.
-        device: "cuda", "cuda:1", "cpu", ...; None takes a GPU if there is one.
-        workers: how many processes hold a copy of each judge, through Ray (the extra `ray`), each on a GPU of its own
-            if there are GPUs; 0 runs judges in this process.
-
-    Raises:
-        ValueError: for an unknown name, or a number out of range.
-    """
-
+    # "torch" (bfloat16 on CUDA, float32 elsewhere), "torch-float32" or "torch-bfloat16"; for encoder-decoders also
+    # "ctranslate2" (float32) and "ctranslate2-int8" (both need the extra `fast`)
     name: str = "torch"
+    # with "ctranslate2-int8", a vote whose lead is smaller than this, in logits, is asked again in float32
     recheck: float = 0.0
-    device: str | None = None
+    device: str | None = None  # "cuda", "cuda:1", "cpu", ...; None takes a GPU if there is one
+    # how many processes hold a copy of each judge, through Ray (the extra `ray`), each on a GPU of its own if there are
+    # GPUs; 0 runs judges in this process
     workers: int = 0
 
     def __post_init__(self) -> None:
@@ -71,14 +70,9 @@ class Engine:
         return self.name.partition("-")[2] or None
 
     def judge(self, model: str) -> Judge:
-        """Return a model's judge, without loading it yet.
+        """Return a model's judge, without loading it yet; a model is a Hub id, a folder or a GGUF file.
 
-        Args:
-            model: a Hub id, a folder or a GGUF file; with "checker:" before it, the judge is a checker.
-
-        Raises:
-            JudgeUnavailable: if the model is not available, or the engine cannot run it.
-            MissingExtra: without the libraries that the engine needs.
+        With "checker:" before it, the judge is a checker.
         """
         checks, model = is_checker(model), model_of(model)
         found = weights.find(model)

@@ -8,49 +8,63 @@ as soon as every reply in the batch is read: a vote when the reading rule knows 
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judging.judge import Answered, Pairs
-from halluscope.judging.models.background import ahead
-from halluscope.judging.models.decoding import Steps, greedy
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import RULES
 from halluscope.sanitize import encodable, printable, short_repr
 
+# How many tokens of a reply are generated; one that has not said yes or no by then is read as it is
 MAX_NEW_TOKENS = 8
-"""How many tokens of a reply are generated; one that has not said yes or no by then is read as it is."""
 
+# How many tokens of a text are read; the rest is cut off, with a warning. Questions are never cut.
 MAX_TEXT_TOKENS = 2048
-"""How many tokens of a text are read; the rest is cut off, with a warning. Questions are never cut."""
 
+# How many prompts are sorted by length at a time, by type of device
 POOL = {"cuda": 65_536, "cpu": 4_096}
-"""How many prompts are sorted by length at a time, by type of device."""
 
+# How many prompt tokens a batch may hold at the most, by type of device
 BATCH_TOKENS = {"cuda": 65_536, "cpu": 4_096}
-"""How many prompt tokens a batch may hold at the most, by type of device."""
 
+# The major compute capability from which on GPUs compute bfloat16 themselves; older ones emulate it
 BFLOAT16_FROM = 8
-"""The major compute capability from which on GPUs compute bfloat16 themselves; older ones emulate it."""
 
+# The share of a GPU's free memory for which batches are planned
 MEMORY_SHARE = 0.5
-"""The share of a GPU's free memory for which batches are planned."""
 
+# Fills the places before a prompt that is shorter than the others in its batch
 PADDING = -1
-"""Fills the places before a prompt that is shorter than the others in its batch."""
 
+# Matches how torch, CTranslate2 and CUDA's libraries say that memory is exhausted
 _OUT_OF_MEMORY = re.compile(r"out of memory|_ALLOC_FAILED", re.IGNORECASE)
-"""Matches how torch, CTranslate2 and CUDA's libraries say that memory is exhausted."""
 
+# The tokens of one prompt
 Ids = list[int]
-"""The tokens of one prompt."""
 
 T = TypeVar("T")
+
+
+class Steps(Protocol):
+    """A model that generates one token of each reply at a time."""
+
+    def begin(self, ids: Any) -> tuple[Any, Any]:
+        """Read prompts [batch, length]; return the logits [batch, vocabulary] of the first tokens, and a state."""
+        ...
+
+    def go_on(self, tokens: Any, state: Any) -> tuple[Any, Any]:
+        """Return the logits of each reply's next token after `tokens` [batch], and the next state."""
+        ...
+
+    def keep(self, state: Any, rows: list[int]) -> Any:
+        """Return the state of only these rows of the batch."""
+        ...
 
 
 class LanguageModelJudge:
@@ -62,30 +76,15 @@ class LanguageModelJudge:
         precision: "float32" or "bfloat16"; by default bfloat16 on CUDA if the card computes it (T5 overflows in
             float16), and float32 elsewhere. A CPU without AMX or AVX512-BF16 emulates bfloat16, at a third of the
             speed of float32, with a warning.
-        batch_tokens: how many prompt tokens a batch may hold; by default what fits the device. It cannot change a
-            vote.
-
-    Attributes:
-        background: whether a thread prepares the next prompts while the model reads the current ones; by default on a
-            GPU. It cannot change a vote.
-
-    Raises:
-        MissingExtra: without torch and transformers.
     """
 
-    rule: str
-    auto_class: str
+    rule: str  # the name of the rule that reads a reply as a vote
+    auto_class: str  # the class of transformers that loads the model
     adds_special_tokens = True
     stored = True
     claims = False
 
-    def __init__(
-        self,
-        weights: Weights,
-        device: str | None = None,
-        batch_tokens: int | None = None,
-        precision: str | None = None,
-    ) -> None:
+    def __init__(self, weights: Weights, device: str | None = None, precision: str | None = None) -> None:
         try:
             import torch
             import transformers
@@ -102,12 +101,13 @@ class LanguageModelJudge:
             raise ValueError(
                 f"device is {device!r:.80}; expected 'cpu', 'cuda' or 'cuda:1'. {error}"
             ) from error
-        half = (
-            self.device.type == "cuda" and torch.cuda.get_device_capability(self.device)[0] >= BFLOAT16_FROM
-        )
+        on_gpu = self.device.type == "cuda"
+        half = on_gpu and torch.cuda.get_device_capability(self.device)[0] >= BFLOAT16_FROM
         self.dtype = getattr(torch, precision or ("bfloat16" if half else "float32"))
-        self.batch_tokens = batch_tokens
-        self.background = self.device.type == "cuda"
+        self.batch_tokens = 0  # how many prompt tokens a batch may hold; known once the model is loaded
+        self.background = (
+            on_gpu  # whether a thread prepares the next prompts while the model reads the current ones
+        )
         self.key = f"{weights.key}:{str(self.dtype).removeprefix('torch.')}:{self.rule}"
         self._model: Any = None
         self._tokenizer: Any = None
@@ -117,26 +117,34 @@ class LanguageModelJudge:
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on each pair, in batches of prompts of equal length, the shortest texts first."""
         self.load()
-        shown = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
-        lengths = np.array([len(shown[i]) for i in pairs[:, 0].tolist()])
+        visible = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
+        lengths = np.array([len(visible[i]) for i in pairs[:, 0].tolist()])
         size = self._of_device(POOL)
         pools = np.split(np.argsort(lengths, kind="stable"), range(size, len(pairs), size))
-        read = ((pool, self._token_ids(shown, questions, pairs[pool])) for pool in pools)
+        read = ((pool, self._token_ids(visible, questions, pairs[pool])) for pool in pools)
         for pool, ids in self._prepared(read):
             for rows, codes in self._votes(ids, pairs[pool, 0]):
                 yield pool[rows], np.array(codes, dtype=np.int8)
 
     def replies(self, prompts: Sequence[str], max_new_tokens: int) -> Iterator[tuple[int, str | None]]:
-        """Yield each prompt's place with the reply to it, the shortest prompts first.
+        """Yield each prompt's index with the reply to it, the shortest prompts first.
 
         The reply is None if it had not ended after `max_new_tokens`, or if the prompt leaves no room for it.
         """
+
+        def read(tokens: Ids) -> Ids | None:
+            return tokens if tokens[-1] in self._ends or len(tokens) == max_new_tokens else None
+
+        def reply(block: Any) -> list[Ids]:
+            return greedy(self._replying.begin(block), self._replying, read, max_new_tokens)
+
         self.load()
-        ids = self._whole(prompts)
-        for rows, block in self._blocks(ids, max_new_tokens):
-            fits = block.shape[1] + max_new_tokens <= self._positions
-            said = self._in_memory(lambda part: self._reply(part, max_new_tokens), block) if fits else ()
-            yield from zip(rows.tolist(), said or [None] * len(rows), strict=True)
+        for rows, block in self._blocks(self._whole(prompts), max_new_tokens):
+            if block.shape[1] + max_new_tokens > self._positions:
+                yield from ((row, None) for row in rows.tolist())
+                continue
+            for row, tokens in zip(rows.tolist(), self._in_memory(reply, block), strict=True):
+                yield row, self._text(tokens) if tokens[-1] in self._ends else None
 
     def lengths(self, prompts: Sequence[str]) -> list[int]:
         """Return how many tokens whole prompts have, in the form in which `replies` sends them to the model."""
@@ -144,11 +152,7 @@ class LanguageModelJudge:
         return list(map(len, self._whole(prompts)))
 
     def load(self) -> None:
-        """Load tokenizer and model, unless they are loaded.
-
-        Raises:
-            JudgeUnavailable: if they cannot be loaded, or the model does not suit this kind of judge.
-        """
+        """Load tokenizer and model, unless they are loaded."""
         if self._tokenizer is not None:
             return
         try:
@@ -170,40 +174,47 @@ class LanguageModelJudge:
         self._tokenizer = tokenizer
 
     def _load_model(self) -> None:
-        if self.device.type == "cpu" and self.dtype is self._torch.bfloat16:
-            _warn_of_emulation(self._torch.cpu)
+        cpu = self._torch.cpu
+        is_emulated = self.device.type == "cpu" and self.dtype is self._torch.bfloat16
+        if is_emulated and not (cpu._is_amx_tile_supported() or cpu._is_avx512_bf16_supported()):
+            warnings.warn(
+                "This CPU has neither AMX nor AVX512-BF16 and emulates bfloat16, at about a third of float32's speed; "
+                "use engine='torch' or 'torch-float32'.",
+                stacklevel=3,
+            )
         model = self._pretrained().to(self.device).eval()
         ends = model.generation_config.eos_token_id
         self._model = model
         self._ends = set(ends if isinstance(ends, list) else [ends])
-        self._positions = positions(model.config)
         self._replying = self._steps(model)
         self._voting = self._steps_of_votes(model) or self._replying
-        self.batch_tokens = self.batch_tokens or self._fitting(model.config)
+        self._plan_batches(model.config)
 
     def _pretrained(self) -> Any:
         """Return the model, as transformers loads it."""
         options = self.weights.load_options | {"dtype": self.dtype}
         return getattr(self._transformers, self.auto_class).from_pretrained(self.weights.source, **options)
 
+    def _config(self) -> Any:
+        """Return the model's configuration, without the model."""
+        return self._transformers.AutoConfig.from_pretrained(self.weights.source, **self.weights.load_options)
+
+    def _plan_batches(self, config: Any) -> None:
+        """Set how many tokens the model can handle, and how many prompt tokens per batch the device's memory allows."""
+        self._positions = positions(config)
+        most = self._of_device(BATCH_TOKENS)
+        if self.device.type == "cuda":
+            free, _ = self._torch.cuda.mem_get_info(self.device.index)
+            most = int(
+                min(most, max(1024, MEMORY_SHARE * free / _bytes_a_token(config, self.dtype.itemsize)))
+            )
+        self.batch_tokens = self.batch_tokens or most
+
     def close(self) -> None:
         """Free the model's memory."""
         self._model = self._tokenizer = self._voting = self._replying = None
         if self.device.type == "cuda":
             self._torch.cuda.empty_cache()
-
-    @property
-    def _budget(self) -> int:
-        """How many prompt tokens a batch may hold."""
-        return self.batch_tokens or self._of_device(BATCH_TOKENS)
-
-    def _fitting(self, config: Any) -> int:
-        """Return how many prompt tokens per batch the device's free memory allows."""
-        most = self._of_device(BATCH_TOKENS)
-        if self.device.type != "cuda":
-            return most
-        free, _ = self._torch.cuda.mem_get_info(self.device.index)
-        return int(min(most, max(1024, MEMORY_SHARE * free / _bytes_a_token(config, self.dtype.itemsize))))
 
     def _of_device(self, table: dict[str, int]) -> int:
         return table.get(self.device.type, table["cpu"])
@@ -246,10 +257,10 @@ class LanguageModelJudge:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
 
-    def _token_ids(self, shown: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """Return the tokens of each pair's prompt; `shown` holds what the model sees of each text."""
+    def _token_ids(self, visible: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+        """Return the tokens of each pair's prompt; `visible` holds what the model sees of each text."""
         return self._tokenized(
-            [self.prompt(shown[text], questions[question]) for text, question in pairs.tolist()]
+            [self.prompt(visible[text], questions[question]) for text, question in pairs.tolist()]
         )
 
     def _whole(self, prompts: Sequence[str]) -> list[Ids]:
@@ -258,10 +269,8 @@ class LanguageModelJudge:
     def _tokenized(self, prompts: Sequence[str]) -> list[Ids]:
         if not prompts:
             return []
-        ids: list[Ids] = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)[
-            "input_ids"
-        ]
-        return ids
+        read = self._tokenizer(list(prompts), add_special_tokens=self.adds_special_tokens)
+        return cast("list[Ids]", read["input_ids"])
 
     def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
         """Yield rows of `ids` and their votes, batch by batch; `texts` gives the number of each prompt's text."""
@@ -282,9 +291,11 @@ class LanguageModelJudge:
         while len(rows):
             rest = lengths[rows]
             alike = int(np.searchsorted(rest, rest[0] + spread, side="right"))
-            size = min(alike, max(1, self._budget // (int(rest[alike - 1]) + room)))
+            size = min(alike, max(1, self.batch_tokens // (int(rest[alike - 1]) + room)))
             batch, rows = rows[:size], rows[size:]
-            yield batch, self._torch.from_numpy(_padded([ids[i] for i in batch])).to(self.device)
+            longest = int(rest[size - 1])
+            padded = [[PADDING] * (longest - len(ids[i])) + ids[i] for i in batch]
+            yield batch, self._torch.from_numpy(np.array(padded, dtype=np.int64)).to(self.device)
 
     def _in_memory(self, decode: Callable[[Any], list[T]], block: Any) -> list[T]:
         """Return what `decode` returns for a batch; if memory is short, halve it, and make later batches smaller."""
@@ -295,7 +306,7 @@ class LanguageModelJudge:
             if len(block) == 1 or not _OUT_OF_MEMORY.search(str(error)):
                 raise
         self._torch.cuda.empty_cache()
-        self.batch_tokens = min(self._budget, max(1, block.numel() // 2))
+        self.batch_tokens = min(self.batch_tokens, max(1, block.numel() // 2))
         return [said for half in block.tensor_split(2) for said in self._in_memory(decode, half)]
 
     def _decide(self, begun: tuple[Any, Any]) -> list[int]:
@@ -308,15 +319,6 @@ class LanguageModelJudge:
             return rule(self._text([*tokens]), ended)
 
         return greedy(begun, self._voting, lambda tokens: read(tuple(tokens)), MAX_NEW_TOKENS)
-
-    def _reply(self, block: Any, max_new_tokens: int) -> list[str | None]:
-        """Return whole replies to a batch, None for a reply that has not ended."""
-
-        def read(tokens: Ids) -> Ids | None:
-            return tokens if tokens[-1] in self._ends or len(tokens) == max_new_tokens else None
-
-        said = greedy(self._replying.begin(block), self._replying, read, max_new_tokens)
-        return [self._text(tokens) if tokens[-1] in self._ends else None for tokens in said]
 
     def _text(self, tokens: list[int]) -> str:
         return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
@@ -333,19 +335,48 @@ class LanguageModelJudge:
         return None
 
 
-def _padded(prompts: Sequence[Ids]) -> NDArray[np.int64]:
-    """Return the prompts as an array [batch, length], padded to the length of the last."""
-    longest = len(prompts[-1])
-    return np.array([[PADDING] * (longest - len(one)) + one for one in prompts], dtype=np.int64)
+def greedy(
+    begun: tuple[Any, Any], steps: Steps, read: Callable[[list[int]], T | None], max_new_tokens: int
+) -> list[T]:
+    """Return what `read` returns for each reply; a reply that has been read is not continued.
+
+    `begun` is what `steps.begin` returned. `read` returns None while it needs more of a reply's tokens, but never at
+    the last of `max_new_tokens`.
+    """
+    logits, state = begun
+    found: list[T | None] = [None] * len(logits)
+    replies: list[list[int]] = [[] for _ in found]
+    open_ = list(range(len(found)))
+    for _ in range(max_new_tokens):
+        tokens = logits.argmax(-1)
+        for i, token in zip(open_, tokens.tolist(), strict=True):
+            replies[i].append(token)
+            found[i] = read(replies[i])
+        left = [row for row, i in enumerate(open_) if found[i] is None]
+        if not left:
+            break
+        if len(left) < len(open_):
+            tokens, state, open_ = tokens[left], steps.keep(state, left), [open_[row] for row in left]
+        logits, state = steps.go_on(tokens, state)
+    return cast("list[T]", found)
 
 
-def _warn_of_emulation(cpu: Any) -> None:
-    if not (cpu._is_amx_tile_supported() or cpu._is_avx512_bf16_supported()):
-        warnings.warn(
-            "This CPU has neither AMX nor AVX512-BF16 and emulates bfloat16, at about a third of float32's speed; "
-            "use engine='torch' or 'torch-float32'.",
-            stacklevel=4,
-        )
+def ahead(items: Iterable[T]) -> Iterator[T]:
+    """Yield the same items in the same order; a thread makes each item while the one before it is in use.
+
+    An error in making an item is raised where that item would have come.
+    """
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, iterator, end)
+        while (item := coming.result()) is not end:
+            coming = thread.submit(next, iterator, end)
+            yield item  # type: ignore[misc]
+
+
+def positions(config: Any) -> int:
+    """Return how many tokens, of prompt and reply together, a model with this configuration can handle."""
+    return getattr(_of_text(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
 
 
 def _bytes_a_token(config: Any, itemsize: int) -> int:
@@ -354,11 +385,6 @@ def _bytes_a_token(config: Any, itemsize: int) -> int:
     width = int(config.hidden_size)
     inner = int(getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width)
     return itemsize * (8 * width + 3 * inner + 2 * width * int(config.num_hidden_layers))
-
-
-def positions(config: Any) -> int:
-    """Return how many tokens, of prompt and reply together, a model with this configuration can handle."""
-    return getattr(_of_text(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
 
 
 def _of_text(config: Any) -> Any:

@@ -10,28 +10,30 @@ takes the best of the parts. Here a text is read whole, up to `language_model.MA
 end, never the claim.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from halluscope.errors import JudgeUnavailable
+from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.files.writing import new_folder
 from halluscope.judging.judge import Pairs
-from halluscope.judging.models.decoding import Steps
-from halluscope.judging.models.language_model import Ids, LanguageModelJudge
+from halluscope.judging.models.language_model import MAX_NEW_TOKENS, Ids, LanguageModelJudge, Steps
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
+from halluscope.judging.votes import RULES
+from halluscope.paths import cache_folder
 from halluscope.sanitize import short_repr
 
+# The paper's ensemble, the cheapest first
 FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
-"""The paper's ensemble, the cheapest first."""
 
+# The prefix for a model that is asked about claims, and whose replies are read by the rule "label"
 CHECKER = "checker:"
-"""The prefix for a model that is asked about claims, and whose replies are read by the rule "label"."""
 
-LABEL = "label"
+# The separator between document and claim: T5's end-of-text token
 SEPARATOR = "</s>"
-"""The separator between document and claim: T5's end-of-text token."""
 
 
 def model_of(name: str) -> str:
@@ -45,11 +47,7 @@ def is_checker(name: str) -> bool:
 
 
 def check_encodes(found: Weights) -> None:
-    """Check that a checker's model is an encoder-decoder.
-
-    Raises:
-        JudgeUnavailable: if it is not.
-    """
+    """Check that a checker's model is an encoder-decoder."""
     if not found.is_encoder_decoder:
         raise JudgeUnavailable(
             f"The checker {short_repr(found.name)} is not an encoder-decoder; expected one such as MiniCheck's on "
@@ -60,12 +58,7 @@ def check_encodes(found: Weights) -> None:
 class Seq2SeqJudge(LanguageModelJudge):
     """An encoder-decoder; it votes yes only if its whole decoded reply is "yes", as in THRONE's released code.
 
-    Args:
-        weights: the model.
-        device: as for `LanguageModelJudge`.
-        batch_tokens: as for `LanguageModelJudge`.
-        precision: as for `LanguageModelJudge`.
-        checks: whether it is a checker, which is asked about claims and votes yes if its whole reply is "1".
+    With `checks` it is a checker, which is asked about claims and votes yes if its whole reply is "1".
     """
 
     rule = "whole"
@@ -75,14 +68,13 @@ class Seq2SeqJudge(LanguageModelJudge):
         self,
         weights: Weights,
         device: str | None = None,
-        batch_tokens: int | None = None,
         precision: str | None = None,
         checks: bool = False,
     ) -> None:
         if checks:
-            self.rule = LABEL
+            self.rule = "label"
         self.claims = checks
-        super().__init__(weights, device, batch_tokens, precision)
+        super().__init__(weights, device, precision)
 
     def _check(self, tokenizer: Any) -> None:
         if self.claims and tokenizer.eos_token != SEPARATOR:
@@ -98,11 +90,11 @@ class Seq2SeqJudge(LanguageModelJudge):
         return Seq2SeqSteps(model)
 
     def _steps_of_votes(self, model: Any) -> Steps | None:
-        from halluscope.judging.models.lean_t5 import LeanT5
+        from halluscope.judging.models.steps import LeanT5
 
-        return LeanT5(model) if LeanT5.fits(model) else None
+        return LeanT5(model) if type(model).__name__ == "T5ForConditionalGeneration" else None
 
-    def _token_ids(self, shown: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+    def _token_ids(self, visible: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
         """Return the tokens of each pair's prompt, joined from a text's beginning and a question's end.
 
         So each text and each question is tokenized once. This needs a tokenizer that splits a prompt between the two,
@@ -115,8 +107,8 @@ class Seq2SeqJudge(LanguageModelJudge):
         firsts: dict[tuple[int, str], int] = {}
         for row, beginning in enumerate(beginnings):
             firsts.setdefault(beginning, row)
+        wholes = super()._token_ids(visible, questions, pairs[list(firsts.values())])
         heads: dict[tuple[int, str], Ids] = {}
-        wholes = super()._token_ids(shown, questions, pairs[list(firsts.values())])
         for (beginning, row), whole in zip(firsts.items(), wholes, strict=True):
             tail = tails[int(pairs[row, 1])]
             heads[beginning] = whole[: -len(tail)] if whole[-len(tail) :] == tail else []
@@ -125,6 +117,115 @@ class Seq2SeqJudge(LanguageModelJudge):
             for beginning, question in zip(beginnings, pairs[:, 1].tolist(), strict=True)
         ]
         unsplit = [row for row, one in enumerate(ids) if not one]
-        for row, whole in zip(unsplit, super()._token_ids(shown, questions, pairs[unsplit]), strict=True):
+        for row, whole in zip(unsplit, super()._token_ids(visible, questions, pairs[unsplit]), strict=True):
             ids[row] = whole
         return ids
+
+
+class ConvertedJudge(Seq2SeqJudge):
+    """A T5 converted for CTranslate2 (the extra `fast`), in the precision "float32" or "int8".
+
+    int8 changes votes, so the user must choose it, and the signature names it. A vote is asked again in float32, by
+    `Seq2SeqJudge`, if at any step the best token leads the next best by less than `recheck`, in logits; 0 for never.
+    A model is converted once and kept in the user's cache.
+    """
+
+    def __init__(
+        self,
+        weights: Weights,
+        precision: str,
+        recheck: float = 0.0,
+        device: str | None = None,
+        checks: bool = False,
+    ) -> None:
+        super().__init__(weights, device, checks=checks)
+        try:
+            import ctranslate2
+        except ImportError as error:
+            raise MissingExtra(
+                f"engine='ctranslate2' needs ctranslate2 ({error}): pip install 'halluscope[fast]'."
+            ) from error
+        self._ctranslate2 = ctranslate2
+        self._precision, self._recheck = precision, recheck
+        by = f"ctranslate2-{ctranslate2.__version__}-{self.device.type}-{precision}"
+        again = f"+float32-below-{recheck:g}" if recheck else ""
+        self.key = f"{weights.key}:{by}{again}:{self.rule}"
+        self._slow = Seq2SeqJudge(weights, device, "float32", checks) if recheck else None
+
+    def close(self) -> None:
+        """Free the models' memory."""
+        super().close()
+        if self._slow:
+            self._slow.close()
+
+    def _load_model(self) -> None:
+        self._model = self._ctranslate2.Translator(
+            str(_converted(self.weights, self._precision)),
+            device=self.device.type,
+            device_index=self.device.index or 0,
+            compute_type=self._precision,
+            intra_threads=self._torch.get_num_threads(),
+        )
+        self._plan_batches(self._config())
+        if self._slow:
+            self._slow.load()
+
+    def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
+        for rows, block in self._blocks(ids):
+            answers = self._in_memory(self._answers, block)
+            codes, leads = (np.array(column) for column in zip(*answers, strict=True))
+            close = np.flatnonzero(leads < self._recheck)
+            if self._slow and len(close):
+                again = self._slow._votes([ids[row] for row in rows[close]], texts[rows[close]])
+                for part, surer in again:
+                    codes[close[part]] = surer
+            yield rows, codes.tolist()
+
+    def _answers(self, block: Any) -> list[tuple[int | None, float]]:
+        """Return for each prompt the vote's code, and the smallest lead of a token in the reply, in logits."""
+        results = self._model.translate_batch(
+            [self._tokenizer.convert_ids_to_tokens(ids) for ids in block.tolist()],
+            beam_size=1,
+            max_input_length=0,
+            max_decoding_length=MAX_NEW_TOKENS,
+            min_decoding_length=0,
+            return_logits_vocab=bool(self._recheck),
+        )
+        answers = []
+        for result in results:
+            tokens = self._tokenizer.convert_tokens_to_ids(result.hypotheses[0])
+            lead = min(map(self._lead, result.logits[0])) if self._recheck else np.inf
+            answers.append((RULES[self.rule](self._text(tokens), True), lead))
+        return answers
+
+    def _lead(self, logits: Any) -> float:
+        """Return by how much the best token leads the next best, in logits."""
+        there = logits if self.device.type == "cuda" else np.asarray(logits)
+        best, second = self._torch.as_tensor(there, device=self.device).float().flatten().topk(2).values
+        return float(best - second)
+
+
+def _converted(weights: Weights, precision: str) -> Path:
+    """Return the folder of a converted model; convert it if it is missing."""
+    import ctranslate2
+    import torch
+    from ctranslate2.converters import TransformersConverter
+    from filelock import FileLock
+
+    class Converter(TransformersConverter):  # type: ignore[misc]
+        """Corrects the T5 converter, which scales logits of tied embeddings: transformers 5 calls every T5's tied."""
+
+        def load_model(self, model_class: Any, model_name_or_path: str, **options: Any) -> Any:
+            model = super().load_model(model_class, model_name_or_path, **options | {"dtype": torch.float32})
+            if hasattr(model.config, "scale_decoder_outputs"):
+                model.config.tie_word_embeddings = model.config.scale_decoder_outputs
+            return model
+
+    name = f"{weights.key.replace('/', '--').replace('@', '-')}-{precision}-{ctranslate2.__version__}"
+    folder = cache_folder() / "ctranslate2" / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock"):  # another process waits for the one that converts
+        if not folder.is_dir():
+            with new_folder(folder) as new:
+                Converter(weights.source).convert(str(new), quantization=precision, force=True)
+    return folder

@@ -1,29 +1,40 @@
-"""Models from transformers as `decoding.Steps`: one token of each reply at a time, with the models' own caches.
+"""Models of transformers, one token of each reply at a time (see `language_model.Steps`), and a lean T5.
 
-Each model gets a mask: without one, a prompt that contains the tokenizer's padding token would lose it.
+`LeanT5` is T5 for replies of a few tokens, without what these do not need; its logits equal the model's own, up to
+rounding. Prompts of one length need neither padding nor mask. With few queries, the keys and values of cross-attention
+are never computed: W_k is applied to the query, and W_v after the weighted sum. Each step reads the few tokens so far
+again, so there is no cache. On a CPU the first layer's projections are computed once for each distinct token. Matrices
+that read the same input are joined into one, and the model's own matrices become views of it, so no weight is held
+twice.
 """
 
 import copy
+from functools import partial
 from typing import Any
 
 import torch
+from torch.nn.functional import gelu, linear, rms_norm, scaled_dot_product_attention
+
+# The encoder's output for the prompts [batch, length, width], and the replies' tokens so far [batch, steps]
+State = tuple[torch.Tensor, torch.Tensor]
 
 
 class Seq2SeqSteps:
-    """Any encoder-decoder, step by step."""
+    """Any encoder-decoder.
+
+    It gets a mask: without one, a prompt that contains the tokenizer's padding token would lose it.
+    """
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, Any]:
-        """Read prompts [batch, length]; return the logits of each reply's first token, and the state."""
         mask = ids.new_ones(ids.shape)
         encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
         start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
         return self.go_on(start, (encoded, None))
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
-        """Read one more token of each reply; return the logits of the next token, and the state."""
         encoded, cache = state
         out = self._model(
             encoder_outputs=(encoded,),
@@ -35,14 +46,13 @@ class Seq2SeqSteps:
         return out.logits[:, -1], (encoded, out.past_key_values)
 
     def keep(self, state: Any, rows: list[int]) -> Any:
-        """Return the state of only these rows."""
         encoded, cache = state
         cache.reorder_cache(torch.tensor(rows))
         return encoded[rows], cache
 
 
 class CausalSteps:
-    """Any decoder-only model, step by step."""
+    """Any decoder-only model; it gets a mask for the same reason."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -59,19 +69,18 @@ class CausalSteps:
         return self._read(ids.clamp(min=0), (cache, mask))
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
-        """Read one more token of each reply; return the logits of the next token, and the state."""
         cache, mask = state
         return self._read(tokens[:, None], (cache, torch.cat([mask, mask.new_ones((len(mask), 1))], 1)))
 
     def keep(self, state: Any, rows: list[int]) -> Any:
-        """Return the state of only these rows."""
         cache, mask = state
         cache.reorder_cache(torch.tensor(rows))
         return cache, mask[rows]
 
     def _read(self, ids: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
         cache, mask = state
-        places = {} if mask.all() else {"position_ids": _places(mask)[:, -ids.shape[1] :]}
+        # each token's place among the tokens that are read in its row
+        places = {} if mask.all() else {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]}
         out = self._model(
             input_ids=ids,
             attention_mask=mask,
@@ -83,6 +92,130 @@ class CausalSteps:
         return out.logits[:, -1], (out.past_key_values, mask)
 
 
-def _places(mask: torch.Tensor) -> torch.Tensor:
-    """Return each token's place among the tokens that are read in its row [batch, length]."""
-    return (mask.cumsum(1) - 1).clamp(min=0)
+class LeanT5:
+    """T5, T5 v1.1 or FLAN-T5: a `T5ForConditionalGeneration` in evaluation mode."""
+
+    def __init__(self, model: Any) -> None:
+        config = model.config
+        self._model, self._width, self._eps = model, config.d_model, config.layer_norm_epsilon
+        self._per_head = (config.num_heads, config.d_kv, config.d_model)
+        self._scale = config.d_model**-0.5 if config.scale_decoder_outputs else 1.0
+        in_one_pass = {"gelu_new": partial(gelu, approximate="tanh")}
+        self._act = in_one_pass.get(config.dense_act_fn, model.encoder.block[0].layer[-1].DenseReluDense.act)
+        self._biases: dict[Any, torch.Tensor] = {}
+        for block in (*model.encoder.block, *model.decoder.block):
+            attention, dense = block.layer[0].SelfAttention, block.layer[-1].DenseReluDense
+            attention.qkv = _fused(attention.q, attention.k, attention.v)
+            dense.inputs = _fused(dense.wi_0, dense.wi_1) if hasattr(dense, "wi_0") else dense.wi.weight.data
+
+    def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, State]:
+        start = ids.new_full((len(ids), 1), self._model.config.decoder_start_token_id)
+        encoded = self.encode(ids)
+        return self._logits(encoded, start), (encoded, start)
+
+    def go_on(self, tokens: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
+        encoded, said = state
+        said = torch.cat([said, tokens[:, None]], 1)
+        return self._logits(encoded, said), (encoded, said)
+
+    def keep(self, state: State, rows: list[int]) -> State:
+        encoded, said = state
+        return encoded[rows], said[rows]
+
+    def encode(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return the encoder's output for prompts: [batch, length, width]."""
+        states = self._model.shared(ids)
+        return self.layers(states, self._first(ids, states), self._bias(self._model.encoder, ids.shape[1]))
+
+    def layers(self, states: torch.Tensor, read: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        """Apply the encoder's layers; `read` holds the first layer's projections, and `states` is overwritten."""
+        for i, block in enumerate(self._model.encoder.block):
+            attention, feed_forward = block.layer
+            self._attend(states, self._project(states, attention) if i else read, attention, bias)
+            self._feed_forward(states, feed_forward)
+        return self._norm(states, self._model.encoder.final_layer_norm)
+
+    def _first(self, ids: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+        """Return the first layer's projections; on a CPU they are computed once for each distinct token."""
+        attention = self._model.encoder.block[0].layer[0]
+        if ids.is_cuda:
+            return self._project(states, attention)
+        distinct, places = ids.unique(return_inverse=True)
+        return self._project(self._model.shared(distinct), attention)[places]
+
+    def _logits(self, encoded: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
+        bias = self._bias(self._model.decoder, said.shape[1])
+        states = self._model.shared(said)
+        for block in self._model.decoder.block:
+            attention, cross, feed_forward = block.layer
+            self._attend(states, self._project(states, attention), attention, bias)
+            self._cross_attend(states, cross, encoded)
+            self._feed_forward(states, feed_forward)
+        last = self._norm(states[:, -1], self._model.decoder.final_layer_norm) * self._scale
+        logits: torch.Tensor = self._model.lm_head(last)
+        return logits
+
+    def _project(self, states: torch.Tensor, layer: Any) -> torch.Tensor:
+        """Return queries, keys and values [..., 3 x heads x head width] of self-attention."""
+        return linear(self._norm(states, layer.layer_norm), layer.SelfAttention.qkv)
+
+    def _attend(self, states: torch.Tensor, read: torch.Tensor, layer: Any, bias: torch.Tensor) -> None:
+        """Add self-attention to `states` [batch, length, width]; `read` is what `_project` returned."""
+        query, key, value = read.unflatten(-1, (3, *self._per_head[:2])).permute(2, 0, 3, 1, 4)
+        seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
+        _add(states, seen.transpose(1, 2).flatten(2), layer.SelfAttention.o)
+
+    def _cross_attend(self, states: torch.Tensor, layer: Any, encoded: torch.Tensor) -> None:
+        """Add attention to the prompt to `states` [batch, steps, width]."""
+        attention = layer.EncDecAttention
+        query = attention.q(self._norm(states, layer.layer_norm)).unflatten(-1, self._per_head[:2])
+        asked = torch.einsum("bthk,hkd->bthd", query, attention.k.weight.view(self._per_head))
+        weights = torch.bmm(asked.flatten(1, 2), encoded.transpose(1, 2)).softmax(-1, dtype=torch.float32)
+        summed = torch.bmm(weights.to(encoded.dtype), encoded).view(asked.shape)
+        seen = torch.einsum("bthd,hkd->bthk", summed, attention.v.weight.view(self._per_head))
+        _add(states, seen.flatten(2), attention.o)
+
+    def _feed_forward(self, states: torch.Tensor, layer: Any) -> None:
+        """Add a feed-forward layer to `states` [batch, length, width]."""
+        dense = layer.DenseReluDense
+        read = linear(self._norm(states, layer.layer_norm), dense.inputs)
+        _add(states, self.gated(read, dense.wo.in_features), dense.wo)
+
+    def gated(self, read: torch.Tensor, width: int) -> torch.Tensor:
+        """Return the activation of the first `width` columns, times the other columns if there are any."""
+        gate, *others = read.split(width, -1)
+        passed: torch.Tensor = self._act(gate)
+        for other in others:
+            passed.mul_(other)
+        return passed
+
+    def _norm(self, states: torch.Tensor, norm: Any) -> torch.Tensor:
+        return rms_norm(states, (self._width,), norm.weight, self._eps)
+
+    def _bias(self, stack: Any, length: int) -> torch.Tensor:
+        """Return the position bias [1, heads, length, length]; a decoder's later positions are masked.
+
+        The bias is cut from one that is made once for lengths up to a power of two. CUDA's attention uses this cut
+        without a copy, because its rows begin at multiples of 8; a bias of an odd length would have to be copied.
+        """
+        size = max(512, 1 << (length - 1).bit_length()) if stack is self._model.encoder else length
+        if (stack, size) not in self._biases:
+            bias = stack.block[0].layer[0].SelfAttention.compute_bias(size, size)
+            if stack is self._model.decoder:
+                bias = bias.masked_fill(torch.ones_like(bias, dtype=torch.bool).triu(1), -torch.inf)
+            self._biases[stack, size] = bias
+        cut = self._biases[stack, size][..., :length, :length]
+        return cut if cut.is_cuda else cut.contiguous()
+
+
+def _add(states: torch.Tensor, read: torch.Tensor, layer: Any) -> None:
+    """Add a linear layer's output for `read` to `states`, in place."""
+    states.view(-1, states.shape[-1]).addmm_(read.flatten(0, 1), layer.weight.T)
+
+
+def _fused(*layers: Any) -> torch.Tensor:
+    """Return the layers' matrices as one [sum of outputs, inputs]; each layer's own matrix becomes a view of it."""
+    whole = torch.cat([layer.weight.data for layer in layers])
+    for layer, part in zip(layers, whole.split([len(layer.weight) for layer in layers]), strict=True):
+        layer.weight.data = part
+    return whole

@@ -11,38 +11,29 @@ from halluscope.network import hub_or_cache
 from halluscope.paths import is_there
 from halluscope.sanitize import one_line, short_repr
 
+# The commit of the Hub at which each of the default models is pinned
 REVISIONS = {
     "google/flan-t5-base": "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2",
     "google/flan-t5-large": "0613663d0d48ea86ba8cb3d7a44f0f65dc596a2a",
     "google/flan-t5-xl": "7d6315df2c2fb742f0f5b556879d730926ca9001",
 }
-"""The commit of the Hub at which each of the default models is pinned."""
 
 _WEIGHTS = (".safetensors", ".bin", ".gguf")
-_WEIGHTS_PATTERNS = tuple(f"*{suffix}" for suffix in _WEIGHTS)
+# Patterns of the files that describe a model, without its weights
 DESCRIBING = ("*.json", "*.model", "*.jinja", "*.txt")
-"""Patterns of the files that describe a model, without its weights."""
 
 _EMBEDDED = "The judge 'lexical' needs no model."
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A model that is on this machine or can be fetched.
+    """A model that is on this machine or can be fetched."""
 
-    Attributes:
-        source: the folder that transformers loads.
-        name: the model's name in a signature; never a path.
-        revision: the Hub's commit, or 12 hexadecimal digits of the files' sha256.
-        gguf_file: the file inside the folder, for GGUF weights.
-        is_encoder_decoder: whether an encoder reads the prompt, as in T5.
-    """
-
-    source: str
-    name: str
-    revision: str
-    gguf_file: str | None = None
-    is_encoder_decoder: bool = False
+    source: str  # the folder that transformers loads
+    name: str  # the model's name in a signature; never a path
+    revision: str  # the Hub's commit, or 12 hexadecimal digits of the files' sha256
+    gguf_file: str | None = None  # the file inside the folder, for GGUF weights
+    is_encoder_decoder: bool = False  # whether an encoder reads the prompt, as in T5
 
     @property
     def key(self) -> str:
@@ -56,11 +47,7 @@ class Weights:
 
 
 def find(model: str) -> Weights:
-    """Find a model by folder, GGUF file, or Hub id ("org/name", or "org/name@revision").
-
-    Raises:
-        JudgeUnavailable: if there is no such model, a folder holds no weights, or the Hub cannot be reached.
-    """
+    """Find a model by folder, GGUF file, or Hub id ("org/name", or "org/name@revision")."""
     check_name(model)
     if not is_there(model):
         return _on_hub(*model.partition("@")[::2])
@@ -71,11 +58,7 @@ def find(model: str) -> Weights:
 
 
 def described(model: str) -> Weights:
-    """Find a model's describing files, including its tokenizer but no weights, by folder, GGUF file, or Hub id.
-
-    Raises:
-        JudgeUnavailable: if there is no such model, or the Hub cannot be reached.
-    """
+    """Find a model's describing files, including its tokenizer but no weights, by folder, GGUF file, or Hub id."""
     check_name(model)
     path = Path(model).expanduser()
     if is_there(model):
@@ -96,11 +79,7 @@ def described(model: str) -> Weights:
 
 
 def check_name(model: str) -> None:
-    """Check that a model's name can be one, before anything is fetched.
-
-    Raises:
-        JudgeUnavailable: if it is neither an existing folder or GGUF file, nor in the form of a Hub id.
-    """
+    """Check that a model's name can be one, before anything is fetched."""
     path = Path(model)
     if is_there(model) and (path.expanduser().is_dir() or path.suffix == ".gguf"):
         return
@@ -124,12 +103,9 @@ def _folder(path: Path, revision: str | None = None) -> Weights:
         raise JudgeUnavailable(
             f"The folder of the judge {path.name!r} holds no config.json; copy the whole folder."
         )
-    judged_by = [
-        file for file in files if any(file.match(pattern) for pattern in (*DESCRIBING, *_WEIGHTS_PATTERNS))
-    ]
-    return Weights(
-        str(path), path.resolve().name, revision or _digest(judged_by), is_encoder_decoder=encodes(config)
-    )
+    suffixes = {*_WEIGHTS, *(pattern.removeprefix("*") for pattern in DESCRIBING)}
+    revision = revision or _digest([file for file in files if file.suffix in suffixes])
+    return Weights(str(path), path.resolve().name, revision, is_encoder_decoder=encodes(config))
 
 
 def _on_hub(name: str, revision: str) -> Weights:
@@ -158,11 +134,7 @@ def _on_hub(name: str, revision: str) -> Weights:
 
 
 def encodes(config: Path) -> bool:
-    """Whether the model with this configuration is an encoder-decoder.
-
-    Raises:
-        JudgeUnavailable: if the file is not a configuration.
-    """
+    """Whether the model with this configuration is an encoder-decoder."""
     try:
         content = read_json(config)
     except (ValueError, OSError) as error:
@@ -178,7 +150,7 @@ def encodes(config: Path) -> bool:
 
 
 def _digest(files: list[Path]) -> str:
-    """Return the first 12 hexadecimal digits of the sha256 of names and contents."""
+    """Return 12 hexadecimal digits of the sha256 of names and contents."""
     digest = hashlib.sha256()
     for path in files:
         with path.open("rb") as file:

@@ -19,8 +19,8 @@ from halluscope.reading.words.word import Word, forms_of, in_forms
 _DASHES = tuple("‒–—―")
 _DIVIDING = frozenset(("'", *_DASHES))
 
+# The most characters of a word; anything longer keeps its form
 LONGEST = 40
-"""The most characters of a word; anything longer keeps its form."""
 
 
 class _Readings(NamedTuple):

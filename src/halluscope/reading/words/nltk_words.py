@@ -17,25 +17,25 @@ from typing import Any
 from halluscope.errors import MissingExtra
 from halluscope.reading.words.word import Word, as_written, in_forms
 
+# The first letter of a Penn Treebank tag -> WordNet's part of speech
 _PARTS = {"J": "a", "V": "v", "N": "n", "R": "r"}
-"""The first letter of a Penn Treebank tag -> WordNet's part of speech."""
 
 _TAGGER = "averaged_perceptron_tagger_eng"
+# nltk's name of a data set -> where it may be in a folder of nltk's data
 _PLACES = {
     "punkt_tab": ["tokenizers/punkt_tab/english/"],
     _TAGGER: [f"taggers/{_TAGGER}/"],
     "wordnet": ["corpora/wordnet", "corpora/wordnet.zip"],
 }
-"""nltk's name of a data set -> where it may be in a folder of nltk's data."""
 
+# The files of the data sets that do not state their version
 _FILES = {
     "punkt_tab": ("abbrev_types.txt", "collocations.tab", "ortho_context.tab", "sent_starters.txt"),
     _TAGGER: tuple(f"{_TAGGER}.{name}.json" for name in ("classes", "tagdict", "weights")),
 }
-"""The files of the data sets that do not state their version."""
 
+# How nltk writes the mark " at the beginning and at the end of a quotation
 _QUOTATION_MARKS = ("``", "''")
-"""How nltk writes the mark \" at the beginning and at the end of a quotation."""
 
 _NOT_SPACE = re.compile(r"\S")
 

@@ -16,8 +16,8 @@ from halluscope.reading.words import lemmas
 from halluscope.reading.words.tokens import tokenise
 from halluscope.reading.words.word import Word, forms_of, in_forms
 
+# Raised by every change to these rules, or to their table, that can change which words are nouns
 RULES_VERSION = 2
-"""Raised by every change to these rules, or to their table, that can change which words are nouns."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 

@@ -11,8 +11,8 @@ from halluscope.errors import MissingExtra
 from halluscope.reading.words.word import Word, as_written
 
 MODEL = "en_core_web_sm"
+# spaCy's tag for the part of speech of a common noun; names have another tag
 NOUN = "NOUN"
-"""spaCy's tag for the part of speech of a common noun; names have another tag."""
 
 
 def common_nouns(text: str) -> list[Word]:

@@ -29,10 +29,10 @@ _JOINED = {
     "wanna": ("wan", "na"),
 }
 
+# An abbreviation, a letter or a number, whose full stop does not end the sentence if another word follows
 _ABBREVIATION = re.compile(
     r"(?:[^\W\d]\.)*[^\W\d]|[\d.,]+|mr|mrs|ms|dr|prof|st|jr|sr|inc|corp|co|ltd|vs|gen|rep|sen|lt|col|ph\.d"
 )
-"""An abbreviation, a letter or a number, whose full stop does not end the sentence if another word follows."""
 
 _REST_IS_EMPTY = re.compile(r"\s*\Z")
 _NEXT_WORD = re.compile(r"\s+[^\W\d_]")
