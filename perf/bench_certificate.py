@@ -16,8 +16,8 @@ import numpy as np
 from halluscope.benchmarks.throne.metric import compute, judge
 from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.questions import Question
-from halluscope.reliability.certifying import certificate as certificates
-from halluscope.reliability.certifying.labels import Labelled, Labels, Population, digest
+from halluscope.reliability import certificate as certificates
+from halluscope.reliability.certificate import Labels, digest, name_of, rows_of
 from halluscope.stats.bootstrap import RESAMPLES
 from halluscope.vocabularies import load
 from timing import compare
@@ -70,17 +70,12 @@ def corrected(texts: list[str], objects: list[list[str]], implied: Any, count: i
     rows = np.random.default_rng(1).choice(len(texts), count, replace=False)
     labels = Labels(
         "made-up",
-        [
-            Labelled(
-                digest(texts[row]),
-                dict(zip(CLASSES, implied[row].tolist(), strict=True)),
-                dict.fromkeys(CLASSES, count / len(texts)),
-            )
-            for row in rows
-        ],
+        [digest(texts[row]) for row in rows],
+        implied[rows].astype(np.int8),
+        np.full((count, len(CLASSES)), count / len(texts)),
     )
     judgement = judge([texts[row] for row in rows], [objects[row] for row in rows], ask="all", **asked)
-    name = Population(texts, texts).name
+    name = name_of(rows_of(texts))
     certificate = certificates.certify(judgement, labels, name, "nobody", responses="made-up", data="made-up")
     return compute(texts, objects, certificate=certificate, **asked)["corrected"]
 

@@ -13,8 +13,8 @@ from PIL import Image
 from halluscope import cli, registry
 from halluscope.judging.cache import Record
 from halluscope.reliability import agreement
-from halluscope.reliability.agreement import Method, Pair, Reading
-from halluscope.reliability.review.sheet import Sheet, read_sheet
+from halluscope.reliability.agreement import Pair, Reading
+from halluscope.reliability.sheet import Sheet, read_sheet
 from halluscope.responses.match import Matched
 from halluscope.runs.folder import write as write_runs
 from halluscope.runs.run import Run
@@ -178,13 +178,11 @@ def test_runs_that_cannot_be_compared(tmp_path, capsys, first, second, message):
 
 def test_rows_that_say_nothing():
     row = ("m", "A dog.", {"image_id": 1, "found": ["dog"], "hallucinated": []})
-    assert agreement.method("first", [row]).readings["m", "1"] == Reading(
-        frozenset(["dog"]), frozenset(), "A dog."
-    )
+    assert agreement.readings("first", [row])["m", "1"] == Reading(frozenset(["dog"]), frozenset(), "A dog.")
     with pytest.raises(ValueError, match="first: the response of m to the image 1 occurs twice"):
-        agreement.method("first", [row, row])
+        agreement.readings("first", [row, row])
     with pytest.raises(ValueError, match="first holds no row"):
-        agreement.method("first", [])
+        agreement.readings("first", [])
 
 
 def test_other_texts_of_the_same_names(files, capsys):
@@ -336,10 +334,8 @@ def test_an_image_that_the_dataset_lacks(files, capsys):
 def both_of(said):
     """Two methods that say this: key -> the classes of the first, and of the second; all are annotated."""
     return Pair(
-        *(
-            Method(name, {key: Reading(frozenset(of[place]), frozenset()) for key, of in said.items()})
-            for place, name in enumerate(("first", "second"))
-        )
+        ("first", "second"),
+        *({key: Reading(frozenset(of[place]), frozenset()) for key, of in said.items()} for place in (0, 1)),
     )
 
 
@@ -354,8 +350,7 @@ def test_so_many_of_each_model():
         for model in ("alpha", "beta")
         for image in range(100)
     }
-    texts = dict.fromkeys(said, "text")
-    drawn = agreement.draw(both_of(said), texts, 5, 10, seed=1)
+    drawn = agreement.draw(both_of(said), 5, 10, seed=1)
     chosen = {(entry["model"], entry["stratum"], entry["id"]) for entry, _ in drawn}
     assert Counter(one[:2] for one in chosen) == {
         ("alpha", "agree"): 5,
@@ -363,15 +358,13 @@ def test_so_many_of_each_model():
         ("alpha", "disagree"): 10,
         ("beta", "disagree"): 10,
     }
-    assert [entry for entry, _ in agreement.draw(both_of(said), texts, 5, 10, seed=1)] == [
+    assert [entry for entry, _ in agreement.draw(both_of(said), 5, 10, seed=1)] == [
         entry for entry, _ in drawn
     ]
-    other = {entry["id"] for entry, _ in agreement.draw(both_of(said), texts, 5, 10, seed=2)}
+    other = {entry["id"] for entry, _ in agreement.draw(both_of(said), 5, 10, seed=2)}
     assert other != {one[2] for one in chosen}
     alone = {key: of for key, of in said.items() if key[0] == "beta"}
-    again = {
-        (entry["stratum"], entry["id"]) for entry, _ in agreement.draw(both_of(alone), texts, 5, 10, seed=1)
-    }
+    again = {(entry["stratum"], entry["id"]) for entry, _ in agreement.draw(both_of(alone), 5, 10, seed=1)}
     assert again == {one[1:] for one in chosen if one[0] == "beta"}
 
 
@@ -379,13 +372,13 @@ def test_nothing_to_mark():
     with pytest.raises(
         ValueError, match="No class is read out of any of the 1 responses on which first and second agree"
     ):
-        agreement.draw(both_of({("m", "1"): ([], []), ("m", "2"): (["dog"], [])}), {})
+        agreement.draw(both_of({("m", "1"): ([], []), ("m", "2"): (["dog"], [])}))
 
 
 @pytest.mark.parametrize("more", [{"agreeing": 0}, {"disagreeing": -1}])
 def test_a_sample_of_none(more):
     with pytest.raises(ValueError, match="expected a number of responses of at least 1"):
-        agreement.draw(both_of({("m", "1"): (["dog"], ["dog"])}), {}, **more)
+        agreement.draw(both_of({("m", "1"): (["dog"], ["dog"])}), **more)
 
 
 # The error rates
@@ -475,10 +468,9 @@ def test_a_marker_with_known_error_rates_is_recovered():
     truth = _true_rates(both, wrong)
     assert truth["second"] > 1.5 * truth["first"]
     got = {name: [] for name in truth}
-    texts = dict.fromkeys(said, "text")
     for seed in range(100):
         marked = entries(
-            agreement.draw(both, texts, 10, 20, seed),
+            agreement.draw(both, 10, 20, seed),
             lambda row: (
                 "wrong"
                 if ((row["model"], row["id"]), row["question"].partition(":")[0]) in wrong
@@ -499,9 +491,9 @@ def _true_rates(both, wrong):
     for name, method in (("first", both.first), ("second", both.second)):
         value = 0.0
         for same in (True, False):
-            keys = [key for key in method.readings if both.agree(key) is same]
-            judged = [(key, one) for key in keys for one in method.readings[key].classes]
-            value += len(keys) / len(method.readings) * sum(one in wrong for one in judged) / len(judged)
+            keys = [key for key, one, two in both.each() if (one.classes == two.classes) is same]
+            judged = [(key, one) for key in keys for one in method[key].classes]
+            value += len(keys) / len(method) * sum(one in wrong for one in judged) / len(judged)
         rates[name] = value
     return rates
 

@@ -20,8 +20,8 @@ from halluscope import cli
 from halluscope.errors import LimitExceeded
 from halluscope.paths import PACKAGE
 from halluscope.reading.datasets import read_rows
-from halluscope.reliability.review import sampling, sheet
-from halluscope.reliability.review.sheet import Sheet, guarded, read_sheet, unguarded
+from halluscope.reliability import review, sheet
+from halluscope.reliability.sheet import Sheet, guarded, read_sheet, unguarded
 from halluscope.signature import data_of, keys_of
 from halluscope.stats.ratios import wilson
 from halluscope.stats.samples import Stratum, error_rate
@@ -112,9 +112,9 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
     datasets.Dataset.from_list(found, features=datasets.Features(features)).to_parquet(
         tmp_path / "rows.parquet"
     )
-    (drawn,) = sampling.draw(read_rows(str(tmp_path / "rows.parquet")), 1)
+    (drawn,) = review.draw(read_rows(str(tmp_path / "rows.parquet")), 1)
     (tmp_path / "1.png").write_bytes(file.getvalue())
-    (same,) = sampling.draw([{"question": "q", "answer": "a", "file_name": "1.png"}], 1, images=tmp_path)
+    (same,) = review.draw([{"question": "q", "answer": "a", "file_name": "1.png"}], 1, images=tmp_path)
     assert drawn[1] == same[1] and drawn[1].startswith("data:image/jpeg;base64,")
     assert len(drawn[1]) < 40_000  # reduced to 1,280 pixels
 
@@ -151,7 +151,7 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
 def test_rows_that_make_no_sheet(tmp_path, row, options, message):
     (tmp_path / "text.png").write_text("no image")
     with pytest.raises(ValueError, match=message):
-        sampling.draw([row], 1, images=tmp_path, **options)
+        review.draw([row], 1, images=tmp_path, **options)
 
 
 @pytest.mark.parametrize(
@@ -324,9 +324,9 @@ def test_no_other_reader_finds_a_formula_and_the_sheet_is_read_back(texts):
     rows = [
         {"id": i, "question": f"q {text}", "response": text, "answer": text} for i, text in enumerate(texts)
     ]
-    drawn = sampling.draw(rows, len(rows))
+    drawn = review.draw(rows, len(rows))
     with TemporaryDirectory() as folder:
-        sampling.write(drawn, Path(folder), "valid", "title")
+        review.write(drawn, Path(folder), "valid", "title")
         text = (Path(folder) / "sheet.csv").read_bytes().decode("utf-8-sig")
         for delimiter in ",;|\t":
             for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
@@ -345,7 +345,7 @@ def test_no_other_reader_finds_a_formula_and_the_sheet_is_read_back(texts):
 
 def test_the_page_guards_as_the_sheet_does():
     """The two expressions are equal; the sweep in the browser tries this one."""
-    script = (PACKAGE / "reliability" / "review" / "page.js").read_text(encoding="utf-8")
+    script = (PACKAGE / "reliability" / "page.js").read_text(encoding="utf-8")
     (pattern,) = re.findall(r"cell\.replace\(/(.+)/g, \"'\"\)", script)
     assert pattern == sheet._UNGUARDED.pattern.replace(r"\A", "^").replace(r"\"", '"')
 
@@ -380,7 +380,7 @@ def test_a_spreadsheet_that_divides_by_semicolons(rows, tmp_path):
         lines = list(csv.reader(stream))
     with file.open("w", newline="", encoding="utf-8-sig") as stream:
         csv.writer(stream, delimiter=";").writerows(lines)
-    assert read_sheet(file).valid() == [1] * 5
+    assert read_sheet(file).ones() == [1] * 5
 
 
 def test_criterion_validity_and_the_way_to_reliability(rows, tmp_path, capsys):
@@ -678,4 +678,4 @@ def test_what_a_spreadsheet_changes_is_no_edit(tmp_path):
     source = write(tmp_path / "rows.jsonl", [{"id": "007", "question": 'a  "dog"?\r\n', "answer": "1.0"}])
     change = {"id": "7", "question": "a \u201cdog\u201d?", "answer": "1"}
     file = mark(make(source, tmp_path, sample="1"), ["valid"], lambda rows: [rows[0] | change])
-    assert read_sheet(file).valid() == [1]
+    assert read_sheet(file).ones() == [1]

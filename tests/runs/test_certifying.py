@@ -9,7 +9,7 @@ import pytest
 import halluscope
 from halluscope import cli
 from halluscope.reading.datasets import read_rows
-from halluscope.reliability.review.sheet import NO_MARK, YES_MARK
+from halluscope.reliability.sheet import NO_MARK, YES_MARK
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.samples import allot, corrected_score
 from tests import small_datasets

@@ -9,10 +9,9 @@ from pathlib import Path
 from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
 from halluscope.reliability import agreement
-from halluscope.reliability.agreement import AND, Method, Pair
-from halluscope.reliability.review.sheet import READING
+from halluscope.reliability.agreement import AND, Key, Pair, Reading
+from halluscope.reliability.sheet import READING
 from halluscope.reporting.formats import JSON
-from halluscope.responses.thoughts import without
 from halluscope.runs.folder import folders
 from halluscope.runs.verifying import check
 from halluscope.sanitize import one_line
@@ -72,7 +71,7 @@ def run(given: argparse.Namespace) -> None:
         )
     if given.each:
         common.check_output(given, "each")
-    both = agreement.pair(_method(given.first), _method(given.second))
+    both = _pair(given.first, given.second)
     result = agreement.compare(both)
     sheet = _sheet(given, both) if given.out else ""
     if given.each:
@@ -83,23 +82,28 @@ def run(given: argparse.Namespace) -> None:
         tell(f"{one_line(given.out)}: the sheet {sheet}. {common.how_to_mark(given.out)}")
 
 
-def _method(word: str) -> Method:
+def _pair(first: str, second: str) -> Pair:
+    (one, ours), (two, theirs) = _method(first), _method(second)
+    return agreement.pair((one, two), ours, theirs)
+
+
+def _method(word: str) -> tuple[str, dict[Key, Reading]]:
     name, equals, folder = word.partition("=")
     path = Path(folder if equals and name and not Path(word).exists() else word)
     runs = map(check, folders([path]))
     rows = ((run.name, *row) for run in runs for row in zip(run.ready.matched.texts, run.found, strict=True))
-    return agreement.method(path.resolve().name if path == Path(word) else name, rows)
+    method = path.resolve().name if path == Path(word) else name
+    return method, agreement.readings(method, rows)
 
 
 def _sheet(given: argparse.Namespace, both: Pair) -> str:
-    from halluscope.reliability.review import sampling
+    from halluscope.reliability import review
 
     drawn = agreement.draw(
         both,
-        {key: without(reading.text) for key, reading in both.first.readings.items()},
         given.agreeing,
         given.disagreeing,
         given.seed,
-        sampling.image_by_id(given.dataset, given.images) if given.dataset else lambda image: None,
+        review.image_by_id(given.dataset, given.images) if given.dataset else lambda image: None,
     )
-    return sampling.write(drawn, given.out, READING, f"Review of {AND.join(both.names)}")
+    return review.write(drawn, given.out, READING, f"Review of {AND.join(both.names)}")

@@ -5,16 +5,23 @@ With --run, labels are a sheet of `review make RUN --marks verdict`: the grader'
 """
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from halluscope import inputs, vocabularies
 from halluscope.cli import common
 from halluscope.files.writing import new_file
 from halluscope.options import defaults
-from halluscope.reliability.certifying import labels
-from halluscope.reliability.certifying.certificate import Certificate, certify
-from halluscope.reliability.certifying.labels import PEOPLE, Population
-from halluscope.reliability.certifying.report import report
+from halluscope.reliability.certificate import (
+    PEOPLE,
+    Certificate,
+    certify,
+    name_of,
+    read_labels,
+    report,
+    rows_of,
+)
 from halluscope.reporting.tables import to_json
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.runs import certifying as graders
@@ -65,8 +72,7 @@ def run(given: argparse.Namespace) -> None:
             f"--{missing[0]} is missing; expected --responses and --dataset, or --run for a grader."
         )
     certificate = _certify(given)
-    if given.out:
-        certificate.write(given.out)
+    _write(given.out, certificate.content)
     content = {name: value for name, value in certificate.content.items() if name != "labels"}
     common.output(given, lambda: content, lambda: report(certificate))
 
@@ -83,10 +89,14 @@ def _of_grader(given: argparse.Namespace) -> None:
         given.allow_unmarked,
         Bootstrap(given.bootstrap, given.seed),
     )
-    if given.out:
-        with new_file(given.out) as file:
-            file.write(to_json(found) + "\n")
+    _write(given.out, found)
     common.output(given, lambda: found, lambda: found.report)
+
+
+def _write(out: Path | None, content: Mapping[str, Any]) -> None:
+    if out:
+        with new_file(out) as file:
+            file.write(to_json(content) + "\n")
 
 
 def _certify(given: argparse.Namespace) -> Certificate:
@@ -96,16 +106,16 @@ def _certify(given: argparse.Namespace) -> Certificate:
     options = defaults(judge) | options
     texts, _ = take_out(ready.matched.texts, options["thoughts"])
     references = ready.inputs["references"]
-    population, vocabulary = Population(texts, ids), vocabularies.load(options["vocabulary"])
-    labelled = labels.read(given.labels, population, vocabulary, given.allow_unmarked)
-    rows = [population.rows[text.text] for text in labelled.texts]
+    population, vocabulary = rows_of(texts), vocabularies.load(options["vocabulary"])
+    labelled = read_labels(given.labels, texts, ids, vocabulary, given.allow_unmarked)
+    rows = [population[text] for text in labelled.texts]
     judgement = judge(
         [texts[row] for row in rows], [references[row] for row in rows], **options | {"thoughts": KEPT}
     )
     return certify(
         judgement,
         labelled,
-        population.name,
+        name_of(population),
         given.by,
         responses=ready.matched.name,
         data=data_of(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),

@@ -22,8 +22,8 @@ from halluscope.reliability.parallel import (
     write,
 )
 from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
-from halluscope.reliability.review.sampling import rejected
-from halluscope.reliability.review.sheet import read_sheet
+from halluscope.reliability.review import rejected
+from halluscope.reliability.sheet import read_sheet
 from halluscope.terminal import is_quiet, say, tell
 
 

@@ -8,10 +8,10 @@ import argparse
 from pathlib import Path
 
 from halluscope.cli import common
-from halluscope.reliability import hqm, indicators
-from halluscope.reliability.hqm import CONTENT, CRITERION, PARALLEL, RETEST
-from halluscope.reliability.indicators import AGREE, DISAGREE
-from halluscope.reliability.review.sheet import read_sheet
+from halluscope.registry import LOWER
+from halluscope.reliability import hqm
+from halluscope.reliability.hqm import AGREE, CONTENT, CRITERION, DISAGREE, PARALLEL, RETEST
+from halluscope.reliability.sheet import VALID, read_sheet
 from halluscope.reporting.results import read_results
 from halluscope.stats.bootstrap import Bootstrap
 
@@ -49,7 +49,8 @@ def run(given: argparse.Namespace) -> None:
     first = read_results(given.first)
     benchmark = hqm.benchmark_of(first)
     by = given.by or hqm.principal(benchmark)
-    human = given.criterion_by or hqm.of_people(first, by)
+    # people's score that is better in the same direction
+    human = given.criterion_by or (DISAGREE if hqm.direction(first, by) == LOWER else AGREE)
     files = {RETEST: given.retest, PARALLEL: given.parallel, CRITERION: given.criterion}
     others = {name: read_results(path) for name, path in files.items() if path}
     if not others and not given.content:
@@ -61,7 +62,8 @@ def run(given: argparse.Namespace) -> None:
     }
     if given.content:
         sheet = read_sheet(given.content)
-        found[CONTENT] = indicators.content(sheet.valid(), sheet.strata())
+        sheet.check(VALID)
+        found[CONTENT] = hqm.content(sheet.ones(), sheet.strata())
     forms = (first, others[PARALLEL]) if PARALLEL in others else None
     common.output(
         given,

@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 
 from halluscope.cli import common
-from halluscope.reliability.review import summary
-from halluscope.reliability.review.sheet import AGREE, IMPLIED, VALID, VERDICT, read_sheet
+from halluscope.reliability.sheet import AGREE, IMPLIED, VALID, VERDICT, read_sheet
 from halluscope.reporting.tables import to_json
 from halluscope.sanitize import one_line
 from halluscope.terminal import say
@@ -84,18 +83,18 @@ def make(options: argparse.Namespace) -> None:
     if options.dataset:
         raise ValueError(f"--dataset is for --marks {VERDICT}; the marks are {options.marks}.")
     from halluscope.reading.datasets import Source, read_rows
-    from halluscope.reliability.review import sampling
+    from halluscope.reliability import review
 
-    drawn = sampling.draw(
+    drawn = review.draw(
         read_rows(options.rows),
         options.sample,
         options.seed,
         stratum=options.stratum,
-        responses=sampling.read_responses(options.responses),
+        responses=review.read_responses(options.responses),
         images=options.images,
         folder=Source.of(options.rows).folder,
     )
-    name = sampling.write(drawn, options.out, options.marks, f"Review of {Path(options.rows).name}")
+    name = review.write(drawn, options.out, options.marks, f"Review of {Path(options.rows).name}")
     shown = sum(image is not None for _, image in drawn)
     say(f"{one_line(options.out)}: the sheet {name}, {len(drawn):,} rows, {shown:,} with an image")
     say(common.how_to_mark(options.out))
@@ -103,18 +102,18 @@ def make(options: argparse.Namespace) -> None:
 
 def _make_verdicts(options: argparse.Namespace) -> None:
     """Draw a run's responses by their verdicts."""
-    from halluscope.reliability.review import sampling
+    from halluscope.reliability import review
     from halluscope.runs.certifying import sheet
     from halluscope.runs.verifying import check
     from halluscope.stats.samples import FEWEST_MARKED
 
     if options.stratum or options.responses:
         raise ValueError(f"--stratum and --responses are for rows; expected neither with --marks {VERDICT}.")
-    sampling.check_folder(options.out)
+    review.check_folder(options.out)
     run = check(Path(options.rows))
-    image = sampling.image_by_id(options.dataset, options.images) if options.dataset else None
+    image = review.image_by_id(options.dataset, options.images) if options.dataset else None
     drawn = sheet(run, options.sample, options.seed, image)
-    name = sampling.write(drawn, options.out, VERDICT, f"Verdicts on the responses of {run.name}")
+    name = review.write(drawn, options.out, VERDICT, f"Verdicts on the responses of {run.name}")
     say(f"{one_line(options.out)}: the sheet {name}, {options.sample:,} responses, {len(drawn):,} rows")
     if options.sample < FEWEST_MARKED:
         say(f"This shows how the judge errs; to correct scores, mark at least {FEWEST_MARKED} responses.")
@@ -123,19 +122,19 @@ def _make_verdicts(options: argparse.Namespace) -> None:
 
 def _make_implied(options: argparse.Namespace) -> None:
     """Draw texts by the judges' votes."""
-    from halluscope.reliability.certifying.sampling import sheet
-    from halluscope.reliability.review import sampling
+    from halluscope.reliability import review
+    from halluscope.reliability.certificate import sheet
     from halluscope.stats.corrected import FEWEST_TEXTS
 
     if options.stratum or options.images:
         raise ValueError("--stratum and --images are for rows; expected neither with --marks implied.")
-    sampling.check_folder(options.out)
+    review.check_folder(options.out)
     benchmark = common.certified()
     ready, ids, judging = common.judged_texts(options, benchmark, [options.rows])
     judgement = benchmark.module("metric").judge(ready.matched.texts, ready.inputs["references"], **judging)
     drawn = sheet(judgement, ids, options.sample, options.seed)
     title = f"What the responses of {ready.matched.name} imply"
-    name = sampling.write(drawn, options.out, IMPLIED, title, judgement.vocabulary.classes)
+    name = review.write(drawn, options.out, IMPLIED, title, judgement.vocabulary.classes)
     say(f"{one_line(options.out)}: the sheet {name}, {options.sample:,} texts, {len(drawn):,} rows")
     if options.sample < min(FEWEST_TEXTS, len(judgement.texts)):
         say(f"This is enough to certify a judge; to correct scores, label at least {FEWEST_TEXTS} texts.")
@@ -143,5 +142,7 @@ def _make_implied(options: argparse.Namespace) -> None:
 
 
 def read(options: argparse.Namespace) -> None:
+    from halluscope.reliability import review
+
     sheet = read_sheet(options.sheet, options.allow_unmarked)
-    say(to_json(summary.listed(sheet)) if options.json else "\n".join(summary.lines(sheet)))
+    say(to_json(review.summary(sheet)) if options.json else "\n".join(review.lines(sheet)))

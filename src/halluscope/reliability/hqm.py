@@ -1,25 +1,33 @@
-"""Compares a benchmark's results with those of a second run, a parallel form, and people, as in HQM's Tables I and II.
+"""HQM: how far a hallucination benchmark can be believed (Yan et al., "Measuring the Measurers", section III).
 
-A second file with the same results is refused; the same responses and verdicts are reported.
+A benchmark is reliable if it gives the same models the same scores again, in a second run or in a parallel form. It is
+valid if its scores agree with people's (criterion), and if people find its questions and answers right (content).
+
+A correlation is positive if two tests favour the same models: if higher is better for one score and lower for the
+other, the sign of one is turned. Each benchmark's record says which way a score is better.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from halluscope import registry
-from halluscope.registry import LOWER
-from halluscope.reliability import indicators
-from halluscope.reliability.indicators import AGREE, DISAGREE, direction, makers, turn, turned
+from halluscope.inputs import listed, word
+from halluscope.inputs import scores as numbers
+from halluscope.registry import HIGHER, LOWER, Direction
 from halluscope.reporting import published
 from halluscope.reporting.results import Result, score, scores
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, plain
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
+from halluscope.stats.samples import Stratum, share
 
-RETEST, PARALLEL, CRITERION, CONTENT = indicators.INDICATORS
+# Equations 1, 2 and 4: the same correlation with three kinds of second test; equation 3: the share of valid rows.
+INDICATORS = RETEST, PARALLEL, CRITERION, CONTENT = "test_retest", "parallel_forms", "criterion", "content"
 COLUMNS = {RETEST: "test-retest", PARALLEL: "parallel-forms", CONTENT: "content", CRITERION: "criterion"}
 OPTIONS = {RETEST: "--retest", PARALLEL: "--parallel", CRITERION: "--criterion"}
 # How to make a second run.
@@ -28,12 +36,155 @@ AGAIN = (
     "--fresh)"
 )
 
+SCORES = "a list of numbers, the score of each model"
+MARKS = "a list with a mark, 1 or 0, for each reviewed row"
+
+# Scores from a marked review sheet: the share of a model's rows with which people agree, or disagree.
+AGREE, DISAGREE = "agree", "disagree"
+PEOPLE: Mapping[str, Direction] = {AGREE: HIGHER, DISAGREE: LOWER}
+
 Results = Mapping[str, Result]
+
+
+def compute(
+    predictions: Sequence[float],
+    references: Sequence[float] | None = None,
+    *,
+    indicator: str = "test_retest",
+    bootstrap: int = RESAMPLES,
+    seed: int = 0,
+    level: float = 0.95,
+) -> dict[str, Any]:
+    """Measure how far a benchmark can be believed, from its scores of several models.
+
+    Args:
+        predictions: one score per model, for at least three models; for "content" one mark per reviewed row: 1 valid, 0
+            not valid.
+        references: the same models' scores in the second test, in the same order: another run ("test_retest"), a
+            parallel form ("parallel_forms"), or people's scores ("criterion"). None for "content".
+        indicator: "test_retest", "parallel_forms", "criterion" or "content".
+        bootstrap: how many times to resample the models for the intervals; 0 for no intervals.
+        seed: the seed of the bootstrap.
+        level: the confidence level of the intervals, in (0, 1).
+
+    Returns:
+        `pearson` (equations 1, 2 and 4), and also `spearman` and `kendall` (tau-b), in [-1, 1]; `low` and `high`, the
+        interval of `pearson`, and `interval`, the interval of each; `chance`, how often scores assigned to models at
+        random correlate as strongly, at least 1 / n! for n models; `models`, how many there are; `undefined`, None or
+        why there is no correlation, in which case all scores are NaN and a warning is given; `signature`.
+        For "content": `content` (equation 3) in [0, 1], `low` and `high` (Wilson), `valid`, `rows`, `signature`.
+
+    Raises:
+        ValueError: for fewer than three models, unequal lengths, a score that is not a finite number, a mark other than
+            0 and 1, or an unknown indicator.
+        MissingExtra: without scipy (pip install 'halluscope[stats]'); "content" does not need it.
+    """
+    word("indicator", indicator, INDICATORS)
+    resampling = Bootstrap(bootstrap, seed, level)
+    if indicator == CONTENT:
+        return content(_marks(predictions, references), level=level)
+    if references is None:
+        raise ValueError(f"references is None; {indicator} needs the models' scores in the second test.")
+    first, second = numbers("predictions", predictions, SCORES), numbers("references", references, SCORES)
+    if len(first) != len(second):
+        raise ValueError(
+            f"There are {len(first)} predictions and {len(second)} references; expected the scores of the same models "
+            "in both tests, in the same order."
+        )
+    coefficients = correlations(first, second, resampling)
+    interval = {name: (each["low"], each["high"]) for name, each in coefficients.items()}
+    if why := undefined(first, second):
+        warnings.warn(why, stacklevel=2)
+    return {
+        **{name: each["value"] for name, each in coefficients.items()},
+        **dict(zip(("low", "high"), interval["pearson"], strict=True)),
+        "interval": interval,
+        "chance": by_chance(first, second),
+        "models": len(first),
+        "undefined": why,
+        "signature": signature(
+            "hqm",
+            data=data_of("models", zip(first, second, strict=True)),
+            indicator=indicator,
+            interval=resampling,
+        ),
+    }
+
+
+def _marks(marks: Sequence[float], references: object) -> list[float]:
+    if references is not None:
+        raise ValueError(
+            "references are given; content validity takes only predictions, one mark per reviewed row."
+        )
+    found = [
+        int(mark) if isinstance(mark, bool | np.bool_) else mark
+        for mark in listed("predictions", marks, MARKS)
+    ]
+    for row, mark in enumerate(checked := numbers("predictions", found, MARKS)):
+        if mark not in (0, 1):
+            raise ValueError(f"predictions[{row}] is {mark:g}; expected 1 for valid, 0 for not valid.")
+    return checked
+
+
+def content(
+    marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95
+) -> dict[str, Any]:
+    """Return what `compute` does for "content", weighted if the marks (1 or 0) are of rows drawn by strata."""
+    estimate = share(marks, strata or {}, level)
+    # One mark per row; with strata, also its stratum and the stratum's size, which are weights.
+    rows = [
+        [name, one.rows, int(index >= one.errors)]
+        for name, one in (strata or {}).items()
+        for index in range(one.judgements)
+    ] or [[int(mark)] for mark in marks]
+    return {
+        CONTENT: estimate["value"],
+        "low": estimate["low"],
+        "high": estimate["high"],
+        "valid": int(sum(marks)),
+        "rows": len(marks),
+        "signature": signature(
+            "hqm",
+            data=data_of("marks", rows),
+            indicator=CONTENT,
+            **({"strata": len(strata)} if strata else {}),
+            interval=f"{level:g},wilson",
+        ),
+    }
+
+
+# Results of several models, as `halluscope score NAME ... --json` printed them
+
+
+def _makers(results: Results) -> list[str]:
+    """Return the names of the metrics that made these results, from the signatures."""
+    return sorted({str(result.get("signature", "")).partition("|")[0] for result in results.values()})
+
+
+def direction(results: Results, score: str) -> Direction:
+    """Return whether a higher or a lower score is better; None if neither is, or if the score is unknown."""
+    benchmarks = [benchmark for benchmark in registry.benchmarks() if benchmark.name in _makers(results)]
+    if not benchmarks:
+        return PEOPLE.get(score)
+    try:
+        (better,) = {benchmark.direction(score) for benchmark in benchmarks}
+    except (KeyError, ValueError):
+        return None
+    return better
+
+
+def _turned(first: Direction, second: Direction, values: Sequence[float]) -> tuple[bool, Sequence[float]]:
+    """Return whether one of two scores is better if higher and the other if lower, and the values, turned if so.
+
+    Constant values, which have no correlation, stay unchanged.
+    """
+    opposed = {first, second} == {HIGHER, LOWER}
+    return opposed, [-value for value in values] if opposed and len(set(values)) > 1 else values
 
 
 def benchmark_of(results: Results) -> str:
     """Return the metric that made the results."""
-    names = makers(results)
+    names = _makers(results)
     if len(names) != 1:
         raise ValueError(
             f"The first file holds results of {', '.join(map(short_repr, names)) or 'nothing':.300}; expected one "
@@ -50,15 +201,13 @@ def principal(name: str) -> str:
     return known[name]
 
 
-def of_people(first: Results, by: str) -> str:
-    """Return the score from people's marks that `by` is compared with: whichever is better in the same direction."""
-    return DISAGREE if direction(first, by) == LOWER else AGREE
-
-
 def measure(
     name: str, first: Results, second: Results, by: str, other: str, resampling: Bootstrap
 ) -> dict[str, Any]:
-    """Return one of HQM's correlations, of `by` in the first results with `other` in the second, and what differs."""
+    """Return one of HQM's correlations, of `by` in the first results with `other` in the second, and what differs.
+
+    A second file with the same results is refused; the same responses and verdicts are reported.
+    """
     if missing := [model for model in first if model not in second]:
         raise ValueError(
             f"{OPTIONS[name]} has no result for {short_repr(missing[0])}; expected the same "
@@ -67,40 +216,30 @@ def measure(
         )
     is_run = name != CRITERION
     again = scores(second, list(first), other, "--by" if is_run else "--criterion-by")
-    opposed = turned(direction(first, by), direction(second, other))
-    if is_run:
-        _check_rows(name, first, second)
-    result = indicators.compute(
+    opposed, again_turned = _turned(direction(first, by), direction(second, other), again)
+    for model in first if is_run else ():
+        _check_rows(name, model, first[model], second[model])
+    result = compute(
         scores(first, list(first), by),
-        turn(again) if opposed else again,
+        again_turned,
         indicator=name,
         bootstrap=resampling.resamples,
         seed=resampling.seed,
     )
     result["changed"] = []
     if is_run:
-        _check_another(name, first, second)
+        if all(first[model] == second[model] for model in first):
+            how = (
+                AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
+            )
+            raise ValueError(
+                f"{OPTIONS[name]} holds the first run again: the results of all {len(first)} models are the same, and "
+                f"scores always agree with themselves. Expected another run: {how}."
+            )
         result["changed"] = sorted({key for model in first for key in _changed(first[model], second[model])})
     if name == RETEST:
         result |= _repeated(first, second, by)
     return result | ({"score": other} if other != by else {}) | ({"turned": True} if opposed else {})
-
-
-def report(
-    benchmark: str,
-    by: str,
-    found: Mapping[str, Any],
-    forms: tuple[Results, Results] | None,
-    with_published: bool,
-) -> Report:
-    """Return the tables: HQM's Table I, the paper's, all coefficients, and Table II of both forms of the questions."""
-    return [
-        _overview(benchmark, by, found),
-        *([_published()] if with_published else ()),
-        _coefficients(found),
-        *([_forms(*forms, by)] if forms else ()),
-        Notes(_remarks(found)),
-    ]
 
 
 def correlate(
@@ -109,17 +248,16 @@ def correlate(
     """Return whether two benchmarks, each by its score in `by`, rank the models alike that have results of both."""
     models = [model for model in first if model in second and model not in left_out]
     x, y = (scores(results, models, name) for results, name in zip((first, second), by, strict=True))
-    opposed = turned(direction(first, by[0]), direction(second, by[1]))
-    y = turn(y) if opposed else y
+    opposed, y_turned = _turned(direction(first, by[0]), direction(second, by[1]), y)
     return {
         "models": models,
-        **correlations(x, y, resampling),
-        "chance": by_chance(x, y),
-        "undefined": undefined(x, y),
+        **correlations(x, y_turned, resampling),
+        "chance": by_chance(x, y_turned),
+        "undefined": undefined(x, y_turned),
         "turned": opposed,
         "signature": signature(
             "correlation",
-            data=data_of("models", zip(models, x, y, strict=True)),
+            data=data_of("models", zip(models, x, y_turned, strict=True)),
             by=list(by),
             **({"turned": by[1]} if opposed else {}),
             left_out=left_out or "no",
@@ -128,29 +266,18 @@ def correlate(
     }
 
 
-def _check_rows(name: str, first: Results, second: Results) -> None:
+def _check_rows(name: str, model: str, first: Result, second: Result) -> None:
     """Check that two runs are about the same rows, or about as many rows in another form."""
-    for model in first:
-        one, other = (_keys(result).get("data", "") for result in (first[model], second[model]))
-        if name == RETEST:
-            same, how = one == other, "score both runs against the same rows of the same dataset"
-        else:
-            same = one.rpartition("-")[0] == other.rpartition("-")[0]
-            how = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
-        if one and other and not same:
-            raise ValueError(
-                f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(model)}, "
-                f"{one_line(one, 100)}, then {one_line(other, 100)}; expected the same in both: {how}."
-            )
-
-
-def _check_another(name: str, first: Results, second: Results) -> None:
-    """Check that a second run is not the first one again."""
-    if all(first[model] == second[model] for model in first):
-        again = AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
+    one, other = (_keys(result).get("data", "") for result in (first, second))
+    how = "score both runs against the same rows of the same dataset"
+    same = one == other
+    if name == PARALLEL:
+        how = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
+        same = one.rpartition("-")[0] == other.rpartition("-")[0]
+    if one and other and not same:
         raise ValueError(
-            f"{OPTIONS[name]} holds the first run again: the results of all {len(first)} models are the same, and "
-            f"scores always agree with themselves. Expected another run: {again}."
+            f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(model)}, "
+            f"{one_line(one, 100)}, then {one_line(other, 100)}; expected the same in both: {how}."
         )
 
 
@@ -187,76 +314,64 @@ def _changed(first: Result, second: Result) -> list[str]:
     ]
 
 
-def _overview(benchmark: str, by: str, found: Mapping[str, Any]) -> Table:
-    """Return the columns of HQM's Table I."""
-    cells: list[Cell] = [f"{benchmark} [{by}]"]
-    for name in COLUMNS:
-        result = found.get(name, {})
-        is_same = len(result.get("same", ())) == result.get("models")  # nothing was run again
-        value = result.get("pearson", result.get(CONTENT))
-        cells.append(Number(value, ".3f", 1, mark=" (same)" if is_same else ""))
-    return Table("reliability", ["benchmark", *COLUMNS.values()], [cells])
+# What is printed
 
 
-def _published() -> Table:
-    """Return HQM's Table I: one row per benchmark."""
-    paper = published.load("hqm")
-    rows: list[list[Cell]] = [
-        [name, *(plain(printed.get(column), ".4f") for column in COLUMNS)] for name, printed in paper.results
-    ]
-    return Table("published", [published.HEAD, *COLUMNS.values()], rows, of=published.heading(paper))
-
-
-def _coefficients(found: Mapping[str, Any]) -> Table:
-    """Return a table of each coefficient with its interval."""
+def report(
+    benchmark: str,
+    by: str,
+    found: Mapping[str, Any],
+    forms: tuple[Results, Results] | None,
+    with_published: bool,
+) -> Report:
+    """Return the tables: HQM's Table I, the paper's, all coefficients, and Table II of both forms of the questions."""
+    head = ["benchmark", *COLUMNS.values()]
+    overview: list[Cell] = [f"{benchmark} [{by}]"]
     rows: list[list[Cell]] = []
     for name, column in COLUMNS.items():
-        if name == CONTENT and name in found:
-            rows.append(
-                [column, "share valid", *(plain(found[name][key]) for key in (CONTENT, "low", "high"))]
-            )
-        elif name in found:
-            for coefficient, ends in found[name]["interval"].items():
-                rows.append([column, coefficient, *map(plain, (found[name][coefficient], *ends))])
-    return Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2)
+        result = found.get(name, {})
+        is_same = len(result.get("same", ())) == result.get("models")  # nothing was run again
+        mark = " (same)" if is_same else ""
+        overview.append(Number(result.get("pearson", result.get(CONTENT)), ".3f", 1, mark=mark))
+        if name == CONTENT and result:
+            rows.append([column, "share valid", *(plain(result[key]) for key in (CONTENT, "low", "high"))])
+        for coefficient, ends in result.get("interval", {}).items():
+            rows.append([column, coefficient, *map(plain, (result[coefficient], *ends))])
+    report: list[Table | Notes] = [Table("reliability", head, [overview])]
+    if with_published:  # HQM's Table I: one row per benchmark
+        paper = published.load("hqm")
+        lines: list[list[Cell]] = [
+            [name, *(plain(printed.get(column), ".4f") for column in COLUMNS)]
+            for name, printed in paper.results
+        ]
+        report.append(Table("published", [published.HEAD, *head[1:]], lines, of=published.heading(paper)))
+    report.append(Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2))
+    if forms:  # HQM's Table II: each model's score, and how often it says yes, in both forms
+        names = [by]
+        if by != "yes_ratio" and all("yes_ratio" in result for result in forms[0].values()):
+            names.append("yes_ratio")
+        lines = [
+            [model, *(plain(score(file[model], name)) for file in forms for name in names)]
+            for model in forms[0]
+        ]
+        report.append(Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], lines))
+    return [*report, Notes([line for name, result in found.items() for line in _remarks(name, result)])]
 
 
-def _forms(first: Results, parallel: Results, by: str) -> Table:
-    """Return HQM's Table II: each model's score, and how often it says yes, in both forms."""
-    names = [by]
-    if by != "yes_ratio" and all("yes_ratio" in result for result in first.values()):
-        names.append("yes_ratio")
-    rows: list[list[Cell]] = [
-        [model, *(plain(score(file[model], name)) for file in (first, parallel) for name in names)]
-        for model in first
-    ]
-    return Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], rows)
-
-
-def _remarks(found: Mapping[str, Any]) -> list[str]:
-    lines = []
-    for name, result in found.items():
-        if name == CONTENT:
-            lines.append(f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid")
-        else:
-            chance = f"probability of a correlation this strong by chance: {result['chance']:.3f}"
-            known = result["undefined"] or f"{result['models']} models; {chance}"
-            lines.append(f"{COLUMNS[name]}: {known}")
-            lines += _again(result)
-            if "score" in result:
-                opposed = ", its sign reversed, since its better direction is opposite"
-                lines.append(
-                    f"  compared with people's {result['score']}{opposed if 'turned' in result else ''}"
-                )
-            lines += [f"  not the same in both: {one_line(change)}" for change in result["changed"]]
-        lines.append(f"  signature: {result['signature']}")
-    return lines
-
-
-def _again(result: Mapping[str, Any]) -> Iterator[str]:
-    """Say what was not run again."""
-    if same := result.get("same", []):
-        yield f"  the very same responses and verdicts in both: {one_line(', '.join(same), 300)}"
-        yield f"    so this says nothing about these models; {AGAIN}"
-    if others := [model for model in result.get("same_responses", ()) if model not in same]:
-        yield f"  the same responses in both, judged again: {one_line(', '.join(others), 300)}"
+def _remarks(name: str, result: Mapping[str, Any]) -> list[str]:
+    if name == CONTENT:
+        lines = [f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid"]
+    else:
+        chance = f"probability of a correlation this strong by chance: {result['chance']:.3f}"
+        known = result["undefined"] or f"{result['models']} models; {chance}"
+        lines = [f"{COLUMNS[name]}: {known}"]
+        if same := result.get("same", []):
+            lines.append(f"  the very same responses and verdicts in both: {one_line(', '.join(same), 300)}")
+            lines.append(f"    so this says nothing about these models; {AGAIN}")
+        if others := [model for model in result.get("same_responses", ()) if model not in same]:
+            lines.append(f"  the same responses in both, judged again: {one_line(', '.join(others), 300)}")
+        if "score" in result:
+            opposed = ", its sign reversed, since its better direction is opposite"
+            lines.append(f"  compared with people's {result['score']}{opposed if 'turned' in result else ''}")
+        lines += [f"  not the same in both: {one_line(change)}" for change in result["changed"]]
+    return [*lines, f"  signature: {result['signature']}"]

@@ -1,5 +1,5 @@
 """HQM as a metric: the indicators of reliability and validity."""
 
-from halluscope.reliability.indicators import compute
+from halluscope.reliability.hqm import compute
 
 __all__ = ["compute"]

@@ -27,9 +27,8 @@ from halluscope.judging.questions import QuestionSet
 from halluscope.judging.resolve import lexical
 from halluscope.judging.votes import OTHER, UNASKED, VoteResult
 from halluscope.judging.voting import IGNORED
-from halluscope.reliability.certifying.certificate import Certificate, texts_of
-from halluscope.reliability.certifying.certificate import read as read_certificate
-from halluscope.reliability.certifying.judgement import Judgement
+from halluscope.reliability.certificate import Certificate, Judgement, name_of, rows_of
+from halluscope.reliability.certificate import read as read_certificate
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
@@ -258,7 +257,9 @@ def _check_about(
     certificate: Certificate, texts: Sequence[str], vocabulary: Vocabulary, questions: QuestionSet
 ) -> None:
     """Check that a certificate is about these texts, judged in this way."""
-    certificate.check({"vocabulary": vocabulary.name, "questions": questions.name, "texts": texts_of(texts)})
+    certificate.check(
+        {"vocabulary": vocabulary.name, "questions": questions.name, "texts": name_of(rows_of(texts))}
+    )
     certificate.check_size(texts)
 
 

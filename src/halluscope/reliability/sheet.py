@@ -46,7 +46,6 @@ COLUMNS = (
     *("sheet", "row", "id", "model", "stratum", "stratum_rows", "read_by", "annotated", "drawn_from", "text"),
     *("chance", "class", "scale", "question", "answer", "response", "mark", "note"),
 )
-NEEDED = ("sheet", "row", "mark")
 MADE_BY = "`halluscope review make` or `halluscope agree`"
 SOME = 5  # the most rows that a message names
 
@@ -55,9 +54,9 @@ YES, NO = "yes", "no"
 
 # The columns whose letters and digits are in the digest of a sheet's name. Spreadsheets change spaces, quotes and
 # leading zeros; they change more in the other columns, such as an answer that they take for a date.
-SIGNED = ("id", "model", "stratum", "stratum_rows", "read_by", "annotated", "question")
+_ROW = ("id", "model", "stratum", "stratum_rows", "read_by", "annotated", "question")
 _DRAWN = ("drawn_from", "text", "chance", "class")
-SIGNED_TOO = {IMPLIED: _DRAWN, VERDICT: (*_DRAWN, "scale")}
+SIGNED = dict.fromkeys(MARKS, _ROW) | {IMPLIED: (*_ROW, *_DRAWN), VERDICT: (*_ROW, *_DRAWN, "scale")}
 
 _NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
 _NUMBER = re.compile(r"[0-9]{1,10}")
@@ -83,26 +82,48 @@ class Sheet:
     left: list[Entry]  # the rows without a mark
 
     @property
-    def unmarked(self) -> list[int]:
-        """The numbers of the rows without a mark."""
-        return [int(entry["row"]) for entry in self.left]
-
-    @property
     def marks(self) -> tuple[str, ...]:
         """The marks that it offers."""
         return MARKS[self.kind]
+
+    def check(self, kind: str, drawn_from: str = "") -> None:
+        """Check that it has these marks, and that it was drawn from the texts of this name."""
+        if self.kind != kind:
+            raise ValueError(
+                f"The sheet {self.name} has the marks {', '.join(self.marks)}; expected one made with --marks {kind}."
+            )
+        if drawn_from and (other := self.entries[0]["drawn_from"]) != drawn_from:
+            raise ValueError(
+                f"The sheet {self.name} was drawn from {short_repr(other)}, but the responses are {drawn_from}. The "
+                "sheet's weights hold only for the texts that it was drawn from; name the same responses and the same "
+                "part."
+            )
 
     def ones(self) -> list[int]:
         """Return 1 for each row with the first mark, 0 for each row with another mark."""
         return [int(entry["mark"] == self.marks[0]) for entry in self.entries]
 
-    def valid(self) -> list[int]:
-        """Return 1 for each valid row, 0 for each other row."""
-        if self.kind != VALID:
+    def texts(self) -> dict[str, list[Entry]]:
+        """Return the rows of each text whose rows are all marked."""
+        left = {entry["text"] for entry in self.left}
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            if entry["text"] not in left:
+                found.setdefault(entry["text"], []).append(entry)
+        return found
+
+    def chance(self, entry: Entry) -> float:
+        """Return the probability with which a row's text was drawn; a spreadsheet may have put a comma into it."""
+        try:
+            chance = float(entry["chance"].replace(",", "."))
+        except ValueError:
+            chance = 0.0
+        if not 0 < chance <= 1:
             raise ValueError(
-                f"The sheet {self.name} has the marks {', '.join(self.marks)}; expected one made with --marks valid."
+                f"Row {entry['row']} of the sheet {self.name} has the chance {short_repr(entry['chance'])}; expected "
+                "the number between 0 and 1 that the sheet was made with."
             )
-        return self.ones()
+        return chance
 
     def models(self) -> dict[str, "Sheet"]:
         """Return the part of the sheet about each model; empty if the sheet names no model."""
@@ -148,13 +169,6 @@ class Sheet:
         }
 
 
-def class_names(classes: set[str]) -> dict[str, str]:
-    """Return the names to show for classes whose meaning in the vocabulary differs from the word's."""
-    known = map(vocabularies.load, vocabularies.names())
-    plain = next((vocabulary.plain for vocabulary in known if classes <= {*vocabulary.classes}), {})
-    return {name: f"{name} ({word.means})" for name, word in plain.items() if word.means}
-
-
 def marks_of(kind: str, entry: Entry) -> tuple[str, ...]:
     """Return the marks that a row may have: an annotated class is neither hallucination nor misclassification."""
     if kind == IMPLIED and not entry["class"]:
@@ -164,21 +178,21 @@ def marks_of(kind: str, entry: Entry) -> tuple[str, ...]:
     return MARKS[kind][:2] if entry.get("annotated") == YES else MARKS[kind]
 
 
+def class_names(classes: set[str]) -> dict[str, str]:
+    """Return the names to show for classes whose meaning in the vocabulary differs from the word's."""
+    known = map(vocabularies.load, vocabularies.names())
+    plain = next((vocabulary.plain for vocabulary in known if classes <= {*vocabulary.classes}), {})
+    return {name: f"{name} ({word.means})" for name, word in plain.items() if word.means}
+
+
 def name_of(entries: Sequence[Entry], marks: str) -> str:
     """Return the name of a sheet with these rows."""
-    columns = signed_columns(marks)
-    signed = [[_characters(entry.get(column, "")) for column in columns] for entry in entries]
+    signed = [
+        # the letters and digits of a cell, without leading zeros
+        [re.sub(r"[\W_]+", "", entry.get(column, "").casefold()).lstrip("0") for column in SIGNED[marks]]
+        for entry in entries
+    ]
     return f"{marks}-{hashlib.sha256(json.dumps(signed).encode()).hexdigest()[:8]}-{len(entries)}"
-
-
-def signed_columns(marks: str) -> tuple[str, ...]:
-    """Return the columns whose digest is in the name of a sheet with these marks."""
-    return (*SIGNED, *SIGNED_TOO.get(marks, ()))
-
-
-def _characters(cell: str) -> str:
-    """Return the letters and digits of a cell, without leading zeros."""
-    return re.sub(r"[\W_]+", "", cell.casefold()).lstrip("0")
 
 
 def cells(entry: Entry, columns: Sequence[str]) -> list[str]:
@@ -204,15 +218,6 @@ def unguarded(cell: str) -> str:
     return _GUARDED.sub("", cell)
 
 
-def to_csv(entries: Sequence[Entry], columns: Sequence[str]) -> str:
-    """Return a sheet as CSV."""
-    file = io.StringIO()
-    writer = csv.writer(file, quoting=csv.QUOTE_ALL)
-    writer.writerow(columns)
-    writer.writerows(cells(entry, columns) for entry in entries)
-    return file.getvalue()
-
-
 def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     """Read a marked sheet, as the page or a spreadsheet saved it, with commas or semicolons between cells.
 
@@ -225,7 +230,25 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     if not parts:
         raise ValueError(f"{path}: sheet is {name!r:.80}; expected a sheet that {MADE_BY} made.")
     kind, size = parts["marks"], int(parts["rows"])
-    rows = _rows(lines, name, kind, size)
+    rows: dict[int, Entry] = {}
+    for where, line in lines:
+        row = int(line["row"]) if _NUMBER.fullmatch(line["row"]) else 0
+        mark = " ".join(line["mark"].lower().split())
+        if line["sheet"] != name:
+            raise ValueError(
+                f"{where} is from the sheet {short_repr(line['sheet'])}, and the others are from {name!r}. Remove it."
+            )
+        if not 1 <= row <= size:
+            raise ValueError(
+                f"{where}: row is {line['row']!r:.80}; the sheet {name} has the rows 1 to {size}."
+            )
+        if row in rows:
+            raise ValueError(f"{where} is a second row {row}. Remove one of the two.")
+        if mark not in (*(known := marks_of(kind, line)), ""):
+            raise ValueError(
+                f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, known))}."
+            )
+        rows[row] = {**line, "mark": mark}
     if lacks := size - len(rows):
         missing = list(islice((row for row in range(1, size + 1) if row not in rows), SOME + 1))
         raise ValueError(
@@ -235,7 +258,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     entries = [rows[row] for row in sorted(rows)]
     if name_of(entries, kind) != name:
         raise ValueError(
-            f"{path}: the columns {', '.join(signed_columns(kind))} are not what the sheet {name} was made with. "
+            f"{path}: the columns {', '.join(SIGNED[kind])} are not what the sheet {name} was made with. "
             "Only mark and note may change; a spreadsheet keeps the other columns if they are imported as text."
         )
     marked = [entry for entry in entries if entry["mark"]]
@@ -245,41 +268,14 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
             f"{len(left)} of the {size} rows of {path} have no mark: {_some([int(entry['row']) for entry in left])}. "
             "Mark them, or leave them out with --allow-unmarked if at least one is marked."
         )
-    if lost := set(map(_part, left)) - set(map(_part, marked)):
+    every, known_of = ({(one["stratum"], one["model"]) for one in of} for of in (left, marked))
+    if lost := every - known_of:
+        stratum, model = min(lost)
         raise ValueError(
-            f"{path} has no mark in {min(lost)}, which would then not count at all; mark some of its rows."
+            f"{path} has no mark in the stratum {stratum!r:.80}{f' of {model}' if model else ''}, which would then not "
+            "count at all; mark some of its rows."
         )
     return Sheet(name, kind, marked, left)
-
-
-def _rows(lines: Sequence[tuple[str, Entry]], name: str, kind: str, size: int) -> dict[int, Entry]:
-    """Return the rows by their numbers, each with a mark that its kind of sheet offers."""
-    rows: dict[int, Entry] = {}
-    for where, line in lines:
-        if line["sheet"] != name:
-            raise ValueError(
-                f"{where} is from the sheet {short_repr(line['sheet'])}, and the others are from {name!r}. Remove it."
-            )
-        row = int(line["row"]) if _NUMBER.fullmatch(line["row"]) else 0
-        if not 1 <= row <= size:
-            raise ValueError(
-                f"{where}: row is {line['row']!r:.80}; the sheet {name} has the rows 1 to {size}."
-            )
-        if row in rows:
-            raise ValueError(f"{where} is a second row {row}. Remove one of the two.")
-        mark = " ".join(line["mark"].lower().split())
-        if mark not in (*(known := marks_of(kind, line)), ""):
-            raise ValueError(
-                f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, known))}."
-            )
-        rows[row] = {**line, "mark": mark}
-    return rows
-
-
-def _part(entry: Entry) -> str:
-    """Return the stratum and the model of a row, for a message."""
-    model = f" of {entry['model']}" if entry["model"] else ""
-    return f"the stratum {entry['stratum']!r:.80}{model}"
 
 
 def _lines(path: Path) -> list[tuple[str, Entry]]:
@@ -295,15 +291,15 @@ def _lines(path: Path) -> list[tuple[str, Entry]]:
             f"{path} is not a CSV file in UTF-8: {error}. Save it again in that format."
         ) from error
     columns = rows[0] if rows else []
-    if missing := [column for column in NEEDED if column not in columns]:
+    if missing := [column for column in ("sheet", "row", "mark") if column not in columns]:
         raise ValueError(
             f"{path} has no column {' or '.join(missing)}; expected a sheet that {MADE_BY} made."
         )
     lines: list[tuple[str, Entry]] = []
     for number, row in enumerate(rows[1:], 2):
-        where = f"{path}, row {number} of the file"
         if not any(map(str.strip, row)):
             continue
+        where = f"{path}, row {number} of the file"
         if len(row) != len(columns):
             raise ValueError(f"{where} has {len(row)} cells; expected {len(columns)}.")
         lines.append(
