@@ -10,5 +10,5 @@ class GAVIE(module.Module):
     """See `halluscope.benchmarks.gavie.metric.compute` for every option and result."""
 
     benchmark = "gavie"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.schema.features()}
+    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
     read_row = staticmethod(GRADED.read)

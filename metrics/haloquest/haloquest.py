@@ -10,5 +10,5 @@ class HaloQuest(module.Module):
     """See `halluscope.benchmarks.haloquest.metric.compute` for every option and result."""
 
     benchmark = "haloquest"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.schema.features()}
+    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
     read_row = staticmethod(GRADED.read)

@@ -10,5 +10,5 @@ class HQH(module.Module):
     """See `halluscope.benchmarks.hqh.metric.compute` for every option and result."""
 
     benchmark = "hqh"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.schema.features()}
+    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
     read_row = staticmethod(GRADED.read)

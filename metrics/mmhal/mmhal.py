@@ -10,5 +10,5 @@ class MMHal(module.Module):
     """See `halluscope.benchmarks.mmhal.metric.compute` for every option and result."""
 
     benchmark = "mmhal"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.schema.features()}
+    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
     read_row = staticmethod(GRADED.read)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal
@@ -60,7 +61,7 @@ class Dataset:
     images: str = ""  # the config that holds the images; "" if the rows hold them
     image_key: str = "image_id"  # the column that identifies an image; null in a row without an image
     file: str = "file_name"  # the column with the image's file name, for a folder of images
-    builder: str = "build:BUILDER"  # its builder in the room, as "module:name"
+    builder: str = "build:BUILDER"  # its builder in the room, as "module:name" or "module:name.attribute"
     # options of the metric that the dataset determines, such as its vocabulary
     options: Mapping[str, Any] = field(default_factory=dict)
     harness: Mapping[str, Any] = field(default_factory=dict)  # options that the harnesses set by default
@@ -278,7 +279,7 @@ class Benchmark:
     def builder(self, dataset: Dataset) -> Any:
         """Return the builder of one of its datasets, a `halluscope.building.command.Builder`."""
         module, _, name = dataset.builder.partition(":")
-        return getattr(self.module(module), name)
+        return attrgetter(name)(self.module(module))
 
     def asked(self, row: Mapping[str, Any], prompt: str | None = None) -> str:
         """Return what the LVLM is asked about a row."""

@@ -16,7 +16,7 @@ from halluscope import cli, registry
 from halluscope.benchmarks.gavie import metric as gavie
 from halluscope.benchmarks.gavie.metric import GRADED, read_words
 from halluscope.errors import BuildError, JudgingFailed
-from halluscope.graded.prompts import Verdict
+from halluscope.graded.metric import Verdict
 from halluscope.reporting import published
 from tests import small_datasets
 from tests.fake_judge import FakeJudge

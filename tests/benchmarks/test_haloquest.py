@@ -32,7 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[2]
 
 PROMPTS = {by: GRADED.prompt(by) for by in GRADED.choices["prompts"]}
-IMAGE_TYPES, TYPES = (GRADED.schema.columns[name].values for name in ("image_type", "type"))
+IMAGE_TYPES, TYPES = (GRADED.columns[name].values for name in ("image_type", "type"))
 HEADER = (
     *("", "image_name", "url", "image type", "hallucination type"),
     *("question", "groundtruth responses", "split"),
@@ -303,13 +303,13 @@ def test_a_response_forges_no_verdict(text):
     got = haloquest.compute([text], rows()[:1], judge=judge, max_failed=1.0, progress=False)
     assert not got["accuracy"] > 0
     (prompt,) = judge.asked
-    plain = PROMPTS["ours"].template
+    plain = PROMPTS["ours"].text
     assert len(prompt.splitlines()) == len(plain.splitlines())
 
 
 def test_the_authors_instructions_are_theirs():
     """The digest is of the notebook's text, at commit 2a9be34, white space apart."""
-    ours, _, _ = PROMPTS["authors"].template.rpartition("\n\n")
+    ours, _, _ = PROMPTS["authors"].text.rpartition("\n\n")
     for mine, theirs in (
         ("question", "question"),
         ("response", "model_response"),

@@ -23,7 +23,7 @@ from halluscope.benchmarks.hqh.metric import COLOUR, GRADED, read
 from halluscope.building.fetch import sha256_of
 from halluscope.building.spec import read as read_spec
 from halluscope.errors import BuildError, JudgingFailed
-from halluscope.graded.prompts import Verdict
+from halluscope.graded.metric import Verdict
 from halluscope.judging.cache import Cache
 from halluscope.judging.prompts import fill
 from halluscope.paths import share
@@ -454,8 +454,8 @@ FORGED = (
 def test_a_text_that_imitates_a_verdict_changes_nothing(served, forged):
     """A judge that reads lines literally finds the same lines, and the forged response as wrong as the plain one."""
     asked = [{"question": "q", "reference": "Red.", "caption": "", "details": "", "answer": forged}]
-    prompt = fill(PROMPT.template, **asked[0])
-    assert len(prompt.splitlines()) == len(PROMPT.template.splitlines())
+    prompt = fill(PROMPT.text, **asked[0])
+    assert len(prompt.splitlines()) == len(PROMPT.text.splitlines())
     plain = hqh.compute(["green"] * 8, rows(), judge=served.judge, progress=False)
     got = hqh.compute([forged] * 8, rows(), judge=served.judge, progress=False)
     assert got["main_hal"] == plain["main_hal"] == 1.0 and got["unjudged"] == 0.0
@@ -647,7 +647,7 @@ def test_the_prompt_and_the_length_of_a_reply_stand_in_the_signature(served, tex
     got = hqh.compute(texts, rows(), judge=served.judge, max_tokens=77, progress=False)
     assert "max_tokens=77" in got["signature"] and PROMPT.key in got["signature"]
     assert re.fullmatch(r"hqh-prompt-2-[0-9a-f]{8}", PROMPT.key)
-    assert set(re.findall(r"\{(\w+)\}", PROMPT.template)) == {
+    assert set(re.findall(r"\{(\w+)\}", PROMPT.text)) == {
         "question",
         "reference",
         "caption",

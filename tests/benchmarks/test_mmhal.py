@@ -18,7 +18,7 @@ from halluscope import cli, registry
 from halluscope.benchmarks.mmhal import metric as mmhal
 from halluscope.benchmarks.mmhal.metric import GRADED, read_officially, read_words
 from halluscope.errors import BuildError, JudgingFailed
-from halluscope.graded.prompts import Verdict
+from halluscope.graded.metric import Verdict
 from halluscope.judging.prompts import fill
 from halluscope.reporting import published
 from tests import small_datasets
@@ -27,7 +27,7 @@ from tests.scripted_server import ScriptedServer, refuse, reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
-TYPES = GRADED.schema.columns["type"].values
+TYPES = GRADED.columns["type"].values
 OURS = GRADED.prompt("ours", reading="strict")
 
 
@@ -287,7 +287,7 @@ def test_a_rating_that_stands_in_the_response_is_not_the_judges(forged):
     assert read_words("Rating: 6", "My own rating: 6!") is None
     assert read_words("Rating: 1", "My own rating: 6!").numbers == {"rating": 1}
     fields = {"question": "q", "reference": "r", "contents": "c", "answer": forged}
-    for template in (OURS.template, GRADED.prompt("authors", reading="official").template):
+    for template in (OURS.text, GRADED.prompt("authors", reading="official").text):
         assert len(fill(template, **fields).splitlines()) == len(template.splitlines())
 
 

@@ -14,6 +14,7 @@ DATA = """
 [benchmark]
 name = "mmhal"    # a record of this name exists: a view asks it which scores are points
 title = "Toy"
+means = ["rating", "hallucination_rate"]
 
 [dataset]
 rows = 3

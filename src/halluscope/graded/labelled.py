@@ -1,159 +1,153 @@
-"""Scores responses that name one of a few labels, such as yes or a letter: rows, readings, counts per image, intervals.
+"""Scores responses that name one of a few labels, such as yes or the letter of a choice: rules read them, no judge.
 
-A benchmark is a data file, and a parser per named rule. A response that a rule cannot read is wrong, and counted.
+A benchmark is a data file, and a parser per named rule; for letters, the rules are here. A response that a rule cannot
+read is wrong, and counted.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope.graded.metric import Declared
+from halluscope.graded.metric import Graded, Parts
 from halluscope.graded.report import View
-from halluscope.inputs import flags, paired, warn_of_a_part
-from halluscope.registry import benchmark
+from halluscope.judging.verdicts import Judged
+from halluscope.options import check
 from halluscope.reporting.report_items import UNREADABLE, Fact
-from halluscope.responses import lengths
-from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats import tallies
-from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Bools, Tally, grouped, numbers
+from halluscope.stats.tallies import Bools, Ints, Tally, grouped
 
 # Reads a response as a label; None if it names none
 Parser = Callable[[str], str | None]
 
-ACCURACY, UNREAD = "accuracy", "unreadable"
-
-SHARED = {
-    "bootstrap": "how many times to resample the images for an interval; 0 for no interval.",
-    "seed": "the seed of the bootstrap.",
-    "level": "the confidence level of the interval, in (0, 1).",
-    "per_question": "also return, for each question, how its response was read.",
-    "thoughts": '"removed" takes out what the LVLM thought, "kept" reads it too.',
-}
-"""The help of the options that all such benchmarks share."""
-
-RETURNED = (
-    "`unreadable` is the share of responses that the parser cannot read, which are wrong. Scores are fractions in "
-    "[0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`, the mean length of the responses; "
-    "`thoughts`, how many responses held thoughts that were removed; `signature`; `interval` with a bootstrap; and "
-    "`per_question` if requested."
-)
+ACCURACY = "accuracy"
 
 
-class Labelled(Declared):
+class Labelled(Graded):
     """A benchmark whose rows have a label each; a subclass holds the parsers, and scores beside the accuracy."""
 
     parsers: ClassVar[Mapping[str, Parser]] = {}
+    shared: ClassVar = {
+        **Graded.shared,
+        "seed": "the seed of the bootstrap.",
+        "per_question": "also return, for each question, how its response was read.",
+        "thoughts": '"removed" takes out what the LVLM thought, "kept" reads it too.',
+    }
+    returned: ClassVar = (
+        "`unreadable` is the share of responses that the parser cannot read, which are wrong. Scores are fractions in "
+        "[0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`, the mean length of the responses; "
+        "`thoughts`, how many responses held thoughts that were removed; `signature`; `interval` with a bootstrap; and "
+        "`per_question` if requested."
+    )
 
-    def __init__(self, package: str) -> None:
-        super().__init__(package)
-        self.target: str = self.data["benchmark"]["target"]
-        official = self.choices["parser"][0]
+    def parser(self, name: str) -> Parser:
+        """Return the parser of this name."""
+        return self.parsers[name]
 
-        def compute(
-            predictions: Sequence[str],
-            references: Sequence[Any],
-            *,
-            parser: str = official,
-            bootstrap: int = 0,
-            seed: int = 0,
-            level: float = 0.95,
-            per_question: bool = False,
-            thoughts: str = REMOVED,
-        ) -> dict[str, Any]:
-            resampling = Bootstrap(bootstrap, seed, level)
-            return self._compute(predictions, references, parser, resampling, per_question, thoughts)
-
-        compute.__module__ = type(self).__module__
-        compute.__doc__ = self.document(
-            {**self.option_docs, **SHARED}, RETURNED, "ValueError: for any bad input."
-        )
-        self.compute = compute
-
-    def parts(
-        self, labels: Sequence[str], texts: Sequence[str], right: Bools
-    ) -> dict[str, tuple[Bools, Bools]]:
+    def further(self, labels: Sequence[str], texts: Sequence[str], right: Bools) -> Parts:
         """Return what each row adds to further scores, and whether it counts for them."""
         return {}
 
-    def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Return scores that follow from others, each [resamples]."""
-        return {}
-
-    def inputs(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """Return the metric's inputs from rows."""
-        return {"references": rows}
-
     def stated(self, row: Mapping[str, Any], where: str, number: int) -> Any:
         """Read the row that a response states itself, as the authors' answers do; None if it states none."""
-        return self.read(row, where, number) if self.schema.marker in row else None
+        return self.read(row, where, number) if self.dataset["marker"] in row else None
 
-    def _compute(
-        self,
-        predictions: Sequence[str],
-        references: Sequence[Any],
-        parser: str,
-        resampling: Bootstrap,
-        per_question: bool,
-        thoughts: str,
-    ) -> dict[str, Any]:
-        flags(per_question=per_question)
-        benchmark(self.name).check_choices(parser=parser)
-        predictions, references = paired(predictions, references)
-        texts, thought = take_out(predictions, thoughts)
-        rows = self.read_all(references)
-        warn_of_a_part(len(rows), self.data["dataset"]["rows"])
-        rule = self.parsers[parser]
-        reading = {text: rule(text) for text in dict.fromkeys(texts)}
-        read = [reading[text] for text in texts]
-        labels = [getattr(row, self.target) for row in rows]
-        right = np.array([one == label for one, label in zip(read, labels, strict=True)], dtype=bool)
-        every = np.ones(len(rows), dtype=bool)
-        unread = np.array([one is None for one in read], dtype=bool)
-        image = numbers([getattr(row, self.data["dataset"]["image_key"]) or row.id for row in rows])
-        groups = {name.lower(): of for name, of in self.groups(rows).items()}
-        whole = {UNREAD: (unread, every), **self.parts(labels, texts, right)}
-        tally: Tally = {
-            **grouped({ACCURACY: (right, every)}, image, groups),
-            **grouped(whole, image, {}),
-            MEAN_WORDS: lengths.tally(texts, image),
+    def judged(
+        self, rows: Sequence[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> Judged:
+        """Return the labels that the responses name, by a rule."""
+        check({*options} - {"judge_seed"}, (*self.choices, *self.shared), self.name)
+        rule = self.parser(chosen["parser"])
+        read = {text: rule(text) for text in dict.fromkeys(texts)}
+        values: Any = {
+            "read": np.array([[read[text] for text in texts]], dtype=object),
+            "text": np.array([texts], dtype=object),
         }
-        result: dict[str, Any] = {name: float(value[0]) for name, value in self._resampled(tally).items()}
-        result |= {"questions": len(rows), "images": int(image.max()) + 1, "thoughts": thought}
-        result["signature"] = signature(
-            self.name,
-            data=data_of(self.name, map(self.schema.identity, rows)),
-            parser=parser,
-            **form_of(row.form for row in rows),
-            **choice(thoughts),
-            interval=resampling,
-        )
-        if resampling.resamples:
-            drawn = resampling.weights(int(image.max()) + 1)
-            result["interval"] = resampling.intervals(map(partial(self._resampled, tally), drawn))
-        if per_question:
-            shown = self.data["dataset"].get("shown", ())
-            result["per_question"] = [
-                {
-                    "id": row.id,
-                    **{column: getattr(row, column) for column in shown},
-                    "label": labels[place],
-                    "read": read[place],
-                    ACCURACY: float(right[place]),
-                    UNREAD: float(unread[place]),
-                }
-                for place, row in enumerate(rows)
-            ]
-        return result
+        return Judged((), values, chosen["parser"])
 
-    def _resampled(self, tally: Tally, weights: Floats | None = None) -> dict[str, Floats]:
-        scores = tallies.resampled([tally], weights)
-        return scores | self.derived(scores)
+    def tally(
+        self, rows: Sequence[Any], values: Mapping[str, Any], cluster: Ints, groups: Mapping[str, Bools]
+    ) -> Tally:
+        """Count the right and the unreadable responses, and what else the subclass counts."""
+        labels = self._labels(rows)
+        right = np.array(values["read"] == np.array(labels, dtype=object), dtype=bool)
+        every, unread = np.ones(len(rows), dtype=bool), np.array([one is None for one in values["read"]])
+        further = {self.unread: (unread, every), **self.further(labels, values["text"], right)}
+        named = {name.lower(): of for name, of in groups.items()}
+        return {**grouped({ACCURACY: (right, every)}, cluster, named), **grouped(further, cluster, {})}
+
+    def facts(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+        """Return no further keys: unreadable responses are counted."""
+        return {}
+
+    def signed(self, rows: Sequence[Any], verdicts: Judged, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parser."""
+        return {"parser": verdicts.key}
+
+    def each(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, Any]]:
+        """Return each row's label, and how its response is read."""
+        read = verdicts.values["read"][0]
+        return [{"label": label, "read": one} for label, one in zip(self._labels(rows), read, strict=True)]
+
+    def _labels(self, rows: Sequence[Any]) -> list[str]:
+        return [getattr(row, self.data["benchmark"]["target"]) for row in rows]
+
+
+class Choice(Labelled):
+    """A benchmark whose labels are letters, each of a choice that the question lists; the data file is all it needs.
+
+    Its `exact` names scores for which the response must be the letter of a choice and nothing else, among the rows
+    where that choice is right.
+    """
+
+    @property
+    def letters(self) -> str:
+        """The letters of the choices."""
+        return "".join(self.columns[self.data["benchmark"]["target"]].values)
+
+    def parser(self, name: str) -> Parser:
+        """Return a rule that reads letters."""
+        return {"official": self.official, "strict": self.strict}[name]
+
+    def official(self, text: str) -> str | None:
+        """Return the only letter of a choice among a response's words, in upper or lower case: "A dog" is A."""
+        found = {*re.findall(r"\b\w+\b", text.lower())} & {*self.letters.lower()}
+        return found.pop().upper() if len(found) == 1 else None
+
+    def strict(self, text: str) -> str | None:
+        """Return the letter that a response begins with; None if another letter follows, or a word after "a"."""
+        first, last = self.letters[0], self.letters[-1]
+        begins = re.match(
+            r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?\s*:?\s*)?"
+            rf"\W*([{first}-{last}])\b(?!')",
+            text.strip(),
+            re.IGNORECASE,
+        )
+        rest = text.strip()[begins.end() :] if begins else ""
+        # A is a word too
+        others = self.letters.removeprefix("A")
+        if not begins or re.search(rf"\b[{others}]\b", rest):
+            return None
+        return None if begins[1] in "aA" and re.match(r"\s+\w", rest) else begins[1].upper()
+
+    def further(self, labels: Sequence[str], texts: Sequence[str], right: Bools) -> Parts:
+        """Return what each row adds to the recall of each letter, and to the exact scores."""
+        is_label = {letter: np.array([label == letter for label in labels]) for letter in self.letters}
+        recalls = {f"recall/{letter}": (right & of, of) for letter, of in is_label.items()}
+        exact = {
+            name: (np.array([text == letter for text in texts]) & is_label[letter], is_label[letter])
+            for name, letter in self.dataset["exact"].items()
+        }
+        return {**recalls, **exact}
+
+    def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return the mean of the recalls of those letters that are right answers, and a guess's expectation of it."""
+        recalls = np.array([scores[f"recall/{letter}"] for letter in self.letters])
+        known = ~np.isnan(recalls)
+        mean = np.where(known, recalls, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        balanced = np.where(known.any(axis=0), mean, np.nan)
+        return {"balanced_accuracy": balanced, "chance": np.full_like(balanced, 1 / len(self.letters))}
 
 
 class LabelledView(View):

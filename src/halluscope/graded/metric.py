@@ -1,57 +1,35 @@
-"""Scores responses that a judge graded: rows, verdicts, counts per image, ratios, intervals."""
+"""Scores responses that a judge or a rule graded: prompts, verdicts, counts per image, ratios, intervals."""
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from halluscope import options as options_of
-from halluscope.graded import record
-from halluscope.graded.prompts import RESPONSE, Prompt, Verdict
-from halluscope.graded.rows import Column, Row, Schema
+from halluscope.files.writing import json_text
+from halluscope.graded.rows import Rows
 from halluscope.inputs import flags, paired, warn_of_a_part, word
 from halluscope.judging import verdicts as judged
+from halluscope.judging.judge import Schema
 from halluscope.judging.options import VerdictOptions
-from halluscope.judging.prompts import Asked
+from halluscope.judging.prompts import Asked, fill, json_object, json_of, key_of, stands_in
 from halluscope.judging.verdicts import NOBODY, Criterion, Judged
-from halluscope.reading.fields import Fields
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.sanitize import encodable
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, grouped, numbers
 
-REFERENCES = "the dataset's rows without images, in the same order; rows of {} also work."
-
-SHARED = {
-    "bootstrap": "how many times to resample the images for an interval; 0 for no interval. Questions about an image "
-    "depend on each other.",
-    "seed": "the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.",
-    "level": "the confidence level of the interval, in (0, 1).",
-    "per_question": "also return, for each question, the verdict (first repeat; `repeats` has all) with the judge's "
-    "reasons, and its part in each score.",
-    "thoughts": '"removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.',
-}
-"""The help of the options that all graded benchmarks share."""
-
-JUDGING = (
-    "repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, "
-    "device, store, progress; see `halluscope.judging.options.VerdictOptions`."
-)
-
-RETURNED = (
-    "A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses; "
-    "`thoughts`, how many responses held thoughts that were removed; `signature`; `verdicts`, a digest of a language "
-    "model's verdicts; `interval` with a bootstrap; `spread` with repeats, the least and greatest value of each score; "
-    "and `per_question` if requested."
-)
+RESPONSE = "response"
+"""The field of a prompt that holds the response; the others hold columns."""
 
 KINDS = {"bool": bool, "int": int, "float": float}
 
@@ -59,130 +37,166 @@ Parts = Mapping[str, tuple[Floats | Bools, Bools]]
 """Score -> what each row adds to it, and whether the row counts: [rows] each."""
 
 
-class Declared:
-    """A benchmark that a data file declares: its rows, their groups and counts.
+# Prompts
 
-    Args:
-        package: the package that holds the data file.
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reply says of a response: a number per criterion, and texts that explain them."""
+
+    numbers: Mapping[str, float]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+Reader = Callable[[str, str], Verdict | None]
+"""Takes a reply and the response; returns None for a reply that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt of a data file, and what a reply to it is.
+
+    `halluscope.judging.prompts.fill` puts texts into it, each as a JSON string, so that no text can end its quotes; the
+    authors' own prompts hold them as they are. A reply in JSON is read only if it is the requested object and does not
+    stand in the response, from which the judge may have copied it. Limit: a response that argues for itself may
+    persuade the judge.
     """
 
-    kinds: ClassVar[Mapping[str, tuple[Callable[[Fields, str], Any], Callable[[], Any]]]] = {}
-
-    def __init__(self, package: str) -> None:
-        self.data = record.data(package)
-        self.folder = Path(inspect.getfile(type(self))).parent
-        self.name: str = self.data["benchmark"]["name"]
-        self.choices = {name: one["choices"] for name, one in self.data.get("options", {}).items()}
-        columns = {name: Column(name, **one) for name, one in self.data["columns"].items()}
-        upstream = self.data["dataset"]
-        self.schema = Schema(
-            self.name,
-            columns,
-            upstream["file"],
-            upstream["marker"],
-            self.derive,
-            self.rename,
-            self.kinds,
-            upstream.get("id", "id"),
-        )
-        self.read, self.read_all = self.schema.read, self.schema.read_all
-
-    def load(self, sources: Sequence[str]) -> list[Any]:
-        """Read the dataset: built folders, Hub ids, or the authors' file."""
-        return self.schema.load(sources)
-
-    def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the derived columns of a row."""
-        return {}
-
-    def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row of the authors' file under our names, with the columns that it has."""
-        return self.schema.renamed(row)
-
-    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
-        """Return which rows belong to each group; by default, to each value of the columns that the data file names."""
-        groups: dict[str, Bools] = {}
-        for column in self.data["dataset"].get("groups", ()):
-            values = np.array([getattr(row, column) for row in rows])
-            known = self.schema.columns[column].values or dict.fromkeys(values.tolist())
-            groups |= {name: values == name for name in known if name in values}
-        return groups
+    key: str  # its name in a signature, with a number that goes up when the reader changes
+    text: str
+    fields: Mapping[str, str]  # placeholder -> the column that fills it, or `RESPONSE`
+    reply: Mapping[str, Any] = field(default_factory=dict)  # part -> its JSON schema; {} for a reply in words
+    reads: Mapping[str, str] = field(
+        default_factory=dict
+    )  # criterion -> the part of the reply that states it
+    notes: Mapping[str, str] = field(default_factory=dict)  # note -> the part of the reply that holds it
+    blank: bool = True  # whether a text in the reply may be blank
+    verbatim: bool = False  # sent as the authors' script sends it: texts as they are, and no schema
+    reader: Reader | None = None  # reads replies in its own way
 
     @property
-    def option_docs(self) -> dict[str, str]:
-        """What each option of the data file does, for a docstring."""
-        return {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
+    def schema(self) -> Schema | None:
+        """The JSON schema that a judge is asked for; None for a reply in words, and for the authors' own prompts."""
+        return json_of(**self.reply) if self.reply and not self.verbatim else None
 
-    def document(self, options: Mapping[str, str], returned: str, *raises: str) -> str:
-        """Return the docstring of `compute`, given what its options do, what it returns, and what it raises."""
-        doc = self.data["doc"]
-        wrapped = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="        ")
-        arguments = {
-            "predictions": "the LVLM's raw responses, one per row.",
-            "references": doc.get("references", REFERENCES.format(self.schema.file)),
-            **options,
-        }
-        return "\n".join(
-            [
-                f"Score an LVLM's responses to {self.data['benchmark']['title']}'s questions.\n",
-                "Args:",
-                *(wrapped(f"{name}: {text}") for name, text in arguments.items()),
-                "\nReturns:",
-                *(
-                    textwrap.fill(text, 110, initial_indent="    ", subsequent_indent="    ")
-                    for text in (doc["returns"], returned)
-                ),
-                "\nRaises:",
-                *map(wrapped, raises),
-            ]
-        )
+    def asked(self, texts: Mapping[str, str], response: str) -> Asked[Verdict]:
+        """Return the filled prompt about a response, and the reader of the reply."""
+        texts = {**texts, RESPONSE: response}
+        filled = {name: texts[column] for name, column in self.fields.items()}
+        read = self.reader or self.read
+        prompt = fill(self.text, encodable if self.verbatim else json_text, **filled)
+        return Asked(prompt, lambda reply: read(reply, response), self.schema)
 
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
-        """Return the counts of a dataset's rows, which its spec states."""
-        columns = [self.schema.columns[name] for name in self.data["dataset"].get("groups", ())]
-        return {
-            "questions": len(rows),
-            **dict.fromkeys((value for column in columns for value in column.values), 0),
-            **{name: int(of.sum()) for name, of in self.groups(rows).items() if "/" not in name},
-            "images": len({getattr(row, self.data["dataset"]["image_key"]) for row in rows}),
-        }
+    def read(self, reply: str, response: str) -> Verdict | None:
+        """Return the verdict of a reply in JSON; None unless it fits the schema and is not copied from the response."""
+        parts = self.parts(reply, response)
+        if parts is None:
+            return None
+        numbers = {}
+        for name, part in self.reads.items():
+            kind = self.reply[part]  # of two words, the first is 1 and the second 0
+            value = kind["enum"].index(parts[part]) == 0 if kind["type"] == "string" else parts[part]
+            numbers[name] = float(value)
+        return Verdict(numbers, {name: encodable(parts[part]) for name, part in self.notes.items()})
+
+    def parts(self, reply: str, response: str) -> dict[str, Any] | None:
+        """Return the parts of a reply in JSON; None unless it fits the schema and is not copied from the response."""
+        parts = json_object(reply)
+        if parts is None or parts.keys() != self.reply.keys() or stands_in(reply, [response]):
+            return None
+        return parts if all(self._fits(parts[name], kind) for name, kind in self.reply.items()) else None
+
+    def _fits(self, value: Any, kind: Schema) -> bool:
+        if "enum" in kind and (value not in kind["enum"] or isinstance(value, bool)):
+            return False
+        if kind["type"] == "array":
+            return isinstance(value, list) and all(self._fits(one, kind["items"]) for one in value)
+        if kind["type"] == "string":
+            return isinstance(value, str) and (self.blank or bool(value.strip()))
+        return type(value) is {"integer": int, "boolean": bool}[kind["type"]]
 
 
-class Graded(Declared):
-    """A graded benchmark: what a data file declares, and the methods in which a subclass differs from it."""
+# The engine
 
-    rules: ClassVar[tuple[str, ...]] = (NOBODY,)
+REFERENCES = "the dataset's rows without images, in the same order; rows of {} also work."
+
+JUDGING = (
+    "repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, "
+    "device, store, progress; see `halluscope.judging.options.VerdictOptions`."
+)
+
+
+class Graded(Rows):
+    """A metric by verdicts: what a data file declares, and the methods in which a subclass differs from it."""
+
+    rules: ClassVar[Sequence[str]] = (NOBODY,)
+    over: ClassVar[str] = "images"  # what an interval resamples
+
+    shared: ClassVar[Mapping[str, str]] = {
+        "bootstrap": "how many times to resample the {over} for an interval; 0 for no interval. Questions about one "
+        "depend on each other.",
+        "seed": "the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.",
+        "level": "the confidence level of the interval, in (0, 1).",
+        "per_question": "also return, for each question, the verdict (first repeat; `repeats` has all) with the "
+        "judge's reasons, and its part in each score.",
+        "thoughts": '"removed" takes out what the LVLM thought (`halluscope.responses.thoughts`); "kept" judges it.',
+    }
+    """What the options of all graded benchmarks do."""
+
+    returned: ClassVar[str] = (
+        "A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the "
+        "responses; `thoughts`, how many responses held thoughts that were removed; `signature`; `verdicts`, a digest "
+        "of a language model's verdicts; `interval` with a bootstrap; `spread` with repeats, the least and greatest "
+        "value of each score; and `per_question` if requested."
+    )
 
     def __init__(self, package: str) -> None:
         super().__init__(package)
-        self.given: str = self.data["verdict"]["option"]
-        self.unread: str = self.data["verdict"]["unread"]
+        self.choices = {name: one["choices"] for name, one in self.data.get("options", {}).items()}
+        verdict = self.data.get("verdict", {})
+        self.given: str = verdict.get("option", "")
+        self.unread: str = verdict.get("unread", "unreadable")
         self.criteria = tuple(
             Criterion(name, KINDS[one["kind"]], one.get("most", 1))
-            for name, one in self.data["verdict"]["criteria"].items()
+            for name, one in verdict.get("criteria", {}).items()
         )
-        self.compute = self._with_keywords(self._compute, [*self.choices])
+        named = {self.given: Sequence[Any] | None} if self.given else {}
+        self.compute = self._named(self._compute, {**named, **dict.fromkeys(self.choices, str | None)})
         self.compute.__doc__ = self._doc()
-        self.inputs = self._with_keywords(self._inputs)
+        self.inputs = self._named(self._inputs, named)
 
     # In what benchmarks differ
 
+    def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the choices, with the first one of an option that the user left open."""
+        return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
+
     def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
-        """Return the prompt that the options name."""
-        return Prompt.of(self.data["prompts"][prompts], self.folder)
+        """Return the prompt that the options name, with the reader of its replies."""
+        table = self.data["prompts"][prompts]
+        name, reader = self.reader(prompts, **options)
+        return Prompt(**{**table, "key": key_of(table["key"].format(name), table["text"])}, reader=reader)
+
+    def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
+        """Return a reader of replies in words, and its name in a signature."""
+        return "", None
+
+    def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Any]:
+        """Return the filled prompt about a response, and the reader of the reply."""
+        columns = {*prompt.fields.values()} - {RESPONSE}
+        return prompt.asked(
+            {name: self.columns[name].shown(getattr(row, name)) for name in columns}, response
+        )
 
     def words(self, reply: str) -> Mapping[str, Any]:
         """Return the verdict of a reply that stands in a file of given verdicts; {} if no reader is known."""
         return {}
 
-    def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
-        """Return the filled prompt about a response, and the reader of the reply."""
-        columns = {column for column in prompt.fields.values() if column != RESPONSE}
-        texts = {name: self.schema.columns[name].shown(getattr(row, name)) for name in columns}
-        return prompt.asked(texts, response)
-
     def check(self, rows: Sequence[Any]) -> None:
         """Check that a judge can be asked about the rows, before any is asked."""
+
+    def warn(self, verdicts: Sequence[Sequence[Verdict | None]]) -> None:
+        """Warn of what a judge's verdicts show."""
 
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
         """Return the verdicts of a rule that asks no model."""
@@ -200,6 +214,16 @@ class Graded(Declared):
             )
         return found
 
+    def tally(
+        self, rows: Sequence[Any], values: Mapping[str, Floats], cluster: Ints, groups: Mapping[str, Bools]
+    ) -> Tally:
+        """Count the scores by cluster."""
+        return grouped(self.parts(values), cluster, groups)
+
+    def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return scores that follow from others, each [resamples]."""
+        return {}
+
     def unreadable(self, verdicts: Judged) -> Bools:
         """Return which responses have no readable verdict: [repeats, rows]."""
         first = [verdicts.values[one.name] for one in self.criteria]
@@ -207,20 +231,65 @@ class Graded(Declared):
 
     def facts(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
         """Return further keys of the result."""
+        return {self.unread: float(self.unreadable(verdicts).mean())}
+
+    def shown_to_judge(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+        """Return a signature's keys for what a judge is shown of the rows."""
         return {}
 
-    def signed(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
-        """Return further keys of the signature."""
-        return {}
+    def signed(self, rows: Sequence[Any], verdicts: Judged, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a signature's keys for how responses were graded."""
+        shown = self.shown_to_judge(rows, verdicts)
+        return {"judge": verdicts.key, **shown, "repeats": verdicts.repeats, **verdicts.drawn}
+
+    def each(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, Any]]:
+        """Return what the table of questions says of each verdict (first repeat)."""
+        unread = self.unreadable(verdicts)[0]
+        return [{self.unread: bool(unread[row]), **verdicts.of(row)} for row in range(len(rows))]
+
+    def judged(
+        self, rows: Sequence[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> Judged:
+        """Return the verdicts: given ones, a rule's, or a language model's."""
+        prompt, judge = self.prompt(**chosen), self.data["judge"]
+        usual = {
+            "judge": judge["default"],
+            **{name: judge[name] for name in ("max_tokens",) if name in judge},
+        }
+        given = options.get(self.given)
+        options = {name: value for name, value in options.items() if name != self.given}
+        grading = options_of.build(VerdictOptions, options, self.name, **usual)
+        flags_of = (Criterion(name, bool) for name in self.data["verdict"].get("flags", ()))
+        named, notes = [*self.criteria, *flags_of], self.data["verdict"].get("notes", {})
+
+        def ask() -> Judged:
+            self.check(rows)
+            asked = [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
+            verdicts = grading.verdicts(asked)
+            self.warn(verdicts)
+            return judged.from_model(
+                grading,
+                prompt.key,
+                named,
+                verdicts,
+                lambda one: [one.numbers.get(criterion.name, 1.0) for criterion in named],
+                lambda one: {
+                    name: one.notes[name] if one else empty.get("empty") for name, empty in notes.items()
+                },
+            )
+
+        rules = {rule: partial(self.by_rule, rule, rows, texts) for rule in self.rules}
+        return judged.judge(grading, self.criteria, len(rows), (self.given, given), rules, ask)
 
     # The metric
 
-    def _inputs(self, rows: Sequence[Row], *, responses: str = "", **options: Any) -> dict[str, Any]:
+    def _inputs(self, rows: Sequence[Any], *, responses: str = "", **options: Any) -> dict[str, Any]:
         """Return the metric's inputs from rows, and from a file or run with verdicts on the responses of this name."""
-        ids = [row.id for row in rows]
-        given = options.get(self.given)
-        verdicts = judged.as_option(self.given, given, responses, ids, self.criteria, self.words)
-        return {"references": rows, **verdicts}
+        ids, given = [row.id for row in rows], options.get(self.given)
+        return {
+            "references": rows,
+            **judged.as_option(self.given, given, responses, ids, self.criteria, self.words),
+        }
 
     def _compute(
         self,
@@ -232,10 +301,9 @@ class Graded(Declared):
         level: float = 0.95,
         per_question: bool = False,
         thoughts: str = REMOVED,
-        **more: Any,
+        **judging: Any,
     ) -> dict[str, Any]:
-        given = more.pop(self.given, None)
-        chosen = {name: more.pop(name, None) for name in self.choices}
+        chosen = {name: judging.pop(name, None) for name in self.choices}
         flags(per_question=per_question)
         for name, value in chosen.items():
             if value is not None:
@@ -244,106 +312,49 @@ class Graded(Declared):
         texts, thought = take_out(predictions, thoughts)
         rows = self.read_all(references)
         resampling = Bootstrap(bootstrap, seed, level)
-        prompt = self.prompt(**self.defaults(chosen))
-        judge = self.data["judge"]
-        limit = {"max_tokens": judge["max_tokens"]} if "max_tokens" in judge else {}
-        grading = options_of.build(
-            VerdictOptions, more, self.name, judge=judge["default"], judge_seed=seed, **limit
-        )
-        warn_of_a_part(len(rows), self.data["dataset"]["rows"])
-        verdicts = judged.judge(
-            grading,
-            self.criteria,
-            len(rows),
-            (self.given, given),
-            {rule: partial(self.by_rule, rule, rows, texts) for rule in self.rules},
-            partial(self._ask, grading, prompt, rows, texts),
-        )
-        image = numbers([getattr(row, self.data["dataset"]["image_key"]) for row in rows])
-        groups = self.groups(rows)
-        unread = self.unreadable(verdicts)
+        chosen = self.defaults(chosen)
+        warn_of_a_part(len(rows), self.dataset["rows"])
+        verdicts = self.judged(rows, texts, chosen, {"judge_seed": seed, **judging})
+        cluster, groups = numbers([self.cluster_of(row) for row in rows]), self.groups(rows)
+        words = {MEAN_WORDS: lengths.tally(texts, cluster)}
+        counts = [{**self.tally(rows, one, cluster, groups), **words} for one in verdicts.each()]
+        clusters = int(cluster.max()) + 1
 
-        def tally(values: Mapping[str, Floats], cluster: Ints) -> Tally:
-            return grouped(self.parts(values), cluster, groups)
+        def scores(weights: Floats | None = None) -> dict[str, Floats]:
+            found = tallies.resampled(counts, weights)
+            return found | self.derived(found)
 
-        words = {MEAN_WORDS: lengths.tally(texts, image)}
-        counts = [{**tally(one, image), **words} for one in verdicts.each()]
-        result: dict[str, Any] = tallies.scores(counts) | {
-            self.unread: float(unread.mean()),
-            **self.facts(rows, verdicts),
-            "questions": len(rows),
-            "images": int(image.max()) + 1,
-        }
-        if named := self.data["dataset"].get("counts"):
-            result["counts"] = tallies.counted(
-                counts, {name: tuple(of) for name, of in named.items()}, groups
-            )
-        result |= {
-            "thoughts": thought,
-            "signature": signature(
-                self.name,
-                data=data_of(self.name, map(self.schema.identity, rows)),
-                judge=verdicts.key,
-                **self.signed(rows, verdicts),
-                repeats=verdicts.repeats,
-                **verdicts.drawn,
-                **form_of(row.form for row in rows),
-                **choice(thoughts),
-                interval=resampling,
-            ),
-        }
+        result: dict[str, Any] = {name: float(value[0]) for name, value in scores().items()}
+        result |= self.facts(rows, verdicts)
+        result |= {"questions": len(rows), self.over: clusters}
+        if named := self.dataset.get("counts"):
+            result["counts"] = tallies.counted(counts, named, groups)
+        result["thoughts"] = thought
+        result["signature"] = signature(
+            self.name,
+            data=data_of(self.name, map(self.identity, rows)),
+            **self.signed(rows, verdicts, chosen),
+            **form_of(row.form for row in rows),
+            **choice(thoughts),
+            interval=resampling,
+        )
         result |= verdicts.digest([row.id for row in rows])
-        result |= tallies.uncertainty(counts, resampling)
+        if resampling.resamples:
+            result["interval"] = resampling.intervals(map(scores, resampling.weights(clusters)))
+        if len(counts) > 1:
+            result["spread"] = tallies.spread(counts)
         if per_question:
-            alone = tally(next(verdicts.each()), np.arange(len(rows)))
-            result["per_question"] = self._each(rows, verdicts, alone, unread[0])
+            alone = self.tally(rows, next(verdicts.each()), np.arange(len(rows)), groups)
+            means = self.data["benchmark"]["means"]
+            added = tallies.added({name: of for name, of in alone.items() if name in means})
+            shown = self.dataset.get("shown", ())
+            result["per_question"] = [
+                {"id": row.id, **{column: getattr(row, column) for column in shown}, **adds, **says}
+                for row, adds, says in zip(rows, added, self.each(rows, verdicts), strict=True)
+            ]
         return result
 
-    def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the choices, with the first one of an option that the user left open."""
-        return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
-
-    def _ask(
-        self, grading: VerdictOptions, prompt: Prompt, rows: Sequence[Any], texts: Sequence[str]
-    ) -> Judged:
-        self.check(rows)
-        asked = [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
-        verdicts = grading.verdicts(asked)
-        self.warn(verdicts)
-        notes = self.data["verdict"].get("notes", {})
-        named = [*self.criteria, *(Criterion(name, bool) for name in self.data["verdict"].get("flags", ()))]
-        return judged.from_model(
-            grading,
-            prompt.key,
-            named,
-            verdicts,
-            lambda one: [one.numbers.get(criterion.name, 1.0) for criterion in named],
-            lambda one: {
-                name: one.notes[name] if one else empty.get("empty") for name, empty in notes.items()
-            },
-        )
-
-    def warn(self, verdicts: Sequence[Sequence[Verdict | None]]) -> None:
-        """Warn of what a judge's verdicts show."""
-
-    def _each(
-        self, rows: Sequence[Any], verdicts: Judged, alone: Tally, unread: Bools
-    ) -> list[dict[str, Any]]:
-        """Return the table of questions, with each one's values of the scores in the first repeat."""
-        shown = self.data["dataset"].get("shown", ())
-        added = tallies.added({name: of for name, of in alone.items() if "/" not in name})
-        return [
-            {
-                "id": row.id,
-                **{column: getattr(row, column) for column in shown},
-                **added[place],
-                self.unread: bool(unread[place]),
-                **verdicts.of(place),
-            }
-            for place, row in enumerate(rows)
-        ]
-
-    def _with_keywords(self, method: Callable[..., Any], choices: Iterable[str] = ()) -> Callable[..., Any]:
+    def _named(self, method: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
         """Return a method as a function whose signature names the options of this benchmark."""
 
         def function(*rows: Any, **options: Any) -> Any:
@@ -351,11 +362,11 @@ class Graded(Declared):
 
         own = inspect.signature(method)
         kind = inspect.Parameter.KEYWORD_ONLY
-        parameters = list(own.parameters.values())
-        hints = {self.given: Sequence[Any] | None, **dict.fromkeys(choices, str | None)}
-        more = [inspect.Parameter(name, kind, default=None, annotation=hint) for name, hint in hints.items()]
-        fixed = [one for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-        rest = [one for one in parameters if one.kind in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]
+        more = [
+            inspect.Parameter(name, kind, default=None, annotation=hint) for name, hint in options.items()
+        ]
+        fixed = [one for one in own.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
+        rest = [one for one in own.parameters.values() if one not in fixed]
         function.__signature__ = own.replace(parameters=[*fixed, *more, *rest])  # type: ignore[attr-defined]
         function.__annotations__ = {one.name: one.annotation for one in (*fixed, *more, *rest)}
         function.__name__ = method.__name__.strip("_")
@@ -363,12 +374,32 @@ class Graded(Declared):
         return function
 
     def _doc(self) -> str:
-        doc, verdict = self.data["doc"], self.data["verdict"]
-        given = {self.given: f"{verdict['doc']} If given, no judge is asked."}
-        judging = {"judging": f"which judge is asked, and how: judge ({doc['judge']}), {JUDGING}"}
-        return self.document(
-            {**given, **self.option_docs, **SHARED, **judging},
-            RETURNED,
-            "ValueError: for any bad input, or without a judge, before a model is asked.",
-            "JudgingFailed: if more than `max_failed` of the replies cannot be read.",
+        """Return the docstring of `compute`: what its options do, what it returns, and what it raises."""
+        doc, raises = self.data["doc"], ["ValueError: for any bad input."]
+        options = {
+            "predictions": "the LVLM's raw responses, one per row.",
+            "references": doc.get("references", REFERENCES.format(self.dataset["file"])),
+        }
+        if self.given:
+            options[self.given] = f"{self.data['verdict']['doc']} If given, no judge is asked."
+        options |= {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
+        options |= {name: text.format(over=self.over) for name, text in self.shared.items()}
+        if "judge" in self.data:
+            options["judging"] = f"which judge is asked, and how: judge ({doc['judge']}), {JUDGING}"
+            raises = [
+                "ValueError: for any bad input, or without a judge, before a model is asked.",
+                "JudgingFailed: if more than `max_failed` of the replies cannot be read.",
+            ]
+        wrapped = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="        ")
+        plain = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="    ")
+        return "\n".join(
+            [
+                f"Score an LVLM's responses to {self.data['benchmark']['title']}'s questions.\n",
+                "Args:",
+                *(wrapped(f"{name}: {text}") for name, text in options.items()),
+                "\nReturns:",
+                *map(plain, (doc["returns"], self.returned)),
+                "\nRaises:",
+                *map(wrapped, raises),
+            ]
         )

@@ -1,7 +1,8 @@
-"""Makes the record of a graded benchmark from its data file."""
+"""Makes the record of a benchmark from its data file."""
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -11,56 +12,61 @@ from halluscope.judging.judge import MAX_TOKENS
 from halluscope.options import Option
 from halluscope.registry import Benchmark, Dataset, Judges
 
-DATA_FILE = "benchmark.toml"
-
 
 @cache
 def data(package: str) -> dict[str, Any]:
     """Read a benchmark's data file."""
-    return tomllib.loads(resources.files(package).joinpath(DATA_FILE).read_text(encoding="utf-8"))
+    return tomllib.loads(resources.files(package).joinpath("benchmark.toml").read_text(encoding="utf-8"))
+
+
+def ids(dataset: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that identify a row."""
+    named = dataset.get("id", "id")
+    return (named,) if isinstance(named, str) else tuple(named)
+
+
+def _tuples(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
 
 
 def record(package: str) -> Benchmark:
     """Return the record of the benchmark whose data file lies in this package."""
     table = data(package)
-    about, columns = table["benchmark"], table["columns"]
-    texts: dict[str, Any] = {
-        name: tuple(text) if isinstance(text, list) else text for name, text in about.items()
-    }
-    id = table["dataset"].get("id", "id")
-    needed = [name for name, column in columns.items() if name != id and column.get("needed", True)]
+    about, columns, of = table["benchmark"], table["columns"], _tuples(table["dataset"])
+    known = {field.name for field in fields(Dataset)} - {"id", "columns", "own", "upstream", "file"}
+    needed = (name for name, column in columns.items() if column.get("needed", True))
     dataset = Dataset(
         about["name"],
-        id=(id,),
-        columns=tuple(needed),
+        id=ids(of),
+        columns=tuple(name for name in needed if name not in ids(of)),
         own=tuple(name for name, column in columns.items() if column.get("own")),
-        image_key=table["dataset"]["image_key"],
         upstream=tuple(column["upstream"] for column in columns.values() if "upstream" in column),
-        also_by=table["dataset"].get("also_by", {}),
+        file=of.get("image_file", "file_name"),
+        builder="metric:GRADED.builder",
+        **{name: value for name, value in of.items() if name in known},
     )
-    numbers = ("questions", "images", *table["dataset"].get("extra_numbers", ()))
     chosen = tuple(
         Option(name, one["help"], choices=tuple(one["choices"]), every=one.get("every", False))
         for name, one in table.get("options", {}).items()
     )
-    judged = _judged(table["judge"], table["verdict"]) if "judge" in table else {}
+    judged: dict[str, Any] = {"options": chosen}
+    if "judge" in table:
+        judge, verdict = table["judge"], table["verdict"]
+        given = options.given(verdict["option"], verdict["columns"], verdict["does"])
+        judged = {
+            "judges": Judges("verdicts", judge["default"], tuple(judge["rules"]), judge["published"]),
+            "options": (
+                *options.for_verdicts(judge["about"], judge.get("max_tokens", MAX_TOKENS)),
+                *chosen,
+                given,
+            ),
+            "input_options": (verdict["option"],),
+        }
     return Benchmark(
-        **texts,
-        extra_numbers=dict.fromkeys(numbers),
+        **_tuples(about),
+        extra_numbers=dict.fromkeys(("questions", "images", *of.get("extra_numbers", ()))),
         datasets=(dataset,),
-        judges=judged.get("judges"),
-        options=(*judged.get("options", ()), *chosen, *judged.get("given", ())),
-        input_options=judged.get("input_options", ()),
         items="per_question",
-        engine={"rows": "GRADED" if judged else "LABELLED", "report": "VIEW", "view": "VIEW"},
+        engine={"rows": "GRADED", "report": "VIEW", "view": "VIEW"},
+        **judged,
     )
-
-
-def _judged(judge: Mapping[str, Any], verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of a record that say how responses are judged."""
-    return {
-        "judges": Judges("verdicts", judge["default"], tuple(judge["rules"]), judge["published"]),
-        "options": options.for_verdicts(judge["about"], judge.get("max_tokens", MAX_TOKENS)),
-        "given": (options.given(verdict["option"], verdict["columns"], verdict["does"]),),
-        "input_options": (verdict["option"],),
-    }

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.graded.metric import Declared
-from halluscope.judging.verdicts import Criterion
+from halluscope.graded.metric import Graded
 from halluscope.registry import Benchmark, benchmark
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
@@ -24,6 +23,7 @@ from halluscope.reporting.tables import (
     group_table,
     is_defined,
     percent,
+    printed,
     ranked,
     table,
     uncertainty,
@@ -34,10 +34,9 @@ from halluscope.sanitize import heard
 class View:
     """How a graded benchmark's results and rows are shown; a subclass holds what its data file cannot say."""
 
-    def __init__(self, graded: Declared) -> None:
-        self.graded: Any = graded
-        self.data = graded.data["report"]
-        self.unread: str = graded.data.get("verdict", {}).get("unread", "unreadable")
+    def __init__(self, graded: Graded) -> None:
+        self.graded, self.data = graded, graded.data["report"]
+        self.criteria = {one.name: one for one in graded.criteria}
 
     @property
     def record(self) -> Benchmark:
@@ -67,26 +66,23 @@ class View:
         """Yield the lines below the tables that are about one result."""
         yield self.data["counted"].format(**result)
         yield from self.gaps(result)
-        for text, ends in uncertainty(result):
-            known = {
-                name: label for name, label in self.data["intervals"].items() if is_defined(ends[name][0])
-            }
-            if known:
-                shown = [f"{label} {self._between(name, ends[name])}" for name, label in known.items()]
+        for text, ends in uncertainty(result, self.graded.over):
+            shown = [
+                f"{label} {' to '.join(printed(end, self.record.is_points(name)) for end in ends[name])}"
+                for name, label in self.data["intervals"].items()
+                if is_defined(ends[name][0])
+            ]
+            if shown:
                 yield f"{text}: {', '.join(shown)}"
 
     def gaps(self, result: Mapping[str, Any]) -> Iterator[str]:
         """Yield what the result says of responses that count in no score."""
-        if share := result[self.unread]:
+        if share := result[self.graded.unread]:
             yield f"{self.data['unread']}: {percent(share)} % of the responses{self.counts_as(result)}"
 
     def counts_as(self, result: Mapping[str, Any]) -> str:
         """Return how responses without a readable verdict count."""
         return " (they count in no score)"
-
-    def _between(self, score: str, ends: Sequence[float]) -> str:
-        points = self.record.is_points(score)
-        return " to ".join(f"{end:.3f}" if points else percent(end) for end in ends)
 
     def meaning(self, scores: Mapping[str, Any]) -> str:
         """Return what the principal score says, in a sentence."""
@@ -134,24 +130,33 @@ class View:
     def verdict(self, row: Mapping[str, Any], text: str) -> Iterator[Fact]:
         """Yield the verdict on a response."""
         for name, one in self.data["verdict"].items():
-            yield Fact(one["label"], [self._shown(self._criterion(name), row, one)])
+            value, most = row[name], self.criteria[name].most
+            kind: Kind = "open"
+            if row[self.graded.unread] and value is not None and len(self.criteria) == 1:
+                said = f"{UNREADABLE}, which counts as {value}"
+            elif value is None:
+                said = UNREADABLE
+            else:
+                kind = "good" if value >= one.get("good", most) else "bad"
+                is_bool = self.criteria[name].kind is bool
+                said = ("right" if value else "wrong") if is_bool else f"{value:g} of {most}"
+            yield Fact(one["label"], [(said, kind)])
 
     def errors(self, row: Mapping[str, Any]) -> list[str]:
         """Return what is wrong with a response."""
         wrong = [
             one["error"]
             for name, one in self.data["verdict"].items()
-            if row[name] is not None and row[name] < self._good(name, one)
+            if row[name] is not None and row[name] < one.get("good", self.criteria[name].most)
         ]
-        return [*wrong, *([UNREADABLE] if row[self.unread] else [])]
+        return [*wrong, *([UNREADABLE] if row[self.graded.unread] else [])]
 
     def badness(self, row: Mapping[str, Any]) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
-        lost = []
-        for name in self.data["verdict"]:
-            most = self._criterion(name).most
-            lost.append(most / 2 if row[name] is None else most - row[name])
-        return float(lost[0] + sum(lost[1:]) / (10 * self._criterion(next(iter(self.data["verdict"]))).most))
+        most = [self.criteria[name].most for name in self.data["verdict"]]
+        values = [row[name] for name in self.data["verdict"]]
+        lost = [all / 2 if one is None else all - one for all, one in zip(most, values, strict=True)]
+        return float(lost[0] + sum(lost[1:]) / (10 * most[0]))
 
     def reasons(self, row: Mapping[str, Any]) -> Iterator[Fact]:
         """Yield what the judge says of a response in words."""
@@ -174,29 +179,10 @@ class View:
         """Return what is known of a row, and for each criterion the judge's value and the largest possible one."""
         facts = self.known(row["inputs"]["references"])
         known = [f"{fact.name}: {', '.join(text for text, _ in fact.values)}" for fact in facts]
-        return "\n".join(known), {one.name: (row[one.name], one.most) for one in self.graded.criteria}
+        return "\n".join(known), {one.name: (row[one.name], one.most) for one in self.criteria.values()}
 
     def counted(self, values: Sequence[Mapping[str, float]]) -> Any:
         """Return what each row adds to each score, and whether it counts, by verdicts: criterion -> number."""
-        names = [one.name for one in self.graded.criteria]
-        return self.graded.parts({name: np.array([of.get(name, np.nan) for of in values]) for name in names})
-
-    def _criterion(self, name: str) -> Criterion:
-        found: Criterion = next(one for one in self.graded.criteria if one.name == name)
-        return found
-
-    def _good(self, name: str, one: Mapping[str, Any]) -> float:
-        return float(one.get("good", self._criterion(name).most))
-
-    def _shown(
-        self, criterion: Criterion, row: Mapping[str, Any], one: Mapping[str, Any]
-    ) -> tuple[str, Kind]:
-        value = row[criterion.name]
-        if row[self.unread] and value is not None and len(self.graded.criteria) == 1:
-            return f"{UNREADABLE}, which counts as {value}", "open"
-        if value is None:
-            return UNREADABLE, "open"
-        kind: Kind = "good" if value >= self._good(criterion.name, one) else "bad"
-        return (
-            "right" if value else "wrong"
-        ) if criterion.kind is bool else f"{value:g} of {criterion.most}", kind
+        return self.graded.parts(
+            {name: np.array([of.get(name, np.nan) for of in values]) for name in self.criteria}
+        )

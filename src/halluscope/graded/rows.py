@@ -1,17 +1,22 @@
-"""Reads the rows of a graded benchmark by the columns that its data file declares."""
+"""Reads and builds the rows of a benchmark by the columns that its data file declares."""
 
+import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, is_dataclass, make_dataclass
-from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, ending, json_rows
+from halluscope.graded import record
 from halluscope.reading import tables
 from halluscope.reading.datasets import Source, once_by_id, read_columns, read_once
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
+from halluscope.stats.tallies import Bools
 
 _LISTS = {"words": "a list of words", "answers": "at least one right answer, each a text"}
 """The kinds of columns that hold a list of texts -> what is expected of them."""
@@ -22,20 +27,19 @@ class Column:
     """A column of a dataset, as a data file declares it."""
 
     name: str
-    kind: str = "text"  # or "whole", one of `_LISTS`, or a key of `Schema.kinds`
+    kind: str = "text"  # or "whole", one of `_LISTS`, or a key of `Rows.kinds`
     upstream: str = ""  # its name in the authors' file, if that differs
     digits: str = ""  # where a whole number may be a text: "" nowhere, "upstream", or "always"
     values: Sequence[str] = ()  # the only texts that are allowed; () allows all
     optional: bool = False  # whether the text may be missing
     default: str | None = None  # the value of a missing text
     needed: bool = True  # whether a dataset must have the column
-    derived: bool = False  # whether `Schema.derive` makes it from the others
+    derived: bool = False  # whether `Rows.derive` makes it from the others
     own: bool = False  # whether it tells the dataset's rows from responses
     digest: bool = True  # whether it is in the digest of the data in a signature
     join: str = ", "  # what stands between the texts of a list in a prompt
 
     def read(self, row: Fields, is_upstream: bool) -> Any:
-        """Return the column's value in a row."""
         if self.kind == "whole":
             return row.whole(self.name, or_digits=self.digits in ("always", *["upstream"] * is_upstream))
         if self.values:
@@ -51,68 +55,109 @@ class Column:
         """Return a value as a prompt shows it."""
         return self.join.join(value) if self.kind in _LISTS else str(value or "")
 
-    @property
-    def feature(self) -> Any:
-        """The column's type in a Parquet file."""
-        from datasets import List, Value
-
-        one = Value("int64" if self.kind == "whole" else "string")
-        return List(one) if self.kind in _LISTS else one
-
 
 class Row:
     """A row of a dataset: an attribute per column, and `form`, its parallel form ("" for the original)."""
 
-    id: int
+    id: Any
     form: str
 
     @property
     def row(self) -> dict[str, Any]:
         """The row as the dataset has it, without the image."""
         values = asdict(self)  # type: ignore[call-overload]
-        return {name: _plain(value) for name, value in values.items() if name != "form"}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in values.items()
+            if name != "form"
+        }
 
 
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+class Rows:
+    """The rows of a benchmark, as its data file declares them; a subclass holds what the file cannot say.
 
+    Args:
+        package: the package that holds the data file.
+    """
 
-@dataclass(frozen=True)
-class Schema:
-    """What a row of a benchmark is."""
+    # own kinds of columns: what reads a field, and what makes the column's type in a Parquet file
+    kinds: ClassVar[Mapping[str, tuple[Callable[[Fields, str], Any], Callable[[], Any]]]] = {}
+    row_base: ClassVar[type[Row]] = Row
 
-    name: str
-    columns: Mapping[str, Column]
-    file: str  # the name of the authors' file
-    marker: str  # a column that only the authors' file has; "" if its rows are those without an id
-    derive: Callable[[Mapping[str, Any]], Mapping[str, Any]]  # values of a row -> its derived columns
-    rename: Callable[[Mapping[str, Any]], dict[str, Any]]  # a row of the authors' file -> our columns
-    kinds: Mapping[str, tuple[Callable[[Fields, str], Any], Callable[[], Any]]]  # own kinds: reader, feature
-    id: str = "id"  # the column that identifies a row
+    def __init__(self, package: str) -> None:
+        self.data = record.data(package)
+        self.dataset: Mapping[str, Any] = self.data["dataset"]
+        self.name: str = self.data["benchmark"]["name"]
+        self.columns = {name: Column(name, **one) for name, one in self.data["columns"].items()}
+        self.ids = record.ids(self.dataset)
+        # the columns that a dataset must have
+        self.needed = [name for name, one in self.columns.items() if one.needed and not one.derived]
+        self.row_type: Any = make_dataclass(
+            self.name.title(),
+            [*self.columns, ("form", str, "")],
+            bases=(self.row_base,),
+            frozen=True,
+            namespace={} if self.ids == ("id",) else {"id": property(attrgetter(*self.ids))},
+        )
 
-    @cached_property
-    def row_type(self) -> Any:
-        """The dataclass of a row."""
-        parts: list[Any] = [*self.columns, ("form", str, "")]
-        own = {} if self.id == "id" else {"id": property(lambda row: getattr(row, self.id))}
-        return make_dataclass(self.name.title(), parts, bases=(Row,), frozen=True, namespace=own)
+    # In what benchmarks differ
 
-    @cached_property
-    def needed(self) -> tuple[str, ...]:
-        """The columns that a dataset must have."""
-        return tuple(name for name, one in self.columns.items() if one.needed and not one.derived)
+    def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the derived columns of a row."""
+        return {}
+
+    def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of the authors' file under our names, with the columns that it has."""
+        named = {name: one.upstream or name for name, one in self.columns.items()}
+        return {name: row[theirs] for name, theirs in named.items() if theirs in row}
+
+    def cluster_of(self, row: Any) -> Any:
+        """Return what a row shares with the rows it depends on: by default its image."""
+        image = getattr(row, self.dataset["image_key"])
+        return row.id if image is None else image
+
+    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
+        """Return which rows belong to each group; by default, to each value of the columns that the data file names."""
+        groups: dict[str, Bools] = {}
+        for column in self.dataset.get("groups", ()):
+            values = np.array([getattr(row, column) for row in rows])
+            known = self.columns[column].values or dict.fromkeys(values.tolist())
+            groups |= {name: values == name for name in known if name in values}
+        return groups
+
+    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the counts of a dataset's rows, which its spec states."""
+        columns = [self.columns[name] for name in self.dataset.get("groups", ())]
+        return {
+            "questions": len(rows),
+            **dict.fromkeys((value for column in columns for value in column.values), 0),
+            **{name: int(of.sum()) for name, of in self.groups(rows).items() if "/" not in name},
+            "images": len({getattr(row, self.dataset["image_key"]) for row in rows}),
+        }
+
+    def identity(self, row: Any) -> Iterator[Any]:
+        """Yield the values that distinguish a row from others, for the digest in a signature."""
+        for name, column in self.columns.items():
+            value = getattr(row, name)
+            if column.digest and column.kind in (*_LISTS, *self.kinds):
+                for one in value or ():
+                    yield from astuple(one) if is_dataclass(one) and not isinstance(one, type) else (one,)
+            elif column.digest:
+                yield value
+
+    # Reading
 
     def load(self, sources: Sequence[str]) -> list[Any]:
         """Read the dataset: built folders, Hub ids, or the authors' file."""
-        return self.read_all((row for source in sources for row in self._rows(source)), ", ".join(sources))
+        rows = (row for source in sources for row in self._rows(source))
+        return self.read_all(rows, ", ".join(sources))
 
     def _rows(self, source: str) -> Iterable[Any]:
         named = Source.of(source)
         if ending(Path(named.name)) == ".csv":
             return self.read_upstream(named.path)
-        rows: Iterable[Any] = read_columns(
-            source, (*self.columns, "form"), self.needed, f"the dataset {self.name}"
-        )
+        columns, what = (*self.columns, "form"), f"the dataset {self.name}"
+        rows: Iterable[Any] = read_columns(source, columns, tuple(self.needed), what)
         return rows
 
     def read_upstream(self, file: Readable) -> list[Any]:
@@ -125,7 +170,7 @@ class Schema:
         except ValueError as error:
             raise BuildError(str(error)) from error
         if not rows:
-            raise BuildError(f"{file} holds no rows; expected those of {self.file}.")
+            raise BuildError(f"{file} holds no rows; expected those of {self.dataset['file']}.")
         return rows
 
     def read_all(self, rows: Iterable[Any], where: str = "references") -> list[Any]:
@@ -142,51 +187,87 @@ class Schema:
         """
         if isinstance(row, self.row_type):
             return row
-        expected = f"a row of the dataset {self.name}, or of {self.file}"
+        expected = f"a row of the dataset {self.name}, or of {self.dataset['file']}"
         if not isinstance(row, Mapping):
             raise ValueError(f"{where} is {short_repr(row)}; expected {expected}.")
-        is_upstream = self.marker in row if self.marker else self.id not in row
-        names = (
-            {name: one.upstream for name, one in self.columns.items() if one.upstream} if is_upstream else {}
-        )
-        values = {self.id: number, **self.rename(row)} if is_upstream else dict(row)
+        # a column that only the authors' file has; "" if its rows are those without an id
+        marker = self.dataset.get("marker")
+        is_upstream = marker in row if marker else marker == "" and self.ids[0] not in row
+        names = {name: one.upstream for name, one in self.columns.items() if one.upstream and is_upstream}
+        values = {self.ids[0]: number, **self.rename(row)} if is_upstream else dict(row)
         if missing := [names.get(name) or name for name in self.needed if name not in values]:
             raise ValueError(f"{where} has no {' and no '.join(map(repr, missing))}; expected {expected}.")
         fields = Fields(values, where, names)
         found = {
-            name: self._value(one, fields, is_upstream)
+            name: self.kinds[one.kind][0](fields, name)
+            if one.kind in self.kinds
+            else one.read(fields, is_upstream)
             for name, one in self.columns.items()
             if not one.derived
         }
         found |= self.derive(found)
         return self.row_type(**{name: found[name] for name in self.columns}, form=str(row.get("form") or ""))
 
-    def _value(self, column: Column, fields: Fields, is_upstream: bool) -> Any:
-        if column.kind in self.kinds:
-            return self.kinds[column.kind][0](fields, column.name)
-        return column.read(fields, is_upstream)
-
-    def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row of the authors' file under our names, with the columns that it has."""
-        named = {name: one.upstream or name for name, one in self.columns.items()}
-        return {name: row[theirs] for name, theirs in named.items() if theirs in row}
-
     def features(self, *names: str) -> dict[str, Any]:
         """Return the types of columns in a Parquet file, among them "image"; by default of all columns, without it."""
-        from datasets import Image
+        from datasets import Image, List, Value
 
-        return {name: Image() if name == "image" else self._feature(name) for name in names or self.columns}
+        found: dict[str, Any] = {}
+        for name in names or self.columns:
+            kind = "image" if name == "image" else self.columns[name].kind
+            if kind in self.kinds:
+                found[name] = self.kinds[kind][1]()
+            elif kind in _LISTS:
+                found[name] = List(Value("string"))
+            else:
+                found[name] = Image() if kind == "image" else Value("int64" if kind == "whole" else "string")
+        return found
 
-    def _feature(self, name: str) -> Any:
-        column = self.columns[name]
-        return self.kinds[column.kind][1]() if column.kind in self.kinds else column.feature
+    # Building
 
-    def identity(self, row: Any) -> Iterator[Any]:
-        """Yield the values that distinguish a row from others, for the digest in a signature."""
-        for name, column in self.columns.items():
-            value = getattr(row, name)
-            if column.digest and column.kind in (*_LISTS, *self.kinds):
-                for one in value or ():
-                    yield from astuple(one) if is_dataclass(one) and not isinstance(one, type) else (one,)
-            elif column.digest:
-                yield value
+    @property
+    def builder(self) -> Any:
+        """The builder of the dataset from its authors' file, and from a second one that a user may name."""
+        from halluscope.building.command import Builder, Order
+
+        table = self.data["build"]
+        extra = table.get("extra")
+        flag = f"--{extra['name'].replace('_', '-')}" if extra else ""
+
+        def make(order: Order, **options: Any) -> Path:
+            out = order.target()
+            sources, rows = self.fetch(order)
+            if extra and (named := options.get(extra["name"])) is not None:
+                sources[extra["name"]] = order.fetch(extra["name"], named, flag)
+                rows = self.extend(rows, sources[extra["name"]].path)
+            columns, counts = self.features(*table["columns"]), self.counts(rows)
+            return order.write(
+                out, rows, columns, lambda row: row.row, self.file_of, counts, sources, self.check_images
+            )
+
+        def add(parser: argparse.ArgumentParser) -> None:
+            if extra:
+                parser.add_argument(flag, type=Path, metavar="FILE", help=extra["help"])
+
+        return Builder(self.name, table["about"], table["source"], make, table["images"], add)
+
+    def fetch(self, order: Any) -> tuple[dict[str, Any], list[Any]]:
+        """Return the sources of a build, and the rows that are read from them."""
+        questions = order.fetch("questions")
+        return {"questions": questions}, self.read_upstream(questions.path)
+
+    def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
+        """Return the rows with what the second file adds to them."""
+        raise NotImplementedError
+
+    def file_of(self, row: Any) -> str | None:
+        """Return a row's image file."""
+        file = self.data["build"]["file"]
+        name: str | None = getattr(row, file) if file in self.columns else file.format(**row.row)
+        return name
+
+    def check_images(self, names: list[str], folder: Readable, only_present: bool) -> None:
+        """Decode the images of all rows; with `only_present`, some may be missing."""
+        from halluscope.building import images
+
+        images.check_all(names, folder, only_present)

@@ -1,26 +1,52 @@
-"""What DASH-B's data file cannot say: its parsers, and its scores beside the accuracy."""
+"""What DASH-B's data file cannot say: its authors' two lists of images, its parsers, and its scores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope.benchmarks.dash_b import lists
-from halluscope.files.opening import Readable
-from halluscope.graded.labelled import Labelled, LabelledView
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable, read_json
+from halluscope.graded.labelled import Labelled, LabelledView, Parser
+from halluscope.graded.metric import Parts
 from halluscope.reading.datasets import Source
 from halluscope.responses import parsers
+from halluscope.sanitize import short_repr
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools
 
 LIST = "dash_benchmark_"
+QUESTION = "Can you see a {} in this image. Please answer only with yes or no."
+HALVES = {"neg": "no", "pos": "yes"}
+"""The authors' lists, of images without the object and with it -> the right answer."""
+
+
+def listed(file: Readable, answer: str, first: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a list, which has sources, each with objects and their file names."""
+    content = read_json(file)
+    try:
+        named = [
+            (source, name, image)
+            for source, of in content.items()
+            for name, each in of.items()
+            for image in each
+        ]
+        if not all(isinstance(image, str) for _, _, image in named):
+            raise TypeError
+    except (AttributeError, TypeError) as error:
+        raise BuildError(
+            f"{file} is {short_repr(content, 120)}; expected an object of sources, each with objects and file names."
+        ) from error
+    for number, (source, name, image) in enumerate(named, first):
+        about = {"source": source, "object": name, "file_name": image}
+        yield {"question_id": number, **about, "question": QUESTION.format(name), "answer": answer}
 
 
 class DashB(Labelled):
     """DASH-B's metric."""
 
-    parsers: ClassVar = {
+    parsers: ClassVar[Mapping[str, Parser]] = {
         "official": lambda text: parsers.said_of(parsers.contained(text)),
         "strict": lambda text: parsers.said_of(parsers.strict(text)),
     }
@@ -29,7 +55,7 @@ class DashB(Labelled):
         """Read the dataset: built folders, Hub ids, the authors' two lists, or their answers."""
         files = [Path(Source.of(source).name) for source in sources]
         halves = [file.stem.removeprefix(LIST) if file.suffix == ".json" else "" for file in files]
-        if not {*halves} <= {*lists.HALVES}:
+        if not {*halves} <= {*HALVES}:
             return super().load(sources)
         return self.of_lists(zip(halves, files, strict=True))
 
@@ -37,17 +63,30 @@ class DashB(Labelled):
         """Read the authors' lists, each given as its half and its file, in this order."""
         found: list[Any] = []
         for half, file in files:
-            found += self.read_all(lists.rows(file, lists.HALVES[half], len(found)), str(file))
+            found += self.read_all(listed(file, HALVES[half], len(found)), str(file))
         return found
 
     def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row of the authors' answers, which state no question."""
-        asked = {"question": lists.QUESTION.format(row["object_name"])} if "object_name" in row else {}
+        asked = {"question": QUESTION.format(row["object_name"])} if "object_name" in row else {}
         return {"source": "answers", **asked, **super().rename(row)}
 
-    def parts(
-        self, labels: Sequence[str], texts: Sequence[str], right: Bools
-    ) -> dict[str, tuple[Bools, Bools]]:
+    def fetch(self, order: Any) -> tuple[dict[str, Any], list[Any]]:
+        """Return both lists, and their rows."""
+        sources = {half: order.fetch(half) for half in HALVES}
+        return sources, self.of_lists((half, source.path) for half, source in sources.items())
+
+    def file_of(self, row: Any) -> str | None:
+        """Return a row's file in the folder of the authors' images."""
+        return "/".join(("neg" if row.answer == "no" else "pos", row.source, row.object, row.file_name))
+
+    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the counts of the dataset's rows."""
+        answers = [row.answer for row in rows]
+        halves = {answer: answers.count(answer) for answer in ("yes", "no")}
+        return {**super().counts(rows), **halves, "objects": len({row.object for row in rows})}
+
+    def further(self, labels: Sequence[str], texts: Sequence[str], right: Bools) -> Parts:
         """Return what each row adds to the rates of right answers where the object is there, and where it is not."""
         present = np.array([label == "yes" for label in labels], dtype=bool)
         return {"tpr": (right & present, present), "tnr": (right & ~present, ~present)}
@@ -58,6 +97,6 @@ class DashB(Labelled):
         return {"harmonic_mean": ratio(2 * tpr * tnr, tpr + tnr)}
 
 
-LABELLED = DashB(__package__)
-VIEW = LabelledView(LABELLED)
-compute = LABELLED.compute
+GRADED = DashB(__package__)
+VIEW = LabelledView(GRADED)
+compute = GRADED.compute

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from halluscope.benchmarks.gavie import regions
 from halluscope.benchmarks.gavie.regions import PLACE, regions_of
-from halluscope.graded.metric import Graded
-from halluscope.graded.prompts import Prompt, Verdict
+from halluscope.files.opening import Readable
+from halluscope.graded.metric import Graded, Prompt, Reader, Verdict
 from halluscope.graded.report import View
 from halluscope.judging.prompts import Asked
 from halluscope.judging.verdicts import Judged
 from halluscope.sanitize import encodable
 
-AUTHORS = "authors"
 MOST = 10
 
 _SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
@@ -71,26 +71,21 @@ class GAVIE(Graded):
         """Return a row of evaluation_set.json, which has no regions."""
         return {"regions": None, **super().rename(row)}
 
-    def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
-        """Return the prompt that the options name, with the reader of its replies."""
-        return Prompt.of(
-            self.data["prompts"][prompts], self.folder, reader=read_words if prompts == AUTHORS else None
-        )
+    def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
+        """Return the reader of replies to the authors' prompt."""
+        return "", read_words if prompts == "authors" else None
 
     def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
         """Return the prompt about a response, with a line per region."""
         height = "height" if prompt.reply else "width"
-        regions = row.regions or ()
+        known = [*enumerate(row.regions or ())]
         lines = "".join(
             f"{{phrase{index}}} X:{one.x} Y:{one.y} Width:{one.width} Height:{getattr(one, height)}\n"
-            for index, one in enumerate(regions)
+            for index, one in known
         )
-        phrases = {f"phrase{index}": one.phrase for index, one in enumerate(regions)}
-        filled = replace(
-            prompt,
-            template=prompt.template.replace("{regions}\n", lines),
-            fields={**prompt.fields, **{name: name for name in phrases}},
-        )
+        phrases = {f"phrase{index}": one.phrase for index, one in known}
+        text = prompt.text.replace("{regions}\n", lines)
+        filled = replace(prompt, text=text, fields={**prompt.fields, **{name: name for name in phrases}})
         return filled.asked({"question": row.question, **phrases}, response)
 
     def check(self, rows: Sequence[Any]) -> None:
@@ -109,7 +104,12 @@ class GAVIE(Graded):
 
     def facts(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
         """Return how many responses have both scores."""
-        return {"rated": int(np.sum(~self.unreadable(verdicts)))}
+        return {**super().facts(rows, verdicts), "rated": int(np.sum(~self.unreadable(verdicts)))}
+
+    def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
+        """Return the rows with the regions of their images."""
+        known = regions.read(file, {row.image_id for row in rows})
+        return [replace(row, regions=tuple(known[row.image_id])) for row in rows]
 
 
 GRADED = GAVIE(__package__)

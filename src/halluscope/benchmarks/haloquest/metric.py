@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.graded.metric import Graded
-from halluscope.graded.prompts import Prompt, Verdict
+from halluscope.graded.metric import Graded, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.judging.prompts import Asked
 from halluscope.stats.tallies import Bools
@@ -31,7 +30,7 @@ class HaloQuest(Graded):
 
     def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
         """Return the filled prompt about a response; a row without the authors' text has its answers joined."""
-        stated = row.stated or self.schema.columns["answers"].shown(row.answers)
+        stated = row.stated or self.columns["answers"].shown(row.answers)
         return super().asked(prompt, replace(row, stated=stated), response)
 
     def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
@@ -41,7 +40,7 @@ class HaloQuest(Graded):
                 name.replace(" ", "_"): np.array([getattr(row, column) == name for row in rows])
                 for name in of.values
             }
-            for column, of in self.schema.columns.items()
+            for column, of in self.columns.items()
             if of.values
         )
         both = {f"{one}/{other}": images[one] & types[other] for one, other in product(images, types)}

@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 
 from halluscope.benchmarks.hqh import contains
-from halluscope.benchmarks.hqh.claims import places, quoted
-from halluscope.graded.metric import Graded, Parts
-from halluscope.graded.prompts import Prompt, Verdict
+from halluscope.benchmarks.hqh.contains import places, quoted
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable, read_json
+from halluscope.graded.metric import Graded, Parts, Prompt, Verdict
 from halluscope.graded.report import View
+from halluscope.inputs import id_of
 from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Kind, Mark, several
 from halluscope.reporting.tables import Named, is_defined, percent
-from halluscope.sanitize import encodable, heard
+from halluscope.sanitize import encodable, heard, short_repr
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
 
@@ -120,11 +122,43 @@ class HQH(Graded):
         """Return which main answers are not judged."""
         return np.isnan(verdicts.values["correct"])
 
-    def signed(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+    def shown_to_judge(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
         """Return for which rows a judge is shown upstream's image data."""
         told = [row.caption is not None or row.details is not None for row in rows]
         shown = "all" if all(told) else "part" if any(told) else "none"
         return {"image_data": shown if verdicts.by_model else "no"}
+
+    def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
+        """Return the rows with the captions and regions of their images, from image_data.json."""
+        content, known = read_json(file), {}
+        if not isinstance(content, dict):
+            raise BuildError(
+                f"{file} holds {short_repr(content)}; expected image id -> caption and image_information: "
+                "image_data.json."
+            )
+        for key, entry in content.items():
+            if (image_id := id_of(key)) is None:
+                raise BuildError(
+                    f"{file} has the entry {short_repr(key)}; expected an image id, which is a number."
+                )
+            for name in ("caption", "image_information"):
+                if not isinstance(entry, dict) or not isinstance(entry.get(name), str):
+                    raise BuildError(f"{file}: the image id {key} has no text as {name}; expected one.")
+            known[image_id] = entry
+        if missing := sorted({row.image_id for row in rows} - known.keys()):
+            shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            raise BuildError(
+                f"--image-data has no entry for {len(missing):,} of the questions' images: image id {shown}. Get the "
+                "image_data.json that belongs to these questions, or leave --image-data out."
+            )
+        return [
+            replace(
+                row,
+                caption=known[row.image_id]["caption"].strip() or None,
+                details=known[row.image_id]["image_information"].strip() or None,
+            )
+            for row in rows
+        ]
 
 
 MAIN: Mapping[bool | None, tuple[str, Kind]] = {

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.graded.metric import Graded
-from halluscope.graded.prompts import Prompt, Verdict
+from halluscope.graded.metric import Graded, Reader, Verdict
 from halluscope.graded.report import View
 from halluscope.judging.verdicts import Judged
 from halluscope.reporting.tables import percent
@@ -87,12 +86,10 @@ class MMHal(Graded):
             )
         return super().defaults({**chosen, "prompts": chosen["prompts"] or (AUTHORS if official else None)})
 
-    def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
-        """Return the prompt with the reader that the options name."""
+    def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
+        """Return the reader of replies to the authors' prompt."""
         name, reader = READERS[options["reading"]]
-        return Prompt.of(
-            self.data["prompts"][prompts], self.folder, name, reader if prompts == AUTHORS else None
-        )
+        return name, reader if prompts == AUTHORS else None
 
     def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
         """Return the counts of the dataset's rows."""
