@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from halluscope.benchmarks.throne.scoring import NUMBERS, Conventions, Hits, score
+from halluscope.benchmarks.throne.metric import NUMBERS, Conventions, Hits, score
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import Sample, correct, draw
 from timing import compare, seconds

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pycocotools.coco import COCO
 
-from halluscope.benchmarks.throne.sampling import natural_k_shot
+from halluscope.benchmarks.throne.build import natural_k_shot
 from halluscope.reading.coco import read_annotations
 from halluscope.vocabularies import load
 from memory import measure

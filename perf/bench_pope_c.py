@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.benchmarks.pope import complete as pope_c
-from halluscope.benchmarks.throne import presence
+from halluscope.benchmarks.throne import build as presence
 from halluscope.building import output
 from halluscope.building.spec import load
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet

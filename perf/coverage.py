@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
 
-from halluscope.benchmarks.throne.scoring import Conventions, Hits, score
+from halluscope.benchmarks.throne.metric import Conventions, Hits, score
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import presence
 from halluscope.responses import files

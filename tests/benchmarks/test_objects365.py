@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import objects365, prompts
-from halluscope.benchmarks.throne.sampling import natural_k_shot
+from halluscope.benchmarks.throne import build as objects365
+from halluscope.benchmarks.throne import prompts
+from halluscope.benchmarks.throne.build import natural_k_shot
 from halluscope.building import fetch
 from halluscope.building import spec as specs
 from halluscope.building.spec import Spec

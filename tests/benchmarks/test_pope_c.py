@@ -15,7 +15,7 @@ from PIL import Image as Pillow
 from halluscope import vocabularies
 from halluscope.benchmarks.pope import complete as pope_c
 from halluscope.benchmarks.pope.joined import Joined
-from halluscope.benchmarks.throne.presence import write as write_presence
+from halluscope.benchmarks.throne.build import write as write_presence
 from halluscope.building import spec as specs
 from halluscope.building.command import Order
 from halluscope.errors import BuildError

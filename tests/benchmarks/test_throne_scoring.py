@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from halluscope.benchmarks.throne import scoring
-from halluscope.benchmarks.throne.scoring import Conventions, Hits
+from halluscope.benchmarks.throne import metric as scoring
+from halluscope.benchmarks.throne.metric import Conventions, Hits
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import f_score
 
@@ -66,7 +66,7 @@ def test_a_worked_example():
     by_image = points(hits, all_average="image")
     assert (by_image["precision_all"], by_image["recall_all"]) == pytest.approx((1 / 3, 1 / 6))
     assert by_image["f1_all"] == pytest.approx(2 / 3)
-    table = scoring.per_class(hits, beta=0.5)
+    table = scoring.of_each_class(hits, beta=0.5)
     assert table["true"].tolist() == [1, 0]
     assert table["predicted"].tolist() == [2, 1]
     assert table["present"].tolist() == [2, 1]

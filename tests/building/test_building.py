@@ -25,7 +25,7 @@ from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
 from halluscope import cli, limits, registry
-from halluscope.benchmarks.throne import presence
+from halluscope.benchmarks.throne import build as presence
 from halluscope.building import build_info, fetch, images, output
 from halluscope.building import spec as specs
 from halluscope.building.command import Order

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from halluscope.benchmarks.throne.scoring import Conventions, Hits, score
+from halluscope.benchmarks.throne.metric import Conventions, Hits, score
 from halluscope.stats.corrected import FEWEST_TEXTS, UNLABELLED, Sample, correct, draw, linear, student
 
 ALL = tuple(f"{name}_{over}" for over in ("all", "cls") for name in ("precision", "recall", "f1", "f0.5"))

@@ -56,7 +56,7 @@ which they agree are compared with the objects annotated in the image.
             "throne_objects365",
             id=("image_id",),
             columns=("objects",),
-            builder="objects365:BUILDER",
+            builder="build:OBJECTS365",
             options={"vocabulary": "objects365"},
         ),
     ),

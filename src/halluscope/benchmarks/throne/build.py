@@ -1,19 +1,260 @@
-"""Builds throne_coco: the images of COCO val2017, each with the classes that are in it (THRONE, section 4.1)."""
+"""Builds throne_coco and throne_objects365: images, each with the classes that are in it (THRONE, sections 4.1, 5.3).
 
+For Objects365 v2's validation set there are, besides the annotations, the corrected class names and the paper's list of
+image ids. New images are drawn as the paper's were: by the natural K-shot of Lee et al., "Rethinking Few-Shot Object
+Detection on a Multi-Domain Benchmark" (ECCV 2022), which keeps the classes' frequencies and loses no class.
+"""
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from halluscope.benchmarks.throne import presence
+from datasets import Image, List, Value
+
+from halluscope import vocabularies
+from halluscope.benchmarks.throne import BENCHMARK
+from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
+from halluscope.building.fetch import Fetched, fetch
+from halluscope.building.output import Table
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable, read_text
+from halluscope.inputs import id_of
 from halluscope.reading import coco
+from halluscope.reading.coco import CocoImage, CocoTable
+from halluscope.reading.tables import cells
+from halluscope.sanitize import short_repr
+
+SHOTS = 14
+
+COLUMNS = {
+    "image_id": Value("int64"),
+    "image": Image(),
+    "file_name": Value("string"),
+    "prompt": Value("string"),
+    "objects": List(Value("string")),
+}
 
 
-def make(order: Order) -> Path:
+def make_coco(order: Order) -> Path:
     """Build throne_coco."""
     out = order.target()
     sources = {"annotations": order.fetch("annotations")}
-    table = coco.read_annotations(sources["annotations"].path)
-    presence.check_classes(table, order.spec)
-    return presence.write(order, table, sources, out)
+    return write(order, coco.read_annotations(sources["annotations"].path), sources, out)
+
+
+def make_objects365(
+    order: Order,
+    *,
+    names: Path | None = None,
+    ids: Path | None = None,
+    sample: bool = False,
+    shots: int = SHOTS,
+    seed: int = 0,
+) -> Path:
+    """Build throne_objects365.
+
+    The published sha256 of the annotations is unknown, so any file in their format is accepted.
+    """
+    out, spec = order.target(), order.spec
+
+    def beside(name: str) -> Path | None:
+        """Return a list in the source folder, if it is there under its published name."""
+        file = order.source / spec.sources[name].url.rpartition("/")[2] if order.source else None
+        return file if file and file.is_file() else None
+
+    ids = ids or (None if sample else beside("ids"))
+    if (ids is None) != sample:
+        raise BuildError(
+            f"Which images? Name the paper's list with --ids FILE ({spec.sources['ids'].url}, CC BY-NC 4.0), "
+            "or draw new images with --sample; not both."
+        )
+    sources = {
+        "annotations": order.fetch("annotations"),
+        "names": fetch(spec.sources["names"], "--names", names or beside("names"), order.cache, order.subset),
+        **({} if sample else {"ids": order.fetch("ids", ids, "--ids")}),
+    }
+    corrections = read_names(sources["names"].path)
+    wanted = None if sample else read_ids(sources["ids"].path)
+    table = correct(coco.read_annotations(sources["annotations"].path), corrections)
+    if wanted is None:
+        classes_of = {image.image_id: image.objects for image in table.images}
+        wanted = natural_k_shot(classes_of, shots, len(table.classes), seed)
+    return write(order, table, sources, out, wanted, {"shots": shots, "seed": seed} if sample else None)
+
+
+def write(
+    order: Order,
+    coco: CocoTable,
+    sources: Mapping[str, Fetched],
+    out: Path,
+    wanted: Collection[int] | None = None,
+    sample: Mapping[str, int] | None = None,
+) -> Path:
+    """Get the images, check everything, and write the dataset, of all images or of those whose ids are wanted."""
+    spec, folder = order.spec, None
+    if spec.vocabulary is not None:
+        vocabulary = vocabularies.load(spec.vocabulary)
+        if unknown := [name for name in coco.classes if name not in vocabulary.classes]:
+            raise BuildError(
+                f"The annotations have the class {unknown[0]!r}, which is not one of the {len(vocabulary.classes)} "
+                f"classes of the vocabulary {vocabulary.name!r}; expected annotations of {spec.title}."
+            )
+    coco = coco if wanted is None else coco.only(wanted)
+    if order.with_images:
+        got = fetch(spec.sources["images"], "--images", order.images, order.cache, order.subset)
+        sources, folder = {**sources, "images": got}, got.path
+        if order.only_images_present:
+            coco = coco.without(images.missing(coco.file_names, folder))
+    numbers = counts(coco)
+    complete = spec.matches(numbers, order.subset) and sample is None
+    if folder is not None:
+        hint = "Name the folder that holds all images, or pass --only-images-present --subset."
+        images.check(coco.file_names, folder, hint)
+    numbers |= {"sample": dict(sample)} if sample else {}
+    return output.write(spec, [table(coco, spec.split, folder)], numbers, sources, complete, out)
+
+
+def counts(coco: CocoTable) -> dict[str, Any]:
+    """Count the rows for stats.json."""
+    per_image = [len(image.objects) for image in coco.images]
+    per_class = Counter(name for image in coco.images for name in image.objects)
+    return {
+        "images": len(coco.images),
+        "annotations": sum(image.annotations for image in coco.images),
+        "classes": len(coco.classes),
+        "objects_per_image": {
+            "mean": round(sum(per_image) / len(per_image), 4),
+            "min": min(per_image),
+            "max": max(per_image),
+        },
+        "images_without_objects": per_image.count(0),
+        "images_per_class": {name: per_class[name] for name in coco.classes},
+    }
+
+
+def table(coco: CocoTable, split: str, folder: Readable | None) -> Table:
+    """Return the rows to write, with images if there is a folder to read them from."""
+
+    def row(image: CocoImage) -> dict[str, Any]:
+        about = {"image_id": image.image_id, "file_name": image.file_name, "objects": image.objects}
+        return {**about, "prompt": BENCHMARK.prompt}
+
+    return Table.of(coco.images, COLUMNS, row, lambda image: image.file_name, split, folder)
+
+
+def read_names(file: Readable) -> dict[int, tuple[str, str]]:
+    """Read the table of names without a header: category id -> the published name, and the corrected one.
+
+    Spaces around a name are dropped.
+    """
+    names: dict[int, tuple[str, str]] = {}
+    place: dict[str, int] = {}
+    for number, row in enumerate(cells(read_text(file), str(file)), 1):
+        where = f"{file}, row {number}"
+        if len(row) != 3 or not all(field.strip() for field in row):
+            raise BuildError(
+                f"{where} is {short_repr(','.join(row))}; expected category id, published name, corrected name."
+            )
+        category, published, corrected = (
+            _whole(row[0], where, "a category id"),
+            row[1].strip(),
+            row[2].strip(),
+        )
+        if category in names:
+            raise BuildError(f"{where}: category {category} is already in an earlier row.")
+        if place.setdefault(corrected, number) != number:
+            raise BuildError(
+                f"{where}: {short_repr(corrected)} is also the name in row {place[corrected]}; names must be unique."
+            )
+        names[category] = published, corrected
+    return names
+
+
+def read_ids(file: Readable) -> list[int]:
+    """Read a list of image ids, one per line."""
+    place: dict[int, int] = {}
+    for number, line in enumerate(read_text(file).split("\n"), 1):
+        if not line.strip():
+            continue
+        image_id = _whole(line, f"{file}, line {number}", "an image id")
+        if place.setdefault(image_id, number) != number:
+            raise BuildError(
+                f"{file}, line {number}: image id {image_id} is already in line {place[image_id]}."
+            )
+    if not place:
+        raise BuildError(f"{file} holds no image ids; expected one per line.")
+    return list(place)
+
+
+def _whole(text: str, where: str, what: str) -> int:
+    if (number := id_of(text)) is None:
+        raise BuildError(f"{where}: {short_repr(text.strip())} is not a number; expected {what}.")
+    return number
+
+
+def correct(table: CocoTable, names: Mapping[int, tuple[str, str]]) -> CocoTable:
+    """Return the annotations with the corrected class names; those already corrected stay unchanged."""
+    if len(names) != len(table.classes):
+        raise BuildError(
+            f"The table of names has {len(names):,} rows; expected one for each of the {len(table.classes):,} "
+            "categories of the annotations."
+        )
+    if unknown := sorted(set(names) - set(table.class_ids)):
+        raise BuildError(f"The table of names has category {unknown[0]}, which the annotations do not have.")
+    corrected = {}
+    for category, found in zip(table.class_ids, table.classes, strict=True):
+        if found.strip() not in names[category]:
+            raise BuildError(
+                f"Category {category} is {short_repr(found)} in the annotations and {short_repr(names[category][0])} "
+                "in the table of names; expected the same name. Are these the names of the same version of Objects365?"
+            )
+        corrected[found] = names[category][1]
+
+    def renamed(classes: Collection[str]) -> tuple[str, ...]:
+        return tuple(corrected[name] for name in classes)
+
+    each = tuple(replace(image, objects=renamed(image.objects)) for image in table.images)
+    return replace(table, classes=renamed(table.classes), images=each)
+
+
+def natural_k_shot(
+    classes_of: Mapping[int, Collection[str]], shots: int, classes: int, seed: int = 0
+) -> list[int]:
+    """Draw `shots` x `classes` images uniformly, then swap in an image for each class that has none.
+
+    The image swapped out is never the one kept for a class. The same content and seed give the same draw, whatever the
+    order of the images.
+    """
+    pool, size = sorted(image for image, present in classes_of.items() if present), shots * classes
+    if shots < 1:
+        raise BuildError(f"{shots} shots were asked for; expected at least 1.")
+    if size > len(pool):
+        raise BuildError(
+            f"{shots} x {classes:,} = {size:,} images were asked for, but only {len(pool):,} of the "
+            f"{len(classes_of):,} images hold any class. Ask for fewer with --shots."
+        )
+    every = {cls for present in classes_of.values() for cls in present}
+    if len(every) > classes:
+        raise BuildError(f"The images hold {len(every):,} classes; expected at most {classes:,}.")
+    # One key per image instead of random.sample: of the generator's methods, only random() will never change.
+    generator = random.Random(seed)
+    shuffled = sorted(pool, key=lambda _: generator.random())
+    drawn, rest = shuffled[:size], shuffled[size:]
+    kept = {cls: image for image in reversed(drawn) for cls in classes_of[image]}
+    given = []
+    for cls in sorted(every - kept.keys()):
+        if cls not in kept:  # an image swapped in for another class may hold it
+            image = next(image for image in rest if cls in classes_of[image])
+            given.append(image)
+            kept |= dict.fromkeys(set(classes_of[image]) - kept.keys(), image)
+    needed = set(kept.values())
+    spare = [image for image in drawn if image not in needed]
+    return sorted({*drawn, *given} - set(spare[len(spare) - len(given) :]))
 
 
 BUILDER = Builder(
@@ -26,5 +267,39 @@ BUILDER = Builder(
 """,
     source="instances_val2017.json, its zip, or a folder that holds it (default: download)",
     images="the folder or the zip of val2017 (default: download)",
-    make=make,
+    make=make_coco,
+)
+
+
+def _add(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    option(
+        "--names", type=Path, help="Detic's table of corrected names (default: from --source, or download)"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--ids", type=Path, help="a file of image ids, one per line (default: from --source)")
+    which.add_argument("--sample", action="store_true", help="draw new images with the natural K-shot method")
+    option(
+        "--shots", type=int, default=SHOTS, help="with --sample: K, images per class (default: %(default)s)"
+    )
+    option("--seed", type=int, default=0, help="with --sample: the seed of the draw (default: %(default)s)")
+
+
+OBJECTS365 = Builder(
+    name="throne_objects365",
+    about="""Builds throne_objects365: images of Objects365 v2's validation set with the classes in them.
+
+The annotations and images come from https://www.objects365.org/ after registration:
+
+    halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --ids objects365_subset.txt
+    halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --sample --seed 1
+
+--ids is the paper's list of 5,110 images (CC BY-NC 4.0; its URL is in datasets/throne_objects365/spec.toml); --sample
+draws the same number of new images in the same way. --images holds the patch folders, with or without the folders
+images/v1 and images/v2 above them.
+""",
+    source="zhiyuan_objv2_val.json, or a folder that holds it (and the lists of names and ids)",
+    images="the folder or the zip of the patch folders",
+    make=make_objects365,
+    add=_add,
 )

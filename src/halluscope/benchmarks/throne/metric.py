@@ -9,21 +9,18 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halluscope import options as checks
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import prompts, scoring
-from halluscope.benchmarks.throne.scoring import AllAverage, ClassF, Conventions, Hits
-from halluscope.inputs import array, class_names, flags, ids, labelled, paired, texts, whole
+from halluscope.benchmarks.throne import BENCHMARK, prompts
+from halluscope.inputs import array, class_names, finite, flags, ids, labelled, paired, texts, whole
 from halluscope.judging import voting
 from halluscope.judging.cost.planning import Plan, plan_poll
-from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.options import VoteOptions
-from halluscope.judging.questions import QuestionSet
 from halluscope.judging.resolve import lexical
 from halluscope.judging.votes import OTHER, UNASKED, VoteResult
 from halluscope.judging.voting import IGNORED
@@ -36,9 +33,17 @@ from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import correct
 from halluscope.stats.correlation import warn_if_shuffled
+from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 from halluscope.vocabularies import Vocabulary
 
-GIVEN = "given"
+ClassF = Literal["of_means", "mean"]
+AllAverage = Literal["pooled", "image"]
+Cells = NDArray[np.bool_]  # [images, classes]
+
+# With this beta F equals recall to every digit printed; with its inverse F equals precision.
+LARGEST_BETA = 1000
+
+NUMBERS = 16  # About how many numbers `score` keeps in memory per class and resample
 
 # The method by which `halluscope.stats.corrected` makes scores and intervals; its number goes up when it changes.
 METHOD = "ppi-1"
@@ -128,29 +133,40 @@ def compute(
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
     poll = checks.build(VoteOptions, judging, "throne")
-    reader = _reader(poll, vocabulary, votes) if explain else None
-    certified = None if certificate is None else _check_certificate(certificate, votes, all_average)
-    sample = None if cells is None else _check_cells(cells, present)
-    size = None if cells_of is None else whole("cells_of", cells_of, 1)
-    if sample is not None and size is not None:
-        _warn_of_few(int(sample.sum()), size, len(present))
+    reader = None
+    if explain:
+        if votes is not None:
+            raise ValueError(
+                "explain says which rule of the lexical judge took a mention back, but votes are given, so no judge "
+                "reads the responses; leave votes out and pass judges='lexical'."
+            )
+        reader = lexical(poll.judges, vocabulary)
+    certified = None if certificate is None else _certified(certificate, votes, all_average)
+    sample = None if cells is None else _check_cells(cells, present, cells_of)
     if votes is not None:
-        cast = _given(votes, poll, present)
+        given = voting.check(votes, *present.shape).astype(np.int8)
+        k = voting.required(poll.agreement, given.shape[-1])
+        cast = VoteResult(given, k, ["given"], "given", ())
     else:
         questions = prompts.load(poll.questions)
         if certified:
-            _check_about(certified, predictions, vocabulary, questions)
+            about = {
+                "vocabulary": vocabulary.name,
+                "questions": questions.name,
+                "texts": texts_of(predictions),
+            }
+            certified.check(about)
+            certified.check_size(predictions)
         cast = poll.collect_votes(predictions, present, vocabulary, questions)
     labels = voting.label(*voting.count(cast.votes), cast.k)
     hits = Hits.of(labels, present)
     warn_if_shuffled(hits.predicted, present)
-    result: dict[str, Any] = _scores(hits, conventions)
-    result |= {
-        "ignored": float((labels == IGNORED).mean()) if votes is not None or poll.ask == "all" else None,
-        "unparsed": None
-        if votes is not None
-        else float((cast.votes == OTHER).sum() / max(1, (cast.votes != UNASKED).sum())),
-        "undefined_classes": scoring.undefined_classes(hits),
+    asked_all, was_asked = votes is not None or poll.ask == "all", votes is None
+    unparsed = (cast.votes == OTHER).sum() / max(1, (cast.votes != UNASKED).sum()) if was_asked else None
+    result: dict[str, Any] = _points(score(hits, conventions)) | {
+        "ignored": float((labels == IGNORED).mean()) if asked_all else None,
+        "unparsed": None if unparsed is None else float(unparsed),
+        "undefined_classes": undefined_classes(hits),
         "images": len(present),
         "median_characters": float(np.median([len(text) for text in predictions])),
         MEAN_WORDS: mean_words(predictions),
@@ -170,23 +186,52 @@ def compute(
     }
     result["signature"] = signature("throne", **made_by)
     if bootstrap:
-        drawn = resampling.weights(len(present), scoring.NUMBERS * present.shape[1])
-        result["interval"] = resampling.intervals(map(partial(scoring.score, hits, conventions), drawn))
+        drawn = resampling.weights(len(present), NUMBERS * present.shape[1])
+        result["interval"] = resampling.intervals(map(partial(score, hits, conventions), drawn))
     if sample is not None:
-        sampled = _sampled(sample, labels, present, conventions)
+        rows = sample.any(axis=1)
+        on_sample = Hits.of(np.where(sample, labels, IGNORED)[rows], present[rows])
+        sampled = _points(score(on_sample, conventions))
         result["difference"] = {name: result[name] - value for name, value in sampled.items()}
         which = f"{sample.sum()}-{hashlib.sha256(sample.tobytes()).hexdigest()[:8]}"
         signed = signature("throne", **made_by, cells=which)
         result["sampled"] = {**sampled, "cells": int(sample.sum()), "cells_of": cells_of, "signature": signed}
     if certified:
         certified.check({name: made_by[name] for name in ("judges", "agreement")})
-        corrected = _corrected(certified, predictions, labels, present, vocabulary, conventions, level)
+        labels_known = voting.known(labels, present)
+        of_people = certified.sample(predictions, labels_known, vocabulary)
+        found = correct(labels_known, present, of_people, conventions.betas, class_f, level)
+        if found.refused.keys() >= found.scores.keys():
+            raise ValueError(
+                f"The labels of the certificate {certified.digest} cannot support any corrected score: "
+                f"{next(iter(found.refused.values()))}"
+            )
         made_by |= certified.signed | {"interval": f"{level:g},{METHOD}"}
-        result["corrected"] = corrected | {"signature": signature("throne", **made_by)}
+        result["corrected"] = {
+            **found.scores,
+            "refused": found.refused,
+            "labels": certified.count,
+            "labelled_texts": certified.texts,
+            "labelled_by": certified.labelled_by,
+            "signature": signature("throne", **made_by),
+        }
     if per_class:
-        result["classes"] = _of_each_class(hits, beta, vocabulary)
+        table = of_each_class(hits, beta)
+        values = zip(*(column.tolist() for column in table.values()), strict=True)
+        result["classes"] = {
+            name: dict(zip(table, row, strict=True))
+            for name, row in zip(vocabulary.classes, values, strict=True)
+        }
     if per_image:
-        result["per_image"] = _of_each_image(hits, present, labels, vocabulary)
+        kinds = {
+            "found": hits.true,
+            "hallucinated": hits.predicted & ~present,
+            "missed": present & (labels == 0),
+        }
+        result["per_image"] = [
+            {kind: [vocabulary.classes[i] for i in np.flatnonzero(of[row])] for kind, of in kinds.items()}
+            for row in range(len(present))
+        ]
     if reader is not None:
         cut = prompts.load(poll.questions).cut
         result["explained"] = [reader.explain(cut(text)) for text in predictions]
@@ -227,17 +272,7 @@ def plan(
     )
 
 
-def _reader(poll: VoteOptions, vocabulary: Vocabulary, votes: ArrayLike | None) -> LexicalJudge:
-    """Return the judge that can explain its votes."""
-    if votes is not None:
-        raise ValueError(
-            "explain says which rule of the lexical judge took a mention back, but votes are given, so no judge reads "
-            "the responses; leave votes out and pass judges='lexical'."
-        )
-    return lexical(poll.judges, vocabulary)
-
-
-def _check_certificate(
+def _certified(
     given: str | Path | Mapping[str, Any] | Certificate, votes: object, all_average: str
 ) -> Certificate:
     """Read a certificate, after checking that scores can be corrected."""
@@ -253,100 +288,101 @@ def _check_certificate(
     return read_certificate(given)
 
 
-def _check_about(
-    certificate: Certificate, texts: Sequence[str], vocabulary: Vocabulary, questions: QuestionSet
-) -> None:
-    """Check that a certificate is about these texts, judged in this way."""
-    certificate.check(
-        {"vocabulary": vocabulary.name, "questions": questions.name, "texts": name_of(rows_of(texts))}
-    )
-    certificate.check_size(texts)
-
-
-def _given(votes: ArrayLike, poll: VoteOptions, present: NDArray[np.bool_]) -> VoteResult:
-    """Return votes that were cast elsewhere, in the form of a poll."""
-    cast = voting.check(votes, *present.shape).astype(np.int8)
-    return VoteResult(cast, voting.required(poll.agreement, cast.shape[-1]), [GIVEN], GIVEN, ())
-
-
-def _sampled(
-    sample: NDArray[np.bool_], labels: NDArray[np.int8], present: NDArray[np.bool_], conventions: Conventions
-) -> dict[str, float]:
-    """Return the scores on some cells alone."""
-    rows = sample.any(axis=1)
-    return _scores(Hits.of(np.where(sample, labels, IGNORED)[rows], present[rows]), conventions)
-
-
-def _corrected(
-    certificate: Certificate,
-    predictions: Sequence[str],
-    labels: NDArray[np.int8],
-    present: NDArray[np.bool_],
-    vocabulary: Vocabulary,
-    conventions: Conventions,
-    level: float,
-) -> dict[str, Any]:
-    """Return the corrected scores and the labels that they rest on."""
-    labels = voting.known(labels, present)
-    sample = certificate.sample(predictions, labels, vocabulary)
-    found = correct(labels, present, sample, conventions.betas, conventions.class_f, level)
-    if found.refused.keys() >= found.scores.keys():
-        raise ValueError(
-            f"The labels of the certificate {certificate.digest} cannot support any corrected score: "
-            f"{next(iter(found.refused.values()))}"
-        )
-    return {
-        **found.scores,
-        "refused": found.refused,
-        "labels": certificate.count,
-        "labelled_texts": certificate.texts,
-        "labelled_by": certificate.labelled_by,
-    }
-
-
-def _check_cells(cells: ArrayLike, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    table = array(
-        "cells", cells, "bool [images, classes]: for each image and class whether it is in the sample"
-    )
+def _check_cells(cells: ArrayLike, present: Cells, cells_of: int | None) -> Cells:
+    """Return the cells of a sample, and warn if most of the sample lies in images that are not scored."""
+    meant = "for each image and class whether it is in the sample"
+    table = array("cells", cells, f"bool [images, classes]: {meant}")
     if table.shape != present.shape or table.dtype != bool:
         raise ValueError(
-            f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: "
-            "for each image and class whether the cell is in the sample."
+            f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: {meant}."
+        )
+    scored, of = int(table.sum()), 0 if cells_of is None else whole("cells_of", cells_of, 1)
+    if 2 * scored < of:
+        warnings.warn(
+            f"Only {scored:,} of the sample's {of:,} cells ({scored / of:.1%}) lie in the {len(present):,} images that "
+            "are scored; expected most of them. POPE's official questions are about COCO val2014, but throne_coco is "
+            "COCO val2017.",
+            stacklevel=3,
         )
     return table
 
 
-def _warn_of_few(scored: int, of: int, images: int) -> None:
-    if 2 * scored < of:
-        warnings.warn(
-            f"Only {scored:,} of the sample's {of:,} cells ({scored / of:.1%}) lie in the {images:,} images that are "
-            "scored; expected most of them. POPE's official questions are about COCO val2014, but throne_coco is "
-            "COCO val2017.",
-            stacklevel=3,
-        )
+class Hits(NamedTuple):
+    """The cells that count, as tables [images, classes]."""
+
+    true: Cells  # predicted and present (true positives)
+    predicted: Cells  # labelled yes
+    present: Cells  # in the ground truth, and not ignored
+
+    @classmethod
+    def of(cls, labels: NDArray[np.int8], present: Cells) -> "Hits":
+        """Compare labels (1, 0 or `IGNORED`) with the ground truth; ignored cells do not count."""
+        predicted = labels == 1
+        return cls(predicted & present, predicted, present & (labels != IGNORED))
 
 
-def _scores(hits: Hits, conventions: Conventions) -> dict[str, float]:
-    return {name: float(value[0]) for name, value in scoring.score(hits, conventions).items()}
+class Conventions:
+    """The choices on which papers and released code differ; see `compute`."""
+
+    def __init__(
+        self, beta: float = 0.5, class_f: ClassF = "of_means", all_average: AllAverage = "pooled"
+    ) -> None:
+        """Check the options."""
+        finite("beta", beta, 1 / LARGEST_BETA, LARGEST_BETA, "a number, such as 0.5,")
+        BENCHMARK.check_choices(class_f=class_f, all_average=all_average)
+        self.betas = sorted({1.0, 0.5, float(beta)}, reverse=True)  # those that are reported
+        self.class_f, self.all_average = class_f, all_average
 
 
-def _of_each_class(hits: Hits, beta: float, vocabulary: Vocabulary) -> dict[str, dict[str, float]]:
-    columns = scoring.per_class(hits, beta)
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -> dict[str, Floats]:
+    """Return scores [resamples], fractions in [0, 1] and NaN where undefined (section 3.1, equation 3).
+
+    Weights [resamples, images] say how often each image counts. With `all_average="image"`, P and R of an image whose
+    predicted or true set is empty are 0, and an image without a hit has no F.
+    """
+    weights = np.ones((1, len(hits.true))) if weights is None else weights
+    true, predicted, present = (weights @ table.astype(float) for table in hits)
+    class_p, class_r, betas = ratio(true, predicted), ratio(true, present), conventions.betas
+    if conventions.all_average == "pooled":
+        p, r = (ratio(true.sum(axis=1), whole.sum(axis=1)) for whole in (predicted, present))
+        overall = [p, r, *(f_of_means(p, r, beta) for beta in betas)]
+    else:
+        true, predicted, present = (table.sum(axis=1).astype(float) for table in hits)
+        empty = (predicted == 0) | (present == 0)
+        p, r = (np.where(empty, 0.0, ratio(true, whole)) for whole in (predicted, present))
+        overall = [weighted_mean(one, weights) for one in (p, r, *(f_score(p, r, beta) for beta in betas))]
+    p, r = defined_mean(class_p), defined_mean(class_r)
+    if conventions.class_f == "of_means":
+        by_class = [p, r, *(f_of_means(p, r, beta) for beta in betas)]
+    else:
+        by_class = [p, r, *(defined_mean(f_score(class_p, class_r, beta)) for beta in betas)]
+    names = ("precision", "recall", *(f"f{beta:g}" for beta in betas))
     return {
-        name: dict(zip(columns, row, strict=True)) for name, row in zip(vocabulary.classes, rows, strict=True)
+        f"{name}_{over}": value
+        for over, values in (("all", overall), ("cls", by_class))
+        for name, value in zip(names, values, strict=True)
     }
 
 
-def _of_each_image(
-    hits: Hits, present: NDArray[np.bool_], labels: NDArray[np.int8], vocabulary: Vocabulary
-) -> list[dict[str, list[str]]]:
-    tables = {
-        "found": hits.true,
-        "hallucinated": hits.predicted & ~present,
-        "missed": present & (labels == 0),
+def of_each_class(hits: Hits, beta: float) -> dict[str, NDArray[np.int64] | Floats]:
+    """Return one array [classes] per column of the per-class table; ratios are NaN where undefined."""
+    true, predicted, present = (table.sum(axis=0) for table in hits)
+    precision, recall = ratio(true, predicted), ratio(true, present)
+    return {
+        "true": true,
+        "predicted": predicted,
+        "present": present,
+        "precision": precision,
+        "recall": recall,
+        "f1": f_score(precision, recall, 1.0),
+        f"f{beta:g}": f_score(precision, recall, beta),
     }
-    return [
-        {kind: [vocabulary.classes[i] for i in np.flatnonzero(table[row])] for kind, table in tables.items()}
-        for row in range(len(present))
-    ]
+
+
+def undefined_classes(hits: Hits) -> int:
+    """Count the classes that have no precision (never predicted) or no recall (never present)."""
+    return int(np.count_nonzero(~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)))
+
+
+def _points(scores: Mapping[str, Floats]) -> dict[str, float]:
+    return {name: float(value[0]) for name, value in scores.items()}
