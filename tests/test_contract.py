@@ -19,7 +19,7 @@ from halluscope.hub.space import LINES, Page
 from halluscope.options import defaults, keywords
 from halluscope.paths import share
 from halluscope.registry import HIGHER, LOWER, QUESTION, Benchmark
-from halluscope.runs.build_items import shown
+from halluscope.runs.page import shown
 from halluscope.scoring import FUNCTIONS
 from halluscope.signature import keys_of
 

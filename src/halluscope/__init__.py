@@ -166,9 +166,9 @@ def report(
     Raises:
         ValueError: if the result has another form, or is about other responses.
     """
-    from halluscope.runs import build_items, page
+    from halluscope.runs import page
 
-    return page.of_result(build_items.of_result(result, predictions, references, name, **options), images)
+    return page.of_result(page.shown_result(result, predictions, references, name, **options), images)
 
 
 def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | ChatJudge:

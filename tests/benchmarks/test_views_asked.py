@@ -31,9 +31,9 @@ from halluscope.responses.match import Matched
 from halluscope.responses.parsers import PARSERS, read
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
-from halluscope.runs.build_items import shown
+from halluscope.runs.folder import differences
+from halluscope.runs.page import shown
 from halluscope.runs.run import Run
-from halluscope.runs.verifying import differences
 from halluscope.scoring import Ready
 from halluscope.signature import keys_of
 from tests.fake_judge import FakeJudge

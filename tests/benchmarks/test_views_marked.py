@@ -21,7 +21,7 @@ from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reporting.report_items import Item, Shown
 from halluscope.responses.match import Matched
 from halluscope.runs import run as runs
-from halluscope.runs.build_items import shown
+from halluscope.runs.page import shown
 from halluscope.scoring import Ready
 
 COCO = vocabularies.load("coco")

@@ -15,8 +15,8 @@ from halluscope import cli, registry, terminal
 from halluscope.registry import HIGHER, LOWER
 from halluscope.reporting.formats import CSV, FORMATS, FORMULA, JSON, LATEX, MARKDOWN, TABLE, WIDEST, written
 from halluscope.reporting.tables import Notes, Number, Table, class_table, plain, share, to_json
-from halluscope.runs import result_tables
 from halluscope.runs.comparing import compare
+from halluscope.runs.results import report as report_of
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import made
@@ -253,8 +253,11 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
             (run.name, {**({"parser": "p"} if benchmark.name == "pope" else {}), **run.scores})
             for run in runs
         ]
-        report = result_tables.report(results, runs, True, one.options, resampling)
-        found = compare({run.name: run for run in result_tables._in_order(runs, report)}, [], resampling)
+        report = report_of(results, runs, True, one.options, resampling)
+        (order,) = (
+            [row[1] for row in table.rows] for table in report if getattr(table, "name", "") == "runs"
+        )
+        found = compare({name: run for name in order for run in runs if run.name == name}, [], resampling)
         (differences,) = (table for table in report if getattr(table, "name", "") == "differences")
         assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [
             repr((each.values[0], each.by.value, each.holm)) for each in found.scores

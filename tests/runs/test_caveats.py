@@ -10,7 +10,7 @@ from halluscope import cli, registry
 from halluscope.reporting import published
 from halluscope.reporting.formats import TABLE, written
 from halluscope.runs.folder import read
-from halluscope.runs.result_tables import beside, caveats
+from halluscope.runs.results import beside, caveats
 from tests import small_datasets
 from tests.runs.made import made, write
 from tests.small_datasets import needs

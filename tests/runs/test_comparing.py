@@ -12,8 +12,7 @@ from halluscope import cli, registry
 from halluscope.errors import RunError
 from halluscope.reporting.tables import to_json
 from halluscope.runs import folder as folders
-from halluscope.runs.comparing import compare
-from halluscope.runs.comparison_tables import of_parts
+from halluscope.runs.comparing import compare, of_parts
 from halluscope.runs.run import again
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import change, made, write

@@ -18,7 +18,7 @@ from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
 from halluscope.runs.comparing import compare
-from halluscope.runs.verifying import check, differences
+from halluscope.runs.folder import check, differences
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import SAID, Fitting, change, made, moody, write
 from tests.small_datasets import needs

@@ -12,8 +12,7 @@ from halluscope.reliability import agreement
 from halluscope.reliability.agreement import AND, Key, Pair, Reading
 from halluscope.reliability.sheet import READING
 from halluscope.reporting.formats import JSON
-from halluscope.runs.folder import folders
-from halluscope.runs.verifying import check
+from halluscope.runs.folder import check, folders
 from halluscope.sanitize import one_line
 from halluscope.terminal import tell
 

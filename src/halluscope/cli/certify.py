@@ -25,7 +25,7 @@ from halluscope.reliability.certificate import (
 from halluscope.reporting.tables import to_json
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.runs import certifying as graders
-from halluscope.runs.verifying import check
+from halluscope.runs.folder import check
 from halluscope.signature import data_of
 from halluscope.stats.bootstrap import Bootstrap
 

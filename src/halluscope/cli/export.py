@@ -5,7 +5,7 @@ from pathlib import Path
 
 from halluscope.cli import common
 from halluscope.runs.exporting import RELATIONS, export
-from halluscope.runs.verifying import check
+from halluscope.runs.folder import check
 from halluscope.sanitize import one_line
 from halluscope.terminal import say
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from halluscope.cli import common
-from halluscope.runs.verifying import checked
+from halluscope.runs.folder import checked
 
 
 def add(parser: argparse.ArgumentParser) -> None:

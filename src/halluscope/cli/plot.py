@@ -9,8 +9,8 @@ from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder, new_folder
 from halluscope.reporting.figures.plots import FIGURES, Plot, able, check
 from halluscope.reporting.figures.style import FORMATS
-from halluscope.runs import verifying
-from halluscope.runs.build_items import all_shown
+from halluscope.runs import folder
+from halluscope.runs.page import all_shown
 from halluscope.runs.run import benchmark_of
 from halluscope.sanitize import one_line
 from halluscope.terminal import say, tell
@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> None:
     check(given.figures)
     check_no_folder(given.out)
-    runs = verifying.checked(given.folders)
+    runs = folder.checked(given.folders)
     benchmark = benchmark_of(runs.values())
     plots, lacking = able(given.figures, all_shown(runs), benchmark)
     for name, why in lacking.items():

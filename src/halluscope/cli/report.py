@@ -10,11 +10,10 @@ from halluscope.reading.credits import credits
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import write
-from halluscope.runs.build_items import all_shown
 from halluscope.runs.comparing import Comparison, compare
-from halluscope.runs.page import page
+from halluscope.runs.folder import checked
+from halluscope.runs.page import all_shown, page
 from halluscope.runs.run import Run, benchmark_of
-from halluscope.runs.verifying import checked
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, tell

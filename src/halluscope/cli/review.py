@@ -104,7 +104,7 @@ def _make_verdicts(options: argparse.Namespace) -> None:
     """Draw a run's responses by their verdicts."""
     from halluscope.reliability import review
     from halluscope.runs.certifying import sheet
-    from halluscope.runs.verifying import check
+    from halluscope.runs.folder import check
     from halluscope.stats.samples import FEWEST_MARKED
 
     if options.stratum or options.responses:

@@ -13,7 +13,7 @@ from halluscope.reporting.formats import JSON, LATEX, LINE, TABLE
 from halluscope.reporting.tables import Report, Table, listed
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
-from halluscope.runs.result_tables import (
+from halluscope.runs.results import (
     comparable,
     lines,
     of_each,

@@ -9,7 +9,7 @@ from huggingface_hub import HfApi
 from halluscope.hub.publisher import calling
 from halluscope.reporting import published
 from halluscope.reporting.tables import Cell, Notes, Table, plain
-from halluscope.runs.result_tables import beside
+from halluscope.runs.results import beside
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
 

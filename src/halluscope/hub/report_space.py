@@ -6,11 +6,10 @@ from tempfile import TemporaryDirectory
 
 from halluscope.hub.publisher import CARD, Publication
 from halluscope.reporting.page.writing import write
-from halluscope.runs.build_items import all_shown
 from halluscope.runs.comparing import compare
-from halluscope.runs.page import page
+from halluscope.runs.folder import checked
+from halluscope.runs.page import all_shown, page
 from halluscope.runs.run import benchmark_of
-from halluscope.runs.verifying import checked
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 

@@ -17,9 +17,9 @@ from halluscope.registry import SIGNATURE
 from halluscope.reporting import published
 from halluscope.reporting.tables import is_defined
 from halluscope.runs import folder as folders
-from halluscope.runs.result_tables import caveats
+from halluscope.runs.folder import differences
+from halluscope.runs.results import caveats
 from halluscope.runs.run import Run
-from halluscope.runs.verifying import differences
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import keys_of
 

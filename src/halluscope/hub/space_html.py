@@ -15,7 +15,7 @@ from halluscope.reporting.page import content
 from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.page.writing import Report
 from halluscope.runs import page
-from halluscope.runs.build_items import of_result, of_signature
+from halluscope.runs.page import of_signature, shown_result
 
 NAME = "responses"
 HEIGHT = 700  # pixels of the frame
@@ -36,7 +36,7 @@ def render(
     if not benchmark.items:
         return "", _figure(scores(NAME, result, benchmark))
     own = {name: value for name, value in options.items() if name in benchmark.keywords}
-    shown = of_result(result, predictions, references, NAME, **own)
+    shown = shown_result(result, predictions, references, NAME, **own)
     if (
         "image_ids" in benchmark.input_options
     ):  # rows have no ids, so they are named by the lines on which they were pasted

@@ -126,34 +126,41 @@ def certify(
     resampling = resampling or Bootstrap()
     sheet, verdicts = read_sheet(path, allow_unmarked), Verdicts(run)
     chances, said = _marks(sheet, verdicts)
-    values = _values(verdicts, said)
-    content = {
-        "form": FORM,
-        "labelled_by": by,
-        "sheet": sheet.name,
-        "responses": run.name,
-        "signature": run.scores["signature"],
-        "rows": len(verdicts.items),
-        "unjudged": len(verdicts.items) - len(verdicts.able),
-        "marked": len(said),
-        "confusion": {
-            name: [
-                [*pair, count]
-                for pair, count in sorted(Counter((one, other) for _, one, other in of).items())
-            ]
-            for name, of in values.items()
-        },
-        "errors": list(_errors(verdicts, values)),
-        "scores": list(_scores(verdicts, said, chances, resampling)),
-        "version": __version__,
-    }
-    content = finite(content)
+    # criterion -> row, what the judge says, and what people say; criteria that each row has for itself, such as its
+    # nouns, are one
+    values: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+    alike = len({frozenset(of) for of in said.values()}) == 1
+    for row, of in said.items():
+        for name, number in of.items():
+            judge = min(verdicts.said[row][name], LARGEST_SCALE)
+            values[name if alike else "all"].append((row, judge, number))
+    content = finite(
+        {
+            "form": FORM,
+            "labelled_by": by,
+            "sheet": sheet.name,
+            "responses": run.name,
+            "signature": run.scores["signature"],
+            "rows": len(verdicts.items),
+            "unjudged": len(verdicts.items) - len(verdicts.able),
+            "marked": len(said),
+            "confusion": {
+                name: [[*pair, count] for pair, count in sorted(Counter(one[1:] for one in of).items())]
+                for name, of in values.items()
+            },
+            "errors": [
+                {"by": by, "group": group, "criterion": name, **_error(np.array(pairs))}
+                for (by, group), rows in _groups(verdicts).items()
+                for name, every in values.items()
+                if len(pairs := [pair for row, *pair in every if rows[row]])
+                >= (1 if by == "all" else IN_GROUP)
+            ],
+            "scores": list(_scores(verdicts, said, chances, resampling)),
+            "version": __version__,
+        }
+    )
     content[DIGEST] = digest_of(content)
     return Result(content, [*_report(content, run.benchmark)], content["scores"])
-
-
-# criterion -> row, what the judge says, what people say
-Values = Mapping[str, list[tuple[int, float, float]]]
 
 
 def _marks(sheet: Sheet, verdicts: Verdicts) -> tuple[dict[int, float], dict[int, dict[str, float]]]:
@@ -176,17 +183,6 @@ def _marks(sheet: Sheet, verdicts: Verdicts) -> tuple[dict[int, float], dict[int
     return chances, said
 
 
-def _values(verdicts: Verdicts, said: Mapping[int, Mapping[str, float]]) -> Values:
-    """Return both verdicts by criterion; where each row has criteria of its own, such as nouns, they are one."""
-    values: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
-    alike = len({frozenset(of) for of in said.values()}) == 1
-    for row, of in said.items():
-        for name, number in of.items():
-            judge = min(verdicts.said[row][name], LARGEST_SCALE)
-            values[name if alike else "all"].append((row, judge, number))
-    return values
-
-
 def _groups(verdicts: Verdicts) -> dict[tuple[str, str], Bools]:
     """Return which rows belong to each group: all, each part of the dataset, and each range of lengths."""
     groups = {("all", "all"): np.ones(len(verdicts.items), dtype=bool)}
@@ -194,26 +190,17 @@ def _groups(verdicts: Verdicts) -> dict[tuple[str, str], Bools]:
         of = np.array([str(item.parts.get(by, "")) for item in verdicts.items])
         groups |= {(by, name): of == name for name in dict.fromkeys(of.tolist()) if name}
     lengths = np.array(words([item.text for item in verdicts.items]))
-    return groups | {
-        ("words", f"{low} to {high}" if high else f"{low} or more"): (low <= lengths)
-        & (lengths < (high or np.inf))
-        for low, high in LENGTHS
-    }
+    for low, high in LENGTHS:
+        name = f"{low} to {high}" if high else f"{low} or more"
+        groups["words", name] = (low <= lengths) & (lengths < (high or np.inf))
+    return groups
 
 
-def _errors(verdicts: Verdicts, values: Values) -> Iterator[dict[str, Any]]:
-    for (by, name), of in _groups(verdicts).items():
-        for criterion, every in values.items():
-            pairs = np.array([(judge, people) for row, judge, people in every if of[row]])
-            if len(pairs) >= (1 if by == "all" else IN_GROUP):
-                yield {"by": by, "group": name, "criterion": criterion, **_compared(*pairs.T)}
-
-
-def _compared(judge: Floats, people: Floats) -> dict[str, float]:
+def _error(pairs: Floats) -> dict[str, float]:
+    judge, people = pairs.T
     same = int((judge == people).sum())
     low, high = wilson(same, len(judge))
     vary = np.ptp(judge) and np.ptp(people)
-    apart = np.mean((judge - people) ** 2)
     by_chance = np.var(judge) + np.var(people) + (judge.mean() - people.mean()) ** 2
     return {
         "of": len(judge),
@@ -222,7 +209,7 @@ def _compared(judge: Floats, people: Floats) -> dict[str, float]:
         "high": high,
         "bias": float(np.mean(judge - people)),
         "correlation": float(np.corrcoef(judge, people)[0, 1]) if vary else np.nan,
-        "kappa": float(1 - apart / by_chance) if by_chance else np.nan,
+        "kappa": float(1 - np.mean((judge - people) ** 2) / by_chance) if by_chance else np.nan,
     }
 
 
@@ -235,46 +222,31 @@ def _scores(
     """Yield each score by the judge and as people would give it, overall and for the parts of the dataset."""
     by_people = verdicts.view.counted([said.get(row, {}) for row in range(len(verdicts.items))])
     clusters = numbers([item.image or item.id for item in verdicts.items])
-    able = np.isin(np.arange(len(verdicts.items)), verdicts.able)
-    there = np.isin(np.arange(len(verdicts.items)), list(said))
-    chance = np.array([chances.get(row, 1.0) for row in range(len(verdicts.items))])
     for (by, group), of in _groups(verdicts).items():
-        rows = np.flatnonzero(of & able)
-        own = np.flatnonzero(there[rows])
+        rows = np.array([row for row in verdicts.able if of[row]], dtype=np.int64)
+        own = np.flatnonzero([row in said for row in rows.tolist()])
         if by == "words" or (by != "all" and len(own) < FEWEST_MARKED):
             continue
+        chance = np.array([chances[row] for row in rows[own].tolist()])
         for name, (part, counts) in verdicts.counts.items():
             people, wholes = (np.asarray(one[rows][own], dtype=float) for one in by_people[name])
             judge = np.asarray(part[rows], dtype=float)
             most = max(judge.max(), *people, 1.0) if verdicts.benchmark.is_points(name) else 1.0
-            found = corrected_score(
-                judge,
-                own,
-                people,
-                wholes,
-                chance[rows][own],
-                numbers(clusters[rows].tolist()),
-                most,
-                resampling,
-            )
+            alike = numbers(clusters[rows].tolist())
             yield {
                 "score": name,
                 "by": by,
                 "group": group,
                 "judge": float(judge.sum() / counts[rows].sum()),
-                **found,
+                **corrected_score(judge, own, people, wholes, chance, alike, most, resampling),
                 "marked": len(own),
             }
 
 
-# What is printed
-
-
-def _group(one: Mapping[str, Any]) -> str:
-    return "all" if one["by"] == "all" else f"{one['by']}: {one['group']}"
-
-
 def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | Notes]:
+    def group(one: Mapping[str, Any]) -> str:
+        return "all" if one["by"] == "all" else f"{one['by']}: {one['group']}"
+
     whose = f"{found['marked']:,} of {found['rows']:,} responses, marked by {found['labelled_by']}"
     yield Notes([f"{found['responses']}: {whose}"])
     for name, pairs in found["confusion"].items():
@@ -286,7 +258,7 @@ def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | 
         yield Table("verdicts", [name, *(f"people: {value:g}" for value in values)], rows)
     rows = [
         [
-            _group(one),
+            group(one),
             one["criterion"],
             one["of"],
             share(one["same"], (one["low"], one["high"])),
@@ -296,38 +268,21 @@ def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | 
     ]
     header = ["responses", "criterion", "verdicts", "same", "bias", "correlation", "kappa"]
     yield Table("errors", header, rows, left=2, intervals=("same",))
-    rows = []
-    for one in found["scores"]:
-        is_points = benchmark.is_points(one["score"])
-        rows.append(
-            [
-                _group(one),
-                one["score"],
-                scored(one["judge"], is_points),
-                scored(one["value"], is_points, (one["low"], one["high"])),
-                one["marked"],
-            ]
-        )
-    yield Table(
-        "scores",
-        ["responses", "score", "judge", "corrected", "marked"],
-        rows,
-        left=2,
-        intervals=("corrected",),
-    )
-    few = (
-        [f"Scores are corrected from {FEWEST_MARKED} marked responses on; mark more."]
-        if found["marked"] < FEWEST_MARKED
-        else []
-    )
-    without = found["unjudged"]
-    left_out = [f"{without:,} responses have no verdict; no score here counts them."] if without else []
-    yield Notes(
+    rows = [
         [
-            "bias: the judge's verdict minus people's; kappa: Cohen's, with squared weights.",
-            *few,
-            *left_out,
-            f"signature: {found['signature']}",
-            f"certificate: {found['digest']}",
+            group(one),
+            one["score"],
+            scored(one["judge"], benchmark.is_points(one["score"])),
+            scored(one["value"], benchmark.is_points(one["score"]), (one["low"], one["high"])),
+            one["marked"],
         ]
-    )
+        for one in found["scores"]
+    ]
+    header = ["responses", "score", "judge", "corrected", "marked"]
+    yield Table("scores", header, rows, left=2, intervals=("corrected",))
+    lines = ["bias: the judge's verdict minus people's; kappa: Cohen's, with squared weights."]
+    if found["marked"] < FEWEST_MARKED:
+        lines.append(f"Scores are corrected from {FEWEST_MARKED} marked responses on; mark more.")
+    if without := found["unjudged"]:
+        lines.append(f"{without:,} responses have no verdict; no score here counts them.")
+    yield Notes([*lines, f"signature: {found['signature']}", f"certificate: {found['digest']}"])

@@ -1,25 +1,28 @@
-"""Compares runs of several models on the rows that all of them have.
+"""Compares runs of several models on the rows that all of them have: what is not due to chance, and tables of it.
 
 Each run is cut to these rows, scored again, and resampled with the same draws as the others: differences are paired.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, count, product
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
 
 from halluscope import registry
 from halluscope.errors import RunError
+from halluscope.registry import HIGHER, LOWER, Benchmark
+from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, plain, scored
 from halluscope.runs.run import Run, again, benchmark_of
-from halluscope.sanitize import short_repr
+from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready, clusters
 from halluscope.signature import keys_of
 from halluscope.stats import bootstrap, tallies
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.paired import Difference, can_differ, difference, holm, ratio_differences
+from halluscope.stats.paired import FEWEST, Difference, can_differ, difference, holm, ratio_differences
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Tally
 
@@ -28,8 +31,10 @@ NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 
 SAID_OF = ("found", "hallucinated", "missed")  # the lists of classes in a row about an image
 
-# The scores of each class that is mentioned in a row, and whether a higher or a lower value is better.
-OF_CLASS = {"precision": registry.HIGHER, "recall": registry.HIGHER}
+FEW = 10  # up to this many differences between models are all shown; of more, only those from the best model
+
+# The score's name, both values, and the difference
+Tested = tuple[str, tuple[float, float], Difference]
 
 
 @dataclass(frozen=True)
@@ -40,9 +45,10 @@ class Compared:
     names: tuple[str, str]  # the names of the two runs
     values: tuple[float, float]  # the score of each run
     by: Difference  # the difference
-    holm: float = math.nan  # the p value by Holm's correction for all differences that were compared together
-    # the name of the better run, if the difference is significant and the score has a better direction
-    better: str | None = None
+    holm: float  # the p value by Holm's correction for all differences that were compared together
+    better: (
+        str | None
+    )  # the better run, if the difference is significant and the score has a better direction
 
 
 @dataclass(frozen=True)
@@ -62,14 +68,32 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A run on the rows that all runs have."""
+    """A run on the rows that all runs have, scored again."""
 
+    run: Run
     keys: Mapping[str, str]  # the keys of its signature, with their values
-    # name -> score, also for classes; the names of nested scores are joined with "/"
-    scores: Mapping[str, float]
+    scores: Mapping[str, float]  # name -> score; the names of nested scores are joined with "/"
     resampled: Mapping[str, Floats]  # name -> the score of each resample
     classes: Tally  # name of a class's score -> its counts per image
     clusters: int  # the number of clusters of rows that depend on each other, such as images
+
+    def against(self, other: "Drawn", names: Collection[str], level: float) -> Iterator[Tested]:
+        """Yield the difference in each score, by the resamples."""
+        for name in names:
+            values = self.scores[name], other.scores[name]
+            resampled = self.resampled[name], other.resampled[name]
+            yield name, values, difference(*values, *resampled, self.clusters, level)
+
+    def classes_against(self, other: "Drawn", level: float) -> Iterator[Tested]:
+        """Yield the difference in each class, by its counts, since some classes are rare."""
+        if not (self.classes and other.classes):
+            return
+        ours, theirs = (tallies.scores([of.classes]) for of in (self, other))
+        able = can_differ(self.classes, other.classes, 1 - level)
+        names = [name for name in able if not math.isnan(ours[name] - theirs[name])]
+        counted = [{name: of.classes[name] for name in names} for of in (self, other)]
+        for name, by in ratio_differences(counted[0], counted[1], level).items():
+            yield name, (ours[name], theirs[name]), by
 
 
 def compare(
@@ -78,102 +102,120 @@ def compare(
     """Compare each pair of runs."""
     if len(runs) < 2:
         raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
-    if not resampling.resamples:
-        raise ValueError("A comparison needs at least 1 resample of the bootstrap; got 0.")
-    benchmark = benchmark_of(runs.values())
-    same = cut(runs)
-    drawn = draw(same, resampling, in_parts)
-    classes = {name for one in drawn.values() for name in one.classes}
-    known = [name for name in _in_all([one.scores for one in drawn.values()]) if name not in classes]
+    benchmark, level = benchmark_of(runs.values()), resampling.level
+    drawn = draw(runs, resampling, in_parts)
     wanted = list(scores) or [benchmark.principal]
-    if missing := [name for name in wanted if name not in known]:
-        raise RunError(
-            f"The runs have no score {short_repr(missing[0])} in common; expected one of {', '.join(known)}."
-        )
+    known = known_scores(drawn.values(), wanted)
     groups = [
         name
         for name in (known if in_parts else ())
-        for of in wanted
-        if name.startswith(f"{of}/") or name.endswith(f"/{of}")
+        if any(name.startswith(f"{of}/") or name.endswith(f"/{of}") for of in wanted)
     ]
+
+    def paired(test: Callable[[Drawn, Drawn], Iterator[Tested]]) -> list[Compared]:
+        found = [
+            (names, *one)
+            for names in combinations(drawn, 2)
+            for one in test(drawn[names[0]], drawn[names[1]])
+        ]
+        corrected = holm([by.p for *_, by in found])
+        return [
+            Compared(
+                score, names, values, by, p, _better(benchmark, score, names, by) if p < 1 - level else None
+            )
+            for (names, score, values, by), p in zip(found, corrected, strict=True)
+        ]
+
+    values = {
+        key: [one.keys.get(key, "") for one in drawn.values()]
+        for key in dict.fromkeys(key for one in drawn.values() for key in one.keys if key not in NOT_HOW)
+    }
     return Comparison(
-        len(next(iter(same.values())).ready.matched.rows),
+        len(next(iter(drawn.values())).run.found),
         {name: len(run.ready.matched.rows) for name, run in runs.items()},
-        _unlike([one.keys for one in drawn.values()]),
-        _corrected(benchmark, resampling, _of_scores(drawn, wanted, resampling)),
-        _corrected(benchmark, resampling, _of_scores(drawn, groups, resampling)),
-        _corrected(benchmark, resampling, _of_classes(drawn, resampling.level)),
+        {key: of for key, of in values.items() if len({*of}) > 1},
+        paired(lambda one, other: one.against(other, wanted, level)),
+        paired(lambda one, other: one.against(other, groups, level)),
+        paired(lambda one, other: one.classes_against(other, level)),
         resampling,
     )
 
 
-def _corrected(
-    benchmark: registry.Benchmark, resampling: Bootstrap, found: Iterable[Compared]
-) -> list[Compared]:
-    rows = list(found)
-    return [
-        replace(row, holm=p, better=_better(benchmark, row) if p < 1 - resampling.level else None)
-        for row, p in zip(rows, holm([row.by.p for row in rows]), strict=True)
-    ]
+def _better(benchmark: Benchmark, score: str, names: tuple[str, str], by: Difference) -> str | None:
+    of = score.partition(" of ")[0]
+    direction = HIGHER if of in ("precision", "recall") else benchmark.direction(of)
+    return direction and names[(by.value > 0) != (direction == HIGHER)]
 
 
-def _better(benchmark: registry.Benchmark, row: Compared) -> str | None:
-    score = row.score.partition(" of ")[0]
-    direction = OF_CLASS.get(score) or benchmark.direction(score)
-    return direction and row.names[(row.by.value > 0) != (direction == registry.HIGHER)]
+def known_scores(drawn: Collection[Drawn], wanted: Sequence[str]) -> list[str]:
+    """Return the scores that all runs have, after a check that the wanted ones are among them."""
+    first, *others = drawn
+    known = [name for name in first.scores if all(name in other.scores for other in others)]
+    if missing := [name for name in wanted if name not in known]:
+        raise RunError(
+            f"The runs have no score {short_repr(missing[0])} in common; expected one of {', '.join(known)}."
+        )
+    return known
 
 
-def _of_scores(drawn: Mapping[str, Drawn], names: Sequence[str], resampling: Bootstrap) -> Iterator[Compared]:
-    """Yield the difference in each score for each pair of runs, by their resamples."""
-    for (one, first), (other, second) in combinations(drawn.items(), 2):
-        for name in names:
-            values = first.scores[name], second.scores[name]
-            resampled = first.resampled[name], second.resampled[name]
-            by = difference(*values, *resampled, first.clusters, resampling.level)
-            yield Compared(name, (one, other), values, by)
-
-
-def _of_classes(drawn: Mapping[str, Drawn], level: float) -> Iterator[Compared]:
-    """Yield the difference in each class for each pair of runs, by their counts, since some classes are rare."""
-    for (one, first), (other, second) in combinations(drawn.items(), 2):
-        names = [
-            name
-            for name in can_differ(first.classes, second.classes, 1 - level)
-            if not np.isnan(first.scores[name] - second.scores[name])
-        ]
-        ours, theirs = ({name: of.classes[name] for name in names} for of in (first, second))
-        for name, by in ratio_differences(ours, theirs, level).items():
-            yield Compared(name, (one, other), (first.scores[name], second.scores[name]), by)
-
-
-def _in_all(of: Sequence[Mapping[str, Any]]) -> list[str]:
-    first, *others = of
-    return [name for name in first if all(name in other for other in others)]
-
-
-def draw(cut: Mapping[str, Run], resampling: Bootstrap, in_parts: bool = False) -> dict[str, Drawn]:
-    """Score runs on the same rows again, with resamples; each resample draws the same rows of all."""
-    drawn = {name: _drawn(run, resampling, in_parts) for name, run in cut.items()}
-    _check_data(drawn)
+def draw(runs: Mapping[str, Run], resampling: Bootstrap, in_parts: bool = False) -> dict[str, Drawn]:
+    """Score runs again on the rows that all have, with resamples; each resample draws the same rows of all."""
+    if not resampling.resamples:
+        raise ValueError("A comparison needs at least 1 resample of the bootstrap; got 0.")
+    drawn = {name: _drawn(runs[name], rows, resampling, in_parts) for name, rows in shared(runs).items()}
+    if len({one.keys["data"] for one in drawn.values()}) > 1:
+        each = ", ".join(f"{short_repr(name)} {short_repr(one.keys['data'])}" for name, one in drawn.items())
+        raise RunError(
+            f"Rows with the same ids differ between these runs ({each}); expected runs on the same version of one "
+            "dataset."
+        )
     return drawn
 
 
-def _drawn(run: Run, resampling: Bootstrap, with_classes: bool) -> Drawn:
+def shared(runs: Mapping[str, Run]) -> dict[str, list[int]]:
+    """Return the indices of the rows that all runs have, in the same order: name of a run -> indices."""
+    indices: dict[str, dict[tuple[Any, ...], int]] = {}
+    for name, run in runs.items():
+        key = registry.identity(run.benchmark).key
+        rows = run.ready.matched.rows
+        indices[name] = {tuple(getattr(row, part) for part in key): index for index, row in enumerate(rows)}
+    first, *others = indices.values()
+    common = [key for key in first if all(key in other for other in others)]
+    if not common:
+        raise RunError(
+            f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared."
+        )
+    return {name: [of[key] for key in common] for name, of in indices.items()}
+
+
+def _drawn(run: Run, rows: Sequence[int], resampling: Bootstrap, in_parts: bool) -> Drawn:
+    """Score some of a run's rows again, without options that need all rows, such as a certificate."""
+    matched, columns, each = run.ready.matched, run.columns, run.benchmark.each
+    inputs = {
+        name: [value[row] for row in rows] if name in columns else value
+        for name, value in run.ready.inputs.items()
+        if name in columns or name not in each
+    }
+    part = replace(
+        run,
+        ready=Ready(matched.only(rows), inputs),
+        options={name: value for name, value in run.options.items() if name not in each},
+        record=run.record.finished(rows),
+    )
     asked = {"bootstrap": resampling.resamples, "seed": resampling.seed, "level": resampling.level}
     with bootstrap.kept() as kept:
-        made = again(run, **asked)
+        made = again(part, **asked)
     resampled = dict(flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
     values = dict(flat(made.scores))
-    scores = {name: float(values[name]) for name in resampled}
-    if classes := _classes(made) if with_classes else {}:
-        scores |= tallies.scores([classes])
-    return Drawn(keys_of(made.scores["signature"]), scores, resampled, classes, _clusters(run))
-
-
-def _clusters(run: Run) -> int:
-    """Return the number of clusters of rows that depend on each other: images, or what `cluster_of` returns."""
-    inputs = run.ready.inputs
-    return len({*(inputs.get("image_ids") or clusters(run.benchmark, inputs["references"]))})
+    of_rows = inputs.get("image_ids") or clusters(run.benchmark, inputs["references"])
+    return Drawn(
+        made,
+        keys_of(made.scores["signature"]),
+        {name: float(values[name]) for name in resampled},
+        resampled,
+        _classes(made) if in_parts else {},
+        len({*of_rows}),
+    )
 
 
 def flat(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -187,98 +229,123 @@ def flat(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 def _classes(run: Run) -> Tally:
     """Return counts per image for each class: of precision and recall, or of the score of questions about it."""
-    objects = run.ready.inputs.get("objects")
-    if all({*SAID_OF} <= row.keys() for row in run.found):
-        return _mentioned(run.found)
-    if objects is not None and run.benchmark.principal in run.benchmark.means:
-        return _answered(run, objects)
-    return {}
+    objects, principal, found = run.ready.inputs.get("objects"), run.benchmark.principal, run.found
+    tally: dict[str, tuple[Floats, Floats]] = {}
+    if all({*SAID_OF} <= row.keys() for row in found):
+        said = [[{*row[kind]} for row in found] for kind in SAID_OF]
+        names = sorted({name for kind in said for row in kind for name in row})
+        number = {name: index for index, name in enumerate(names)}
+        counts = np.zeros((len(SAID_OF), len(names), len(found)))
+        for kind, rows in enumerate(said):
+            for row, classes in enumerate(rows):
+                counts[kind, [number[name] for name in classes], row] = 1
+        right = counts[0]
+        for score, other in (("precision", counts[1]), ("recall", counts[2])):
+            tally |= {f"{score} of {name}": (right[at], right[at] + other[at]) for name, at in number.items()}
+    elif objects is not None and principal in run.benchmark.means:
+        image, named = tallies.numbers(run.ready.inputs["image_ids"]), np.array(objects)
+        values = np.array([row[principal] for row in found], dtype=float)
+        for name in sorted({*objects}):
+            rows = (named == name) & ~np.isnan(values)
+            part, whole = (
+                np.bincount(image[rows], of[rows], image.max() + 1).astype(float)
+                for of in (values, np.ones(len(values)))
+            )
+            tally[f"{principal} of {name}"] = part, whole
+    return tally
 
 
-def _mentioned(found: Sequence[Mapping[str, Any]]) -> Tally:
-    names = sorted({name for row in found for kind in SAID_OF for name in row[kind]})
-    number = {name: index for index, name in enumerate(names)}
-    counts = {kind: np.zeros((len(names), len(found)), dtype=np.int64) for kind in SAID_OF}
-    for row, said in enumerate(found):
-        for kind in SAID_OF:
-            counts[kind][[number[name] for name in {*said[kind]}], row] = 1
-    right, wrong, missed = (counts[kind] for kind in SAID_OF)
-    return {
-        f"{score} of {name}": (right[index], right[index] + other[index])
-        for score, other in zip(OF_CLASS, (wrong, missed), strict=True)
-        for index, name in enumerate(names)
-    }
+# What is printed
 
 
-def _answered(run: Run, objects: Sequence[str]) -> Tally:
-    image, score = tallies.numbers(run.ready.inputs["image_ids"]), run.benchmark.principal
-    values = np.array([row[score] for row in run.found], dtype=float)
-    named, images = np.array(objects), int(image.max()) + 1
-
-    def count(name: str) -> tuple[Floats, Floats]:
-        rows = (named == name) & ~np.isnan(values)
-        part, whole = (np.bincount(image[rows], of[rows], images) for of in (values, np.ones(len(values))))
-        return part.astype(float), whole.astype(float)
-
-    return {f"{score} of {name}": count(name) for name in sorted({*objects})}
-
-
-# What is compared
-
-
-def cut(runs: Mapping[str, Run]) -> dict[str, Run]:
-    """Return each run cut to the rows that all runs have, in the same order."""
-    places = shared(runs)
-    return {name: _only(run, places[name]) for name, run in runs.items()}
-
-
-def shared(runs: Mapping[str, Run]) -> dict[str, list[int]]:
-    """Return the indices of the rows that all runs have, in the same order: name of a run -> indices."""
-    indices = {name: _row_indices(run) for name, run in runs.items()}
-    first, *others = indices.values()
-    common = [key for key in first if all(key in other for other in others)]
-    if not common:
-        raise RunError(
-            f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared."
+def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tuple[Table, Table, Notes]:
+    """Return tables of the runs, with a letter each, and of their differences, and what a reader has to know."""
+    scores, resampling = found.scores, found.resampling
+    lines = [f"Intervals and p values come from {resampling.resamples:,} paired resamples."]
+    if cut := [f"{one_line(name)} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]:
+        lines.append(f"Compared on the {found.rows:,} rows that all runs have ({', '.join(cut)}).")
+    for key, values in found.unlike.items():
+        each = ", ".join(map(" ".join, zip(map(one_line, found.of), map(one_line, values), strict=True)))
+        lines.append(f"The runs were not scored alike, which also changes differences: {key} is {each}.")
+    for what in (found.scores, found.groups):
+        needed = 2 * len(what) / (1 - resampling.level)
+        if resampling.resamples + 1 <= needed:
+            lines.append(
+                f"{len(what):,} differences are corrected together, and {resampling.resamples:,} resamples tell no p "
+                f"value small enough for one alone to hold; --bootstrap {int(needed) + 1} does."
+            )
+    if 0 < most < len(scores):
+        scores = _with_the_best(found, benchmark)
+        lines.append(
+            f"{len(found.scores):,} differences are corrected together; those from the best run are shown"
         )
-    return {name: [of[key] for key in common] for name, of in indices.items()}
+    rows: list[list[Cell]] = [
+        [letter, name, Number(found.of[name], "d", 1)] for name, letter in _letters(found).items()
+    ]
+    runs = Table("runs", ["run", "responses", ROWS], rows, left=2)
+    return runs, _table("differences", scores, found, benchmark), Notes(lines)
 
 
-def _row_indices(run: Run) -> dict[tuple[Any, ...], int]:
-    key = registry.identity(run.benchmark).key
-    return {
-        tuple(getattr(row, part) for part in key): index for index, row in enumerate(run.ready.matched.rows)
-    }
+def of_parts(found: Comparison, benchmark: Benchmark) -> Iterator[Table | Notes]:
+    """Yield the significant differences in groups and in classes."""
+    for what, compared in (("groups", found.groups), ("classes", found.classes)):
+        significant = [one for one in compared if one.holm < 1 - found.resampling.level]
+        if significant:
+            yield _table(what, significant, found, benchmark)
+        few = sum(math.isnan(one.by.p) for one in compared)
+        if compared:
+            of = f"{len(compared) - few:,} differences in {what}"
+            line = f"{len(significant):,} of {of} are significant, corrected together"
+            why = f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
+            yield Notes([line + why * bool(few)])
 
 
-def _only(run: Run, indices: Sequence[int]) -> Run:
-    """Return a run cut to some of its rows, without options that need all rows, such as a certificate."""
-    matched, columns = run.ready.matched, run.columns
-    inputs = {
-        name: [value[index] for index in indices] if name in columns else value
-        for name, value in run.ready.inputs.items()
-        if name in columns or name not in run.benchmark.each
-    }
-    return replace(
-        run,
-        ready=Ready(matched.only(indices), inputs),
-        options={name: value for name, value in run.options.items() if name not in run.benchmark.each},
-        record=run.record.finished(indices),
-    )
+def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:
+    """Say for the best run and each other one whether it is better."""
+    for one in _with_the_best(found, benchmark):
+        first, second = map(one_line, one.names)
+        p, is_points = plain(one.holm), benchmark.is_points(one.score)
+        if one.better is None:
+            yield f"{first} and {second}: no difference in {one.score} beyond chance (p {p})"
+            continue
+        by = f"{scored(abs(one.by.value), is_points)}{'' if is_points else ' points'}"
+        other = second if one.better == one.names[0] else first
+        yield f"{one_line(one.better)} is better than {other}: {one.score} differs by {by} (p {p})"
 
 
-def _check_data(drawn: Mapping[str, Drawn]) -> None:
-    data = {name: one.keys["data"] for name, one in drawn.items()}
-    if len({*data.values()}) > 1:
-        raise RunError(
-            "Rows with the same ids differ between these runs "
-            f"({', '.join(f'{short_repr(name)} {short_repr(of)}' for name, of in data.items())}); expected runs on the "
-            "same version of one dataset."
-        )
+def _with_the_best(found: Comparison, benchmark: Benchmark) -> list[Compared]:
+    """Return the differences from the best run by the first of the scores."""
+    score = found.scores[0].score
+    of_score = [one for one in found.scores if one.score == score]
+    values = {name: value for one in of_score for name, value in zip(one.names, one.values, strict=True)}
+    known = {name: value for name, value in values.items() if not math.isnan(value)}
+    best = (min if benchmark.direction(score) == LOWER else max)(known, key=known.__getitem__, default="")
+    return [one for one in found.scores if best in one.names]
 
 
-def _unlike(signatures: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
-    """Return the keys in which signatures differ, each with the value of every run."""
-    names = dict.fromkeys(name for keys in signatures for name in keys if name not in NOT_HOW)
-    values = {name: [keys.get(name, "") for keys in signatures] for name in names}
-    return {name: of for name, of in values.items() if len({*of}) > 1}
+def _letters(found: Comparison) -> dict[str, str]:
+    """Return a letter for each run, by its name: A, B, ... Z, AA, AB, ..."""
+    words = ("".join(word) for length in count(1) for word in product(ascii_uppercase, repeat=length))
+    return dict(zip(found.of, words, strict=False))
+
+
+def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark: Benchmark) -> Table:
+    letters = _letters(found)
+    rows: list[list[Cell]] = [
+        [
+            one.score,
+            "-".join(letters[name] for name in one.names),
+            *difference_cells(one.values, one.by, benchmark.is_points(one.score)),
+            plain(one.holm, ".4f"),
+            letters[one.better] if one.better else None,
+        ]
+        for one in compared
+    ]
+    header = ["score", "runs", "1st", "2nd", "diff", "Holm p", "better"]
+    return Table(name, header, rows, left=2, intervals=("diff",))
+
+
+def difference_cells(values: tuple[float, float], by: Difference, is_points: bool) -> list[Cell]:
+    """Return the cells of two values and their difference."""
+    form, times = ("+.3f", 1) if is_points else ("+.1f", 100)
+    return [*(scored(value, is_points) for value in values), Number(by.value, form, times, (by.low, by.high))]

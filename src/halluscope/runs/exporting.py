@@ -7,7 +7,7 @@ data/<benchmark>/<developer>/<model>/<uuid>.json and <uuid>_samples.jsonl.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from halluscope.registry import HIGHER, LOWER, QUESTION, SIGNATURE
 from halluscope.reporting.tables import is_defined, to_json
 from halluscope.runs import folder
 from halluscope.runs.comparing import flat
-from halluscope.runs.result_tables import principal
+from halluscope.runs.results import principal
 from halluscope.runs.run import Run
 from halluscope.signature import keys_of
 from halluscope.version import __version__
@@ -29,56 +29,28 @@ RELATIONS = ("third_party", "first_party", "collaborative", "other")
 def export(run: Run, model: str, by: str, relation: str, out: Path) -> list[Path]:
     """Write a run's two files into a new folder, and return their paths in it.
 
-    Args:
-        run: the run.
-        model: "developer/model".
-        by: the organization that evaluated.
-        relation: its relation to the model's developer, one of `RELATIONS`.
-        out: the folder, which must not exist.
+    `model` is "developer/model", `by` the organization that evaluated, and `relation` its relation to the developer.
     """
     developer, _, name = model.partition("/")
     if not all(re.fullmatch(r"[\w-][\w.-]*", part) and part != "data" for part in (developer, name)):
         raise RunError(
             f"--model is {model!r:.80}; expected the developer and the model's name, such as org/model."
         )
-    score = principal(run.benchmark, [run.scores])
-    identity = hashlib.sha256(f"{model}\n{run.scores[SIGNATURE]}\n{run.about['made']}".encode()).digest()
-    stem = PurePosixPath(
-        "data", run.benchmark.name, developer, name, str(UUID(bytes=identity[:16], version=4))
+    score, signature, made = (
+        principal(run.benchmark, [run.scores]),
+        run.scores[SIGNATURE],
+        str(run.about["made"]),
     )
-    log = _log(run, model, by, relation)
-    lines = list(_lines(run, log, score, model))
-    samples = "".join(map(json_line, lines)).encode()
-    if lines:
-        log["detailed_evaluation_results"] = {
-            "format": "jsonl",
-            "file_path": f"{stem}_samples.jsonl",
-            "hash_algorithm": "sha256",
-            "checksum": hashlib.sha256(samples).hexdigest(),
-            "total_rows": len(lines),
-        }
-    files = {f"{stem}.json": f"{to_json(log)}\n".encode()} | (
-        {f"{stem}_samples.jsonl": samples} if lines else {}
-    )
-    with new_folder(out) as new:
-        (new / stem).parent.mkdir(parents=True)
-        for path, content in files.items():
-            (new / path).write_bytes(content)
-    return [out / path for path in files]
-
-
-def _log(run: Run, model: str, by: str, relation: str) -> dict[str, Any]:
-    """Return the scores, each with its direction and interval; one without a direction cannot be said."""
-    benchmark, made = run.benchmark, str(run.about["made"])
-    signature = run.scores[SIGNATURE]
-    known = {"name": model.partition("/")[2], "id": model, "developer": model.partition("/")[0]}
-    return {
+    identity = hashlib.sha256(f"{model}\n{signature}\n{made}".encode()).digest()
+    of = UUID(bytes=identity[:16], version=4)
+    stem = f"data/{run.benchmark.name}/{developer}/{name}/{of}"
+    log: dict[str, Any] = {
         "schema_version": SCHEMA,
-        "evaluation_id": f"{benchmark.name}/{model.replace('/', '_')}/{made}",
+        "evaluation_id": f"{run.benchmark.name}/{model.replace('/', '_')}/{made}",
         "evaluation_timestamp": made,
         "retrieved_timestamp": made,
         "source_metadata": {
-            "source_name": benchmark.title,
+            "source_name": run.benchmark.title,
             "source_type": "evaluation_run",
             "source_organization_name": by,
             "evaluator_relationship": relation,
@@ -88,27 +60,44 @@ def _log(run: Run, model: str, by: str, relation: str) -> dict[str, Any]:
             "version": __version__,
             "additional_details": {SIGNATURE: signature},
         },
-        "model_info": known | {"additional_details": _UNKNOWN},
+        "model_info": {
+            "name": name,
+            "id": model,
+            "developer": developer,
+            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+        },
         "evaluation_results": list(_results(run)),
     }
-
-
-_UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
-
-
-_TABLES = ("counts", "spread", "interval")  # what a result holds beside its scores
+    files = {}
+    if lines := list(_lines(run, log["evaluation_id"], score, model)):
+        samples = "".join(map(json_line, lines))
+        log["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": f"{stem}_samples.jsonl",
+            "hash_algorithm": "sha256",
+            "checksum": hashlib.sha256(samples.encode()).hexdigest(),
+            "total_rows": len(lines),
+        }
+        files[f"{stem}_samples.jsonl"] = samples
+    files = {f"{stem}.json": f"{to_json(log)}\n", **files}
+    with new_folder(out) as new:
+        (new / stem).parent.mkdir(parents=True)
+        for path, content in files.items():
+            (new / path).write_bytes(content.encode())
+    return [out / path for path in files]
 
 
 def _results(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield each score with its direction and interval; one without a direction cannot be said."""
     benchmark, keys = run.benchmark, keys_of(run.scores[SIGNATURE])
     intervals = dict(flat(run.scores.get("interval", {})))
-    for name, value in flat({name: one for name, one in run.scores.items() if name not in _TABLES}):
-        direction = benchmark.better(name)
+    beside = ("counts", "spread", "interval")  # what a result holds beside its scores
+    for name, value in flat({name: one for name, one in run.scores.items() if name not in beside}):
+        direction, is_points = benchmark.better(name), benchmark.is_points(name)
         if direction not in (HIGHER, LOWER) or not isinstance(value, int | float) or not is_defined(value):
             continue
-        is_points = benchmark.is_points(name)
+        uncertainty: dict[str, Any] = {"num_samples": len(run.found)}
         ends = intervals.get(name)
-        uncertainty: dict[str, Any] = {"num_samples": len(run.ready.matched.rows)}
         if ends is not None and all(map(is_defined, ends)):
             level, *how = keys["interval"].split(",")
             uncertainty |= {
@@ -120,6 +109,7 @@ def _results(run: Run) -> Iterator[dict[str, Any]]:
                 },
                 "num_bootstrap_samples": next(int(part) for part in how if part.isdigit()),
             }
+        how_judged = ("judges", "judge", "correctness", "parser", "protocol")
         yield {
             "evaluation_result_id": name,
             "evaluation_name": f"{benchmark.name}/{name}",
@@ -137,33 +127,29 @@ def _results(run: Run) -> Iterator[dict[str, Any]]:
                 "score_type": "continuous",
                 "min_score": 0,
                 "max_score": "Infinity" if is_points else 1,
-                "additional_details": {
-                    key: keys[key]
-                    for key in ("judges", "judge", "correctness", "parser", "protocol")
-                    if key in keys
-                },
+                "additional_details": {key: keys[key] for key in how_judged if key in keys},
             },
             "score_details": {"score": float(value), "uncertainty": uncertainty},
         }
 
 
-def _lines(run: Run, log: Mapping[str, Any], score: str, model: str) -> Iterator[dict[str, Any]]:
+def _lines(run: Run, evaluation: str, score: str, model: str) -> Iterator[dict[str, Any]]:
     """Yield a line per response, with its value of the principal score; none if that is no mean over the rows."""
-    if score not in run.benchmark.means:
+    benchmark = run.benchmark
+    if score not in benchmark.means:
         return
-    better = run.benchmark.direction(score) == HIGHER
-    rows = list(folder.items(run))
-    for row, item in zip(rows, run.benchmark.module("view").items(rows, run.options, None), strict=True):
+    better, rows = benchmark.direction(score) == HIGHER, list(folder.items(run))
+    for row, item in zip(rows, benchmark.module("view").items(rows, run.options, None), strict=True):
         if (value := row.get(score)) is None:
             continue
         asked = row[folder.INPUTS].get("references")
-        target = asked.get(run.benchmark.target) if isinstance(asked, Mapping) else asked
-        question = item.question or run.benchmark.prompt.replace(QUESTION, "")
+        target = asked.get(benchmark.target) if isinstance(asked, Mapping) else asked
+        question = item.question or benchmark.prompt.replace(QUESTION, "")
         yield {
             "schema_version": SCHEMA,
-            "evaluation_id": log["evaluation_id"],
+            "evaluation_id": evaluation,
             "model_id": model,
-            "evaluation_name": f"{run.benchmark.name}/{score}",
+            "evaluation_name": f"{benchmark.name}/{score}",
             "evaluation_result_id": score,
             "sample_id": str(item.id),
             "interaction_type": "single_turn",

@@ -1,4 +1,4 @@
-"""Writes and reads a run's folder: whole or not at all, and never over another one.
+"""Writes a run's folder, whole or not at all and never over another one; reads it, and checks that it is unchanged.
 
 - `scores.json`: the result.
 - `items.jsonl`: a row per image or question: its id, the response, what was found, a line of votes per voter
@@ -7,6 +7,8 @@
 - `run.json`: facts about the run: command, versions, signature, options, judges.
 - `files/`: copies of the files that options name, such as a certificate.
 - `SHA256SUMS`: a checksum per file, in the format of `sha256sum --check`.
+
+Whoever changes a file can also rewrite its checksum, so `differences` scores rows and replies again, without any judge.
 """
 
 import json
@@ -32,21 +34,17 @@ from halluscope.judging.cache import Record
 from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
-from halluscope.registry import Benchmark
 from halluscope.reporting.tables import finite, to_json
 from halluscope.responses.match import Matched
-from halluscope.runs.run import HERE, Run
+from halluscope.runs.run import HERE, Run, again
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
 from halluscope.version import __version__
 
-SCORES, REPLIES, FILES = "scores.json", "replies.jsonl", "files"
-SUMS = "SHA256SUMS"
+SCORES, REPLIES, FILES, SUMS = "scores.json", "replies.jsonl", "files", "SHA256SUMS"
 
 # The keys of a row in items.jsonl besides its id and what was found.
 RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
-
-NOT_WRITTEN = "cannot be written to a run's folder; expected text, numbers, or lists of these."
 
 # What is noted of how responses were matched.
 MATCHED = (
@@ -56,8 +54,10 @@ MATCHED = (
 
 FORM = 1  # the version of the folder's format; other versions are not read
 
-_SUM = re.compile(r"([0-9a-f]{64})  (.+)")
-_ODD = re.compile(r"[^\w.-]")
+# The relative difference that a score may have, since another machine may add in another order.
+ROUNDING = 1e-12
+
+NOTHING = object()  # stands for a value that only the other side has
 
 
 def write(scored: Sequence[Run], out: Path) -> None:
@@ -67,9 +67,15 @@ def write(scored: Sequence[Run], out: Path) -> None:
         if len(scored) == 1:
             _write(scored[0], new)
             return
-        for run, name in zip(scored, _names([run.name for run in scored]), strict=True):
-            (new / name).mkdir()
-            _write(run, new / name)
+        taken: set[str] = set()
+        for run in scored:
+            name = run.name.encode("utf-8", "replace").decode()
+            own = re.sub(r"[^\w.-]", "_", name)[:100].lstrip(".") or "responses"
+            alike = (own, *(f"{own}-{number}" for number in range(2, len(taken) + 3)))
+            folder = new / next(one for one in alike if one.lower() not in taken)
+            taken.add(folder.name.lower())
+            folder.mkdir()
+            _write(run, folder)
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -81,9 +87,8 @@ def folders(given: Sequence[Path]) -> list[Path]:
     """Return the folders of runs: each given folder that is a run, or the runs in it."""
     found: list[Path] = []
     for folder in given:
-        inner = (
-            [folder] if (folder / RUN).is_file() else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
-        )
+        is_run = (folder / RUN).is_file()
+        inner = [folder] if is_run else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
         if not inner:
             raise RunError(
                 f"{folder} holds no runs; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
@@ -108,10 +113,24 @@ def read(folder: Path) -> Run:
         raise RunError(f"{folder} is not a run, or was changed: {type(error).__name__}: {error}") from error
 
 
+def check(folder: Path) -> Run:
+    """Read a run whose files are unchanged."""
+    if found := next(changed(folder), None):
+        raise RunError(f"{folder}: {found}. `halluscope verify {folder}` shows what differs.")
+    return read(folder)
+
+
+def checked(given: Sequence[Path]) -> dict[str, Run]:
+    """Read runs, each as `check` does, by their names, or by their folders where names are the same."""
+    runs = {folder: check(folder) for folder in folders(given)}
+    names = [run.name for run in runs.values()]
+    return {run.name if names.count(run.name) == 1 else str(folder): run for folder, run in runs.items()}
+
+
 def changed(folder: Path) -> Iterator[str]:
     """Yield the files of a run that have changed since it was written, each with what is wrong."""
     try:
-        lines = [_SUM.fullmatch(line) for line in read_text(folder / SUMS).splitlines()]
+        lines = [re.fullmatch(r"([0-9a-f]{64})  (.+)", one) for one in read_text(folder / SUMS).splitlines()]
     except (ValueError, FileNotFoundError) as error:
         raise RunError(f"{folder} has no checksums: {error}") from error
     listed = {line[2]: line[1] for line in lines if line}
@@ -122,6 +141,45 @@ def changed(folder: Path) -> Iterator[str]:
             yield f"{name} is missing"
         elif sha256_of(folder / name) != sha256:
             yield f"{name} was changed"
+
+
+def differences(folder: Path) -> Iterator[str]:
+    """Yield what in a run was changed, or differs when it is scored again; nothing if all is well."""
+    yield from changed(folder)
+    try:
+        run = read(folder)
+        made = again(run)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        yield f"it cannot be scored again: {error}"
+        return
+    facts = {"signature": made.scores["signature"], "rows": len(made.ready.matched.rows)}
+    for name, expected in facts.items():
+        yield from _between(run.about.get(name), expected, f"{RUN}, {name}")
+    yield from _between(plain(finite(run.scores)), plain(finite(made.scores)), SCORES)
+    for number, ((_, row), item) in enumerate(zip(json_rows(folder / ITEMS), items(made), strict=True), 1):
+        yield from _between(row, plain(item), f"{ITEMS}, row {number}")
+
+
+def _between(kept: Any, made: Any, where: str) -> Iterator[str]:
+    if isinstance(kept, Mapping) and isinstance(made, Mapping):
+        for name in {**kept, **made}:
+            inner = f"{where}, {short_repr(name)}"
+            yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), inner)
+    elif not _is_same(kept, made):
+        old, new = ("nothing" if value is NOTHING else short_repr(value, 200) for value in (kept, made))
+        yield f"{where}: {old} in the folder, but {new} when scored again"
+
+
+def _is_same(kept: Any, made: Any) -> bool:
+    if type(kept) is not type(made):
+        return False
+    if isinstance(kept, float):
+        return math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    if isinstance(kept, list):
+        return len(kept) == len(made) and all(map(_is_same, kept, made))
+    if isinstance(kept, dict):
+        return kept.keys() == made.keys() and all(_is_same(kept[name], made[name]) for name in kept)
+    return bool(kept == made)
 
 
 def items(run: Run) -> Iterator[dict[str, Any]]:
@@ -144,19 +202,6 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=_plain))
 
 
-# Writing
-
-
-def _names(names: Iterable[str]) -> list[str]:
-    """Return a folder's name for each name, with no two alike, whatever characters the names hold."""
-    taken: list[str] = []
-    for name in names:
-        own = _ODD.sub("_", name.encode("utf-8", "replace").decode())[:100].lstrip(".") or "responses"
-        alike = (own, *(f"{own}-{number}" for number in range(2, len(taken) + 3)))
-        taken.append(next(one for one in alike if one.lower() not in map(str.lower, taken)))
-    return taken
-
-
 def _write(run: Run, folder: Path) -> None:
     _write_text(folder / SCORES, [to_json({"responses": run.name, **run.scores}), "\n"])
     _write_text(folder / ITEMS, (json_line(item, _plain) for item in items(run)))
@@ -164,7 +209,7 @@ def _write(run: Run, folder: Path) -> None:
     if judge:
         _write_text(folder / REPLIES, map(json_line, run.record.lines()))
     whole = {name: value for name, value in run.ready.inputs.items() if name not in run.columns}
-    options, whole = (_with_files(run.benchmark, given, folder) for given in (run.options, whole))
+    named = _that_name_files(run.benchmark)
     facts = {
         "form": FORM,
         "benchmark": run.benchmark.name,
@@ -179,14 +224,13 @@ def _write(run: Run, folder: Path) -> None:
         "matched": {name: getattr(matched, name) for name in MATCHED},
         "voters": poll.facts if poll else None,
         "grader": (judge.key, is_greedy(judge)) if judge else None,
-        "options": options,
-        INPUTS: whole,
+        "options": _with_files(named, run.options, folder),
+        INPUTS: _with_files(named, whole, folder),
     }
     _write_text(folder / RUN, [redact(_in_json(facts)), "\n"])
     files = sorted(file for file in folder.rglob("*") if file.is_file())
-    _write_text(
-        folder / SUMS, (f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in files)
-    )
+    sums = [f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in files]
+    _write_text(folder / SUMS, sums)
 
 
 def _write_text(file: Path, lines: Iterable[str]) -> None:
@@ -196,71 +240,80 @@ def _write_text(file: Path, lines: Iterable[str]) -> None:
 
 
 def _in_json(facts: Mapping[str, Any]) -> str:
-    def no_record(value: Any) -> Any:
-        if is_dataclass(value):
-            raise RunError(f"{short_repr(value)} {NOT_WRITTEN}")
-        return _plain(value)
-
-    return json.dumps(facts, indent=2, default=no_record)
+    return json.dumps(facts, indent=2, default=lambda value: _plain(value, records=False))
 
 
-def _with_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Copy the files that options name into the folder, and return the options with the copies' names."""
-    options = dict(given)
-    for name in _that_name_files(benchmark) & options.keys():
-        if isinstance(file := options[name], str | Path) and Path(file).is_file():
-            packed = PACKED if str(file).lower().endswith(PACKED) else ""
-            copy = folder / FILES / f"{name}{ending(Path(file))}{packed}"
-            copy.parent.mkdir(exist_ok=True)
-            shutil.copyfile(file, copy)
-            options[name] = copy.relative_to(folder).as_posix()
-    return options
+def _plain(value: Any, records: bool = True) -> Any:
+    """Return what stands for a value that JSON does not know: a row's columns, a list, a path's text, a judge's key."""
+    if is_dataclass(value) and not isinstance(value, type):
+        if records:
+            own = getattr(value, "row", None)  # of a dataset's row
+            return asdict(value) if own is None else {**own, "form": getattr(value, "form", "")}
+    elif isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    elif isinstance(value, set | frozenset):
+        return sorted(value)
+    elif isinstance(value, Path):
+        return str(value)
+    elif hasattr(value, "key"):
+        return value.key
+    raise RunError(
+        f"{short_repr(value)} cannot be written to a run's folder; expected text, numbers, or lists of these."
+    )
 
 
-def _that_name_files(benchmark: Benchmark) -> set[str]:
+# Files that options name
+
+
+def _that_name_files(benchmark: registry.Benchmark) -> set[str]:
     return {option.name for option in benchmark.options if option.metavar == "FILE"}
 
 
-def _plain(value: Any) -> Any:
-    """Return what stands for a value that JSON does not know: a row's columns, a list, a path's text, a judge's key."""
-    if hasattr(value, "row") and hasattr(value, "form"):
-        return {**value.row, "form": value.form}
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "key"):
-        return value.key
-    raise RunError(f"{short_repr(value)} {NOT_WRITTEN}")
+def _with_files(named: Collection[str], given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Copy the files that options name into the folder, and return the options with the copies' names."""
+    options = dict(given)
+    for name in named & options.keys():
+        if isinstance(file := options[name], str | Path) and Path(file).is_file():
+            packed = PACKED if str(file).lower().endswith(PACKED) else ""
+            options[name] = f"{FILES}/{name}{ending(Path(file))}{packed}"
+            (folder / FILES).mkdir(exist_ok=True)
+            shutil.copyfile(file, folder / options[name])
+    return options
 
 
-# Reading
+def _from_files(named: Collection[str], given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return options in which a file's name is the path of its copy in the folder."""
+    options = dict(given)
+    for name in named & options.keys():
+        if isinstance(file := options[name], str):
+            own = file.startswith(f"{FILES}/")
+            if leads_out(file) or (not own and Path(file).is_file()):
+                raise RunError(f"{folder} names {short_repr(file)}, which is outside the folder.")
+            options[name] = str(folder / file) if own else file
+    return options
 
 
 def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
     benchmark = registry.benchmark(facts["benchmark"])
     rows = [item for _, item in json_rows(folder / ITEMS)]
-    key = registry.identity(benchmark).key
-    options, whole = (_from_files(benchmark, facts[name], folder) for name in ("options", INPUTS))
-    columns = {name: [row[INPUTS][name] for row in rows] for name in rows[0][INPUTS]}
+    key, named = registry.identity(benchmark).key, _that_name_files(benchmark)
+    options, whole = (_from_files(named, facts[name], folder) for name in ("options", INPUTS))
     matched: Matched[Any] = Matched(
         facts["responses"],
         [SimpleNamespace(**{part: row[part] for part in key}) for row in rows],
         [row[RESPONSE] for row in rows],
         **facts["matched"],
     )
-    kept = _result(read_json(folder / SCORES), benchmark.scores)
-    scores = {name: value for name, value in kept.items() if name != "responses"}
-    found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
-    poll = VoteResult.read([row[BALLOTS] for row in rows], facts["voters"]) if facts["voters"] else None
-    record = Record(poll=poll)
+    columns = {name: [row[INPUTS][name] for row in rows] for name in rows[0][INPUTS]}
+    record = Record()
+    if facts["voters"]:
+        record.poll = VoteResult.read([row[BALLOTS] for row in rows], facts["voters"])
     if facts["grader"]:
         record.judge = KnownJudge(*facts["grader"])
         record.read(row for _, row in json_rows(folder / REPLIES))
+    scores = _result(read_json(folder / SCORES), benchmark.scores)
+    del scores["responses"]
+    found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
     return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, facts)
 
 
@@ -271,15 +324,3 @@ def _result(value: Any, scores: Collection[str], name: str = "") -> Any:
     if isinstance(value, list):
         return [_result(item, scores, name) for item in value]
     return math.nan if value is None and name.partition("/")[0] in scores else value
-
-
-def _from_files(benchmark: Benchmark, given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return options in which a file's name is the path of its copy in the folder."""
-    options = dict(given)
-    for name in _that_name_files(benchmark) & options.keys():
-        if isinstance(file := options[name], str):
-            own = file.startswith(f"{FILES}/")
-            if leads_out(file) or (not own and Path(file).is_file()):
-                raise RunError(f"{folder} names {short_repr(file)}, which is outside the folder.")
-            options[name] = str(folder / file) if own else file
-    return options

@@ -9,14 +9,13 @@ import numpy as np
 from halluscope.errors import RunError
 from halluscope.registry import LOWER, Benchmark
 from halluscope.reporting.tables import Cell, Notes, Table, plain, share
-from halluscope.runs import build_items
 from halluscope.runs.comparing import shared
+from halluscope.runs.folder import checked
+from halluscope.runs.page import shown
 from halluscope.runs.results import Result
-from halluscope.runs.run import Run, benchmark_of
-from halluscope.runs.verifying import checked
+from halluscope.runs.run import benchmark_of
 from halluscope.sanitize import one_line, short_repr
 from halluscope.stats import items as statistics
-from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
 
 # How much of a question is shown in a table
@@ -40,38 +39,57 @@ def items(given: Sequence[str | Path], score: str = "", top: int = 20, seed: int
     """
     runs = checked([Path(folder) for folder in given])
     benchmark, places = benchmark_of(runs.values()), shared(runs)
-    name = _score(benchmark, score)
-    _check_rows(runs, places)
-    found_in = [[run.found[place].get(name) for place in places[of]] for of, run in runs.items()]
-    values: Floats = np.array(found_in, dtype=np.float64)  # NaN for None
+    name, first = _score(benchmark, score), next(iter(runs))
+    labels = {of: [run.columns["references"][place] for place in places[of]] for of, run in runs.items()}
+    if other := next((of for of in runs if labels[of] != labels[first]), None):
+        raise RunError(
+            f"Rows with the same ids differ between the runs {short_repr(first)} and {short_repr(other)}; expected "
+            "runs on the same version of one dataset."
+        )
+    each = [[run.found[place].get(name) for place in places[of]] for of, run in runs.items()]
+    values = np.array(each, dtype=np.float64)  # NaN for None
     known: Bools = np.asarray(~np.isnan(values).any(axis=0))
     right = 1 - values[:, known] if benchmark.direction(name) == LOWER else values[:, known]
-    hard = statistics.difficulty(right)
-    telling = statistics.discrimination(right)
+    hard, telling = statistics.difficulty(right), statistics.discrimination(right)
     suspects = np.where(np.isnan(telling), hard == 1, telling < 0)
-    of_rows = {"difficulty": hard, "discrimination": telling}
+    columns = {"difficulty": hard, "discrimination": telling}
     if fit := statistics.fitted(right):
-        of_rows |= {"irt_difficulty": fit[0], "irt_discrimination": fit[1]}
-    name_of, first = next(iter(runs.items()))
-    kept = [place for place, is_known in zip(places[name_of], known, strict=True) if is_known]
-    shown, labels = build_items.shown(first).items, (benchmark.target, "label")
+        columns |= {"irt_difficulty": fit[0], "irt_discrimination": fit[1]}
+    rows, run = shown(runs[first]).items, runs[first]
+    kept = [place for place, is_known in zip(places[first], known, strict=True) if is_known]
     found = [
         {
-            "id": shown[of].id,
-            "question": shown[of].question,
-            "label": next((first.found[of][label] for label in labels if label in first.found[of]), None),
-            **{column: float(each[place]) for column, each in of_rows.items()},
+            "id": rows[of].id,
+            "question": rows[of].question,
+            "label": run.found[of].get(benchmark.target, run.found[of].get("label")),
+            **{column: float(value[place]) for column, value in columns.items()},
             "suspect": bool(suspects[place]),
         }
         for place, of in enumerate(kept)
     ]
-    subset = statistics.smallest(right, seed)
-    ids = [found[place]["id"] for place in subset.rows] if subset else []
-    small = {"ids": ids, "kept": subset.kept, "error": subset.error} if subset else None
-    result = {"models": [*runs], "score": name, "rows": len(known), "items": found, "subset": small}
+    small = statistics.smallest(right, seed)
+    result = {
+        "models": [*runs],
+        "score": name,
+        "rows": len(known),
+        "items": found,
+        "subset": small
+        and {"ids": [found[of]["id"] for of in small.rows], "kept": small.kept, "error": small.error},
+    }
     order = sorted(np.flatnonzero(suspects), key=lambda place: (-hard[place], np.nan_to_num(telling[place])))
-    worst = [found[place] for place in order[:top]]
-    return Result(result, [_table(worst), Notes([*_notes(result, int(suspects.sum()))])], found)
+    table: list[list[Cell]] = [
+        [
+            one["id"],
+            f"{one['question'][:SHOWN]}{'...' * (len(one['question']) > SHOWN)}",
+            str(one["label"]),
+            share(one["difficulty"]),
+            plain(one["discrimination"]),
+        ]
+        for one in (found[place] for place in order[:top])
+    ]
+    header = ["suspect", "question", "label", "wrong", "discrimination"]
+    notes = Notes([*_notes(result, len(order))])
+    return Result(result, [Table("suspects", header, table, left=3), notes], found)
 
 
 def _score(benchmark: Benchmark, score: str) -> str:
@@ -88,34 +106,8 @@ def _score(benchmark: Benchmark, score: str) -> str:
     return score or (benchmark.principal if benchmark.principal in shares else shares[0])
 
 
-def _check_rows(runs: Mapping[str, Run], places: Mapping[str, Sequence[int]]) -> None:
-    """Check that the rows that all runs have are the same in each."""
-    each = {name: [run.columns["references"][place] for place in places[name]] for name, run in runs.items()}
-    first, *others = each
-    for other in others:
-        if each[other] != each[first]:
-            raise RunError(
-                f"Rows with the same ids differ between the runs {short_repr(first)} and {short_repr(other)}; expected "
-                "runs on the same version of one dataset."
-            )
-
-
-def _table(found: Sequence[Mapping[str, Any]]) -> Table:
-    rows: list[list[Cell]] = [
-        [
-            one["id"],
-            f"{one['question'][:SHOWN]}{'...' * (len(one['question']) > SHOWN)}",
-            str(one["label"]),
-            share(one["difficulty"]),
-            plain(one["discrimination"]),
-        ]
-        for one in found
-    ]
-    return Table("suspects", ["suspect", "question", "label", "wrong", "discrimination"], rows, left=3)
-
-
 def _notes(result: Mapping[str, Any], suspects: int) -> Iterator[str]:
-    models = len(result["models"])
+    models, small = len(result["models"]), result["subset"]
     yield f"{len(result['items']):,} rows, {models} models: {', '.join(map(one_line, result['models']))}"
     if lacking := result["rows"] - len(result["items"]):
         yield f"{lacking:,} rows are left out: a model has no {result['score']} there"
@@ -128,10 +120,9 @@ def _notes(result: Mapping[str, Any], suspects: int) -> Iterator[str]:
         yield f"{suspects:,} suspects: rows that all models get wrong, or good models more often than bad ones"
     if models < statistics.FEWEST_TO_FIT:
         yield f"too few models for item response theory: expected {statistics.FEWEST_TO_FIT}"
-    if small := result["subset"]:
-        yield (
-            f"{len(small['ids']):,} random rows give the full ranking in {small['kept']:.0%} of draws; their scores "
-            f"differ from those of all rows by {100 * small['error']:.1f} points (root mean square)"
-        )
-    else:
-        yield "no smaller random subset gives the full ranking"
+    yield (
+        f"{len(small['ids']):,} random rows give the full ranking in {small['kept']:.0%} of draws; their scores "
+        f"differ from those of all rows by {100 * small['error']:.1f} points (root mean square)"
+        if small
+        else "no smaller random subset gives the full ranking"
+    )

@@ -1,31 +1,141 @@
-"""Makes a report's page from runs: scores side by side, differences, the papers' scores, figures, and items."""
+"""Makes a report's page from runs or from a metric's result.
+
+Scores side by side, differences, the papers' scores, figures, and each row as an item, by the view of the benchmark's
+package.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from PIL.Image import Image
+from tqdm import tqdm
 
 from halluscope import registry
 from halluscope.errors import MissingExtra
+from halluscope.inputs import is_like_a_list, listed, paired, texts
 from halluscope.judging.verdicts import NOBODY
-from halluscope.registry import LOWER, Benchmark
+from halluscope.registry import LOWER, SIGNATURE, Benchmark
 from halluscope.reporting.figures.plots import figures
-from halluscope.reporting.formats import Cells, laid_out
+from halluscope.reporting.formats import laid_out
 from halluscope.reporting.page.content import Headline, Page, Picture, Table
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
-from halluscope.reporting.tables import Notes, percent, ranked, score
-from halluscope.reporting.tables import Table as Told
+from halluscope.reporting.tables import Notes, finite, percent, ranked, score
 from halluscope.responses.match import NOT_COMPARED
-from halluscope.runs.build_items import of_signature
-from halluscope.runs.comparing import Comparison
-from halluscope.runs.comparison_tables import of_differences, of_parts
-from halluscope.runs.result_tables import beside, caveats, of_results, principal, with_choices
+from halluscope.runs.comparing import Comparison, of_differences, of_parts
+from halluscope.runs.folder import INPUTS, RESPONSE, items, plain
+from halluscope.runs.results import beside, caveats, of_results, principal, with_choices
+from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
+from halluscope.terminal import is_quiet
 
 # Scores that say how many responses could not be read or judged.
 UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
+
+
+def shown(run: Run) -> Shown:
+    """Return what is shown of a run: an item per row."""
+    poll, view = run.record.poll, run.benchmark.module("view")
+    made = list(view.items([plain(row) for row in items(run)], run.options, poll.facts if poll else None))
+    if poll is None:
+        return Shown(run.name, run.scores, made, run.options)
+    # each judge votes once, or on several questions
+    each = poll.votes.shape[2] // len(poll.judges)
+    numbers = [f", question {number}" for number in range(1, each + 1)] if each > 1 else [""]
+    voters = [f"{judge}{number}" for judge in poll.judges for number in numbers]
+    return Shown(run.name, run.scores, made, run.options, voters, poll.votes)
+
+
+def all_shown(runs: Mapping[str, Run]) -> list[Shown]:
+    """Return what is shown of several runs, under their different names; a progress bar is shown."""
+    each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
+    return [replace(shown(run), name=name) for name, run in each]
+
+
+def shown_result(
+    result: Mapping[str, Any],
+    predictions: Sequence[str],
+    references: Sequence[Any],
+    name: str,
+    **options: Any,
+) -> Shown:
+    """Return what is shown of a metric's result, without a run; the arguments are those of `halluscope.report`."""
+    responses, references = paired(predictions, references)
+    responses = texts("predictions", responses)
+    if not isinstance(name, str):
+        raise ValueError(f"name is {short_repr(name)}; expected a text.")
+    benchmark = of_signature(result)
+    benchmark.check_options(options)
+    if not benchmark.items:
+        raise ValueError(
+            f"{benchmark.title} does not score single responses, so there is nothing to show of each."
+        )
+    found = result.get(benchmark.items)
+    if not isinstance(found, list):
+        raise ValueError(
+            f"The result has no {benchmark.items}, which says what was found in each row; ask for it with "
+            f"compute(..., {benchmark.items}=True)."
+        )
+    if len(found) != len(responses):
+        raise ValueError(
+            f"The result is about {len(found):,} rows, but there are {len(responses):,} predictions; expected the "
+            "predictions that were scored."
+        )
+    if "image_ids" not in benchmark.input_options:  # then references are rows of the dataset
+        references = benchmark.module("rows").read_all(references)
+    columns = {
+        option: listed(option, value, "a list, one per row", len(found))
+        for option, value in options.items()
+        if option in benchmark.input_options and is_like_a_list(value)
+    }
+    dataset, rows = registry.identity(benchmark), []
+    for index, (text, reference, row) in enumerate(zip(responses, references, found, strict=True)):
+        inputs = {option: column[index] for option, column in columns.items()}
+        # the row's id: by its reference or an option, else its place
+        own = {
+            part: getattr(reference, part, inputs.get(f"{part}s", inputs.get(part, otherwise)))
+            for part, otherwise in {
+                **dict.fromkeys(dataset.id, index),
+                **dict.fromkeys(dataset.also, ""),
+            }.items()
+        }
+        known = {RESPONSE: text, **finite(row), INPUTS: {"references": reference, **inputs}}
+        rows.append(plain(own | known))
+    made = list(benchmark.module("view").items(rows, options, None))
+    if any(mark.end > len(item.text) for item in made for mark in item.marks):
+        raise ValueError(
+            "The result marks places beyond the end of a prediction; expected the predictions that were scored."
+        )
+    return Shown(name, {key: value for key, value in result.items() if key != benchmark.items}, made, options)
+
+
+def of_signature(result: Any) -> Benchmark:
+    """Return the benchmark of a result."""
+    signed = result.get(SIGNATURE) if isinstance(result, Mapping) else None
+    if not isinstance(signed, str):
+        raise ValueError(
+            f"The result is {short_repr(result)}; expected what a metric's compute returned, with a signature."
+        )
+    return registry.benchmark(signed.partition("|")[0])
+
+
+def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Report:
+    """Return a report on one result."""
+    if images is not None and len(images) != len(model.items):
+        raise ValueError(
+            f"There are {len(images):,} images and {len(model.items):,} rows; expected one per row."
+        )
+    known: dict[str, Image] = {}
+    for index, (item, image) in enumerate(zip(model.items, images or (), strict=bool(images))):
+        if not isinstance(image, Image | None):
+            raise ValueError(f"images[{index}] is {short_repr(image)}; expected a PIL.Image, or None.")
+        if image is not None:
+            known[item.image or item.id] = image
+    own = [replace(item, image=item.image or (item.id if item.id in known else None)) for item in model.items]
+    made = pictures(known, known.__getitem__, {}, progress=False)
+    return Report(page(of_signature(model.scores), [replace(model, items=own)], made))
 
 
 def page(
@@ -44,52 +154,31 @@ def page(
         drawn, lacking = figures(models, benchmark), {}
     except MissingExtra as error:
         drawn, lacking = [], {"Figures": str(error)}
+    headlines = []
+    for one in models:
+        number = score(one.scores, by, benchmark.is_points(by))
+        headlines.append(
+            Headline(
+                one.name,
+                by,
+                str(number),
+                number.interval if number.has_ends else "",
+                benchmark.module("view").meaning(one.scores),
+                list(_warnings(benchmark, one)),
+                one.scores[SIGNATURE],
+            )
+        )
     return Page(
         benchmark.title,
         " ".join(benchmark.description.split()),
-        [_headline(benchmark, one, by) for one in models],
-        list(_tables(benchmark, models, compared)),
+        headlines,
+        _tables(benchmark, models, compared),
         drawn,
         models,
         images,
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
         {"Licence": benchmark.licence, **lacking, **(facts or {})},
         benchmark.citation.strip(),
-    )
-
-
-def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Report:
-    """Return a report on one result."""
-    if images is not None and len(images) != len(model.items):
-        raise ValueError(
-            f"There are {len(images):,} images and {len(model.items):,} rows; expected one per row."
-        )
-    for index, image in enumerate(images or ()):
-        if not isinstance(image, Image | None):
-            raise ValueError(f"images[{index}] is {short_repr(image)}; expected a PIL.Image, or None.")
-    each = zip(model.items, images or (), strict=bool(images))
-    known = {item.image or item.id: image for item, image in each if image is not None}
-    items = [
-        replace(item, image=item.image or (item.id if item.id in known else None)) for item in model.items
-    ]
-    made = pictures(known, known.__getitem__, {}, progress=False)
-    return Report(page(of_signature(model.scores), [replace(model, items=items)], made))
-
-
-# Headlines
-
-
-def _headline(benchmark: Benchmark, model: Shown, by: str) -> Headline:
-    scores = model.scores
-    shown = score(scores, by, benchmark.is_points(by))
-    return Headline(
-        model.name,
-        by,
-        str(shown),
-        shown.interval if shown.has_ends else "",
-        benchmark.module("view").meaning(scores),
-        list(_warnings(benchmark, model)),
-        scores[registry.SIGNATURE],
     )
 
 
@@ -107,10 +196,12 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         )
     if empty := sum(not item.text for item in model.items):
         yield f"Empty responses: {empty:,}."
-    if scores.get("left_out"):
-        yield f"{scores['left_out']:,} responses are not about the dataset's rows, and are left out."
-    if scores.get("other_prompts"):
-        yield f"{scores['other_prompts']:,} responses answer a prompt other than the dataset's."
+    for key, what in (
+        ("left_out", "are not about the dataset's rows, and are left out"),
+        ("other_prompts", "answer a prompt other than the dataset's"),
+    ):
+        if scores.get(key):
+            yield f"{scores[key]:,} responses {what}."
     for column, count in scores.get("uncompared", {}).items():
         yield f"The {column} of {count:,} responses was ignored: {NOT_COMPARED}."
     if scores.get("thoughts"):
@@ -120,41 +211,29 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
             yield f"{percent(share)} % of the responses could not be read or judged ({name})."
 
 
-# Tables
-
-
-def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None) -> Iterator[Table]:
+def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None) -> list[Table]:
+    """Return tables, each with the notes that follow it except signatures, which are shown elsewhere."""
     results = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
     told = of_results(benchmark, results, models[0].options)
     if compared:
         told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark)]
-    told += beside(benchmark, results, models[0].options)
-    return _with_notes(laid_out(told, benchmark.better))
-
-
-def _with_notes(parts: Sequence[tuple[Told, Cells] | Notes]) -> Iterator[Table]:
-    """Yield tables, each with the notes that follow it except signatures, which are shown elsewhere."""
     tables: list[Table] = []
-    for part in parts:
-        if not isinstance(part, Notes):
-            tables.append(_table(*part))
-        elif tables and (note := _note(part)):
-            tables[-1] = replace(tables[-1], note=f"{tables[-1].note} {note}".strip())
-    yield from tables
-
-
-def _note(notes: Notes) -> str:
-    lines = [line for line in notes.lines if not line.startswith(registry.SIGNATURE)]
-    text = " ".join(f"{line.removesuffix('.')}." for line in lines)
-    return f"{notes.of}: {text}" if notes.of and text else text
-
-
-def _table(told: Told, cells: Cells) -> Table:
-    header, *rows = cells
-    return Table(
-        ", ".join(filter(None, (told.name.capitalize(), told.of))),
-        [text for text, _ in header],
-        [[text for text, _ in row] for row in rows],
-        frozenset((y, x) for y, row in enumerate(rows) for x, (_, is_best) in enumerate(row) if is_best),
-        1 if told.turned else told.left,
-    )
+    for part in laid_out([*told, *beside(benchmark, results, models[0].options)], benchmark.better):
+        if isinstance(part, Notes):
+            lines = [f"{line.removesuffix('.')}." for line in part.lines if not line.startswith(SIGNATURE)]
+            if lines and tables:
+                note = f"{tables[-1].note} {f'{part.of}: ' * bool(part.of)}{' '.join(lines)}".strip()
+                tables[-1] = replace(tables[-1], note=note)
+            continue
+        table, (header, *rows) = part
+        best = ((y, x) for y, row in enumerate(rows) for x, (_, is_best) in enumerate(row) if is_best)
+        tables.append(
+            Table(
+                ", ".join(filter(None, (table.name.capitalize(), table.of))),
+                [text for text, _ in header],
+                [[text for text, _ in row] for row in rows],
+                frozenset(best),
+                1 if table.turned else table.left,
+            )
+        )
+    return tables

@@ -1,25 +1,243 @@
-"""What Python gets: results that print as tables, of scoring, of comparing runs, and of checking them."""
+"""Results as tables: the benchmark's own, in what their rows are not the benchmark's, and what papers print about it.
+
+And what Python gets (`Result`): results that print as tables, of scoring, of comparing runs, and of checking them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from halluscope import scoring
+from halluscope.building import spec
+from halluscope.errors import RunError
 from halluscope.files.writing import check_no_folder
-from halluscope.inputs import kind
-from halluscope.registry import Benchmark
+from halluscope.inputs import kind, of_a_part
+from halluscope.options import defaults, nearest
+from halluscope.reading.datasets import SUBSET
+from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.reporting import published
 from halluscope.reporting.formats import TABLE, written
-from halluscope.reporting.tables import Named, Report
+from halluscope.reporting.tables import (
+    OTHER,
+    Named,
+    Notes,
+    Report,
+    Table,
+    below,
+    counted,
+    is_defined,
+    printed,
+    table,
+)
+from halluscope.reporting.tables import score as score_of
 from halluscope.responses.files import is_by_name
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
-from halluscope.runs.comparing import Comparison, flat
+from halluscope.runs.comparing import FEW, flat, of_differences, of_parts, verdicts
 from halluscope.runs.comparing import compare as compare_runs
-from halluscope.runs.comparison_tables import of_differences, of_parts
-from halluscope.runs.result_tables import of_scores, signatures
-from halluscope.runs.verifying import checked, differences
+from halluscope.runs.run import Run
+from halluscope.sanitize import one_line
+from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
+
+AGREE = 0.0006  # how far a score that a file states may be from ours, because it is rounded
+
+
+def with_choices(
+    benchmark: Benchmark, scores: Mapping[str, Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return a result with the values of the options for which "all" may be given, such as POPE's parser."""
+    unless = defaults(benchmark.compute)
+    every = [option.name for option in benchmark.options if option.every]
+    return {**{name: options.get(name, unless[name]) for name in every}, **scores}
+
+
+def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -> Table:
+    """Return one table of these scores, by default the benchmark's, with a result's nested scores as "a/b"."""
+    flat_ones = [
+        (name, {**dict(flat(result)), "interval": dict(flat(result.get("interval", {})))})
+        for name, result in counted(results)
+    ]
+    known = dict.fromkeys(
+        score for _, one in flat_ones for score, value in one.items() if isinstance(value, int | float)
+    )
+    for name in names:
+        if name not in known:
+            whole = ", ".join(score for score in known if "/" not in score)
+            raise ValueError(f"There is no score {name!r:.80}.{nearest(name, [*known])} There are {whole}.")
+    columns = list(names) or [score for score in benchmark.scores if score in known]
+    return replace(table(flat_ones, columns, benchmark.is_points, turned=not names), intervals=columns)
+
+
+def of_results(
+    benchmark: Benchmark,
+    results: Named,
+    options: Mapping[str, Any],
+    rows: Sequence[Any] = (),
+    every: bool = False,
+) -> list[Table | Notes]:
+    """Return a benchmark's report on results, and whether these are about the same rows."""
+    told = benchmark.module("report").report(counted(results), rows=rows, every=every, **options)
+    return [*told, *_notes(of_other_rows(results))]
+
+
+def of_other_rows(results: Named) -> list[str]:
+    """Say which results in one table are about other rows than the first."""
+    data = {name: keys_of(result["signature"])["data"] for name, result in results}
+    if len(set(data.values())) == 1:
+        return []
+    shown = ", ".join(f"{one_line(name)} {one_line(of)}" for name, of in data.items())
+    return [f"{OTHER} Not about the same rows: {shown}."]
+
+
+def _notes(lines: Sequence[str]) -> list[Notes]:
+    return [Notes(lines)] if lines else []
+
+
+def caveats(benchmark: Benchmark, result: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+    """Say in what the rows of a result are not those that a paper on the benchmark scores; [] where they may be."""
+    keys, lines = keys_of(result[SIGNATURE]), []
+    if "part" in result:
+        lines.append(f"Only {scoring.part_of(benchmark, *result['part'])}.")
+    if result.get("origin") == scoring.SUBSET:
+        lines.append(f"The dataset {SUBSET} of the benchmark.")
+    if result.get("origin") == scoring.OTHER_FILE:
+        lines.append("The dataset is a file of another content than the published one.")
+    if "form" in keys:
+        lines.append(f"The questions are a parallel form of the benchmark's ({keys['form']}).")
+    dataset = published.dataset_of(benchmark, options)
+    if dataset and "part" not in result:
+        expected = spec.load(dataset.name).expected
+        what = "questions" if "questions" in expected else "images"
+        rows = int(keys["data"].rsplit("-", 2)[1])
+        if rows != expected[what]:
+            lines.append(of_a_part(rows, expected[what], what))
+    return lines
+
+
+def of_each(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Notes]:
+    """Return the caveats of each result as notes."""
+    each = {name: caveats(benchmark, result, options) for name, result in results}
+    return below({name: lines for name, lines in each.items() if lines})
+
+
+def of_printed(benchmark: Benchmark, results: Named) -> Iterator[str]:
+    """Say, for each result whose file states scores of its own, what they are and whether they agree."""
+    for name, result in results:
+        stated = result.get("printed", {})
+        shown = ", ".join(
+            f"{score} {printed(value, benchmark.is_points(score))} "
+            f"(here {printed(result[score], benchmark.is_points(score))})"
+            for score, value in stated.items()
+        )
+        if stated:
+            agree = all(abs(value - result[score]) < AGREE for score, value in stated.items())
+            yield f"{one_line(name)} states scores itself: {shown}. They {'agree' if agree else 'differ'}."
+
+
+def beside(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Table | Notes]:
+    """Return published scores as a table of their own, or a note why they are not shown; [] if none are known."""
+    paper, judges = published.of(benchmark, options), benchmark.judges
+    if not paper:
+        return []
+    if of_each(benchmark, results, options):
+        return [
+            Notes([f"Published scores are not shown, because they are about other rows ({paper.source})."])
+        ]
+    how = {name: published.how(result) for name, result in results}
+    return [
+        published.table(paper, benchmark),
+        *_notes([judges.of_published] if judges and judges.published else []),
+        *below({name: [f"here {said}"] for name, said in how.items() if said}),
+    ]
+
+
+def comparable(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> Named:
+    """Return published scores about the rows of all results, each marked with its source; [] if there are none."""
+    paper = published.of(benchmark, options)
+    if not paper or of_each(benchmark, results, options):
+        return []
+    return [(name, {**scores, published.HEAD: paper.source}) for name, scores in paper.results]
+
+
+def report(
+    results: Named,
+    scored: Sequence[Run],
+    with_published: bool,
+    options: Mapping[str, Any],
+    resampling: Bootstrap,
+    headline: bool = False,
+    everything: bool = True,
+) -> Report:
+    """Return the benchmark's report, what is not due to chance, and published scores.
+
+    With `headline`, the principal scores, and which model is better, come first; with `everything`, the differences
+    have a table too.
+    """
+    benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
+    every = len({run.name for run in scored}) < len(scored)
+    told = of_results(benchmark, results, options, rows, every)
+    names = [row[0] for part in told if isinstance(part, Table) for row in part.rows]
+    ordered = sorted(scored, key=lambda run: names.index(run.name) if run.name in names else len(names))
+    first: list[Table | Notes] = []
+    verdict, differences = ([], []) if every else _compared(ordered, resampling)
+    if headline and not every:
+        first, verdict = [*_headline(benchmark, results, ordered), *verdict], []
+    return [
+        *first,
+        *told,
+        *of_each(benchmark, results, options),
+        *_notes([*of_printed(benchmark, results)]),
+        *verdict,
+        *(differences if everything else ()),
+        *(beside(benchmark, results, options) if with_published else ()),
+    ]
+
+
+def _headline(benchmark: Benchmark, results: Named, ordered: Sequence[Run]) -> list[Table]:
+    by, names = principal(benchmark, [scores for _, scores in results]), [run.name for run in ordered]
+    if not any(isinstance(scores.get(by), float) for _, scores in results):
+        return []
+    table = of_scores(benchmark, results, [by])
+    return [replace(table, rows=sorted(table.rows, key=lambda row: names.index(str(row[0]))))]
+
+
+def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str:
+    """Return the score to show first: the principal one, or the first defined one if that is undefined."""
+    names = [benchmark.principal, *benchmark.scores]
+    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
+
+
+def _compared(scored: Sequence[Run], resampling: Bootstrap) -> tuple[list[Notes], list[Table]]:
+    """Return which model is better, or why that is not known, and the differences."""
+    if len(scored) < 2 or not resampling.resamples:
+        return [], []
+    try:
+        found = compare_runs({run.name: run for run in scored}, [], resampling, in_parts=False)
+    except RunError as error:
+        return [Notes([f"The models are not compared. {error}"])], []
+    benchmark = scored[0].benchmark
+    *tables, remarks = of_differences(found, benchmark, FEW)
+    return [Notes([*verdicts(found, benchmark), *remarks.lines])], tables
+
+
+def signatures(results: Named) -> list[Notes]:
+    """Return the signature of each result as notes."""
+    return below({name: [f"signature: {one[SIGNATURE]}"] for name, one in results})
+
+
+def lines(benchmark: Benchmark, results: Named) -> str:
+    """Return a line per result: its name, its signature and its principal score, as sacrebleu prints them."""
+    by, each = principal(benchmark, [scores for _, scores in results]), []
+    for name, result in results:
+        shown = score_of(result, by, benchmark.is_points(by))
+        interval = f" ({shown.interval})" if shown.has_ends else ""
+        each.append(f"{one_line(name)}: {result[SIGNATURE]} = {by} {shown}{interval}")
+    return "\n".join(each)
+
+
+# What Python gets
 
 
 class Result(dict[str, Any]):
@@ -60,45 +278,42 @@ def score(
         folders.check_options(chosen)
         scored = [runs.score(benchmark, one, chosen) for one in ready]
         folders.write(scored, Path(out))
-        table = benchmark.items if chosen.get(benchmark.items) else ""
-        results = [(run.name, {**run.scores, **({table: run.found} if table else {})}) for run in scored]
-    if not several:
-        return _result(benchmark, results, results[0][1])
-    return _result(
-        benchmark, results, {name: _result(benchmark, [(name, one)], one) for name, one in results}
-    )
+        items = benchmark.items if chosen.get(benchmark.items) else ""
+        results = [(run.name, {**run.scores, **({items: run.found} if items else {})}) for run in scored]
+    each = {one: _result(benchmark, [(one, result)], result) for one, result in results}
+    return _result(benchmark, results, each) if several else next(iter(each.values()))
 
 
 def _result(benchmark: Benchmark, results: Named, values: Mapping[str, Any]) -> Result:
-    return Result(values, [of_scores(benchmark, results), *signatures(results)], [*map(_row, results)])
-
-
-def _row(result: tuple[str, Mapping[str, Any]]) -> dict[str, Any]:
-    name, scores = result
-    ends = dict(flat(scores.get("interval", {})))
-    row: dict[str, Any] = {"responses": name}
-    for score, value in flat({key: one for key, one in scores.items() if key != "interval"}):
-        if isinstance(value, str | int | float):
-            row[score] = value
-            row |= zip((f"{score} low", f"{score} high"), ends.get(score, ()), strict=False)
-    return row
+    rows: list[dict[str, Any]] = []
+    for name, scores in results:
+        ends, row = dict(flat(scores.get("interval", {}))), dict[str, Any](responses=name)
+        for of, value in flat({key: one for key, one in scores.items() if key != "interval"}):
+            if isinstance(value, str | int | float):
+                row[of] = value
+                row |= zip((f"{of} low", f"{of} high"), ends.get(of, ()), strict=False)
+        rows.append(row)
+    return Result(values, [of_scores(benchmark, results), *signatures(results)], rows)
 
 
 def compare(given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap) -> Result:
     """Compare runs as `halluscope.compare` does."""
-    of = checked([Path(folder) for folder in given])
+    of = folders.checked([Path(folder) for folder in given])
     found, benchmark = compare_runs(of, scores, resampling), next(iter(of.values())).benchmark
-    report = [*of_differences(found, benchmark), *of_parts(found, benchmark)]
-    return Result(asdict(found), report, [*_differences(found)])
-
-
-def _differences(found: Comparison) -> Iterator[dict[str, Any]]:
-    for one in (*found.scores, *found.groups, *found.classes):
-        about = {"score": one.score, "first": one.names[0], "second": one.names[1]}
-        values = zip(("first value", "second value"), one.values, strict=True)
-        yield {**about, **dict(values), **asdict(one.by), "holm": one.holm, "better": one.better}
+    rows = [
+        {
+            "score": one.score,
+            **dict(zip(("first", "second"), one.names, strict=True)),
+            **dict(zip(("first value", "second value"), one.values, strict=True)),
+            **asdict(one.by),
+            "holm": one.holm,
+            "better": one.better,
+        }
+        for one in (*found.scores, *found.groups, *found.classes)
+    ]
+    return Result(asdict(found), [*of_differences(found, benchmark), *of_parts(found, benchmark)], rows)
 
 
 def verify(given: Sequence[str | Path]) -> dict[str, Iterator[str]]:
     """Return what was changed in each run, or differs when it is scored again; nothing where all is well."""
-    return {str(folder): differences(folder) for folder in folders.folders([*map(Path, given)])}
+    return {str(folder): folders.differences(folder) for folder in folders.folders([*map(Path, given)])}

@@ -22,7 +22,7 @@ HERE = ("device", "store", "progress")
 class Run:
     """What was scored, and the result."""
 
-    benchmark: Benchmark  # the benchmark
+    benchmark: Benchmark
     ready: Ready  # the responses, and what the metric takes from their rows
     options: Mapping[str, Any]  # the metric's options
     record: Record  # what the judges said

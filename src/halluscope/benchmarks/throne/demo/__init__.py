@@ -9,7 +9,7 @@ from PIL import Image
 from halluscope.benchmarks.throne.metric import compute
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.report_items import Shown
-from halluscope.runs.build_items import of_result
+from halluscope.runs.page import shown_result
 from halluscope.stats.bootstrap import RESAMPLES
 
 FOLDER = resources.files(__name__)
@@ -42,7 +42,7 @@ def shown() -> Shown:
     texts, objects = ([row[name] for row in rows] for name in ("response", "objects"))
     result = compute(texts, objects, judges="lexical", bootstrap=RESAMPLES, per_image=True)
     ids = [row["image_id"] for row in rows]
-    return of_result(result, texts, objects, "demo", image_ids=ids, judges="lexical")
+    return shown_result(result, texts, objects, "demo", image_ids=ids, judges="lexical")
 
 
 def pictures() -> dict[str, Picture]:
