@@ -22,7 +22,7 @@ import torch
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 from halluscope.benchmarks.throne.prompts import PAPER
-from halluscope.judging.cost.shapes import SHAPES
+from halluscope.judging.cost import READ_WEIGHTS
 from halluscope.judging.models import weights
 from halluscope.judging.models.seq2seq import ConvertedJudge, Seq2SeqJudge
 from halluscope.judging.votes import NO
@@ -67,7 +67,7 @@ def main() -> None:
         plain = partial(all_of, generate, model, tokenizer, prompts)
         ours = partial(collect, judge, texts, questions, pairs)
         peak = matrix_peak()
-        flop = SHAPES["google/flan-t5-base"].flop(np.array(lengths), steps=2).sum()
+        flop = 2 * READ_WEIGHTS["google/flan-t5-base"] * sum(lengths)
         took = min(seconds(ours) for _ in range(options.rounds))
         peak = max(peak, matrix_peak())
         print(

@@ -36,9 +36,8 @@ try:
 
     from halluscope.benchmarks.throne.prompts import PAPER
     from halluscope.judging.ask import ask
-    from halluscope.judging.cost.model_info import CausalReader, Seq2SeqReader
-    from halluscope.judging.cost.planning import _ReadsOnce
-    from halluscope.judging.cost.shapes import Flop, shape
+    from halluscope.judging.cost import CausalReader, Seq2SeqReader, read_weights
+    from halluscope.judging.lexical import LexicalJudge
     from halluscope.judging.models import causal, language_model
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
     from halluscope.judging.votes import RULES, YES
@@ -185,8 +184,8 @@ class Asked:
     texts: Sequence[str]
     questions: Sequence[Any]
     pairs: Any
-    flop: Flop
-    tokens: Flop
+    flop: Any
+    tokens: Any
     tokenizing: float
 
     @property
@@ -278,8 +277,8 @@ def work(
 ) -> Any:
     """Return tokens and FLOP of each pair."""
     reader = (CausalReader if made.chat else Seq2SeqReader)(judge.weights, "cpu")
-    reader.load()
-    return reader.work(shown, questions, pairs, shape(made.config().to_dict()))
+    tokens = reader.tokens(shown, questions, pairs)
+    return tokens, 2 * (read_weights(made.config().to_dict()) or 0) * tokens
 
 
 # Measurements of each model
@@ -430,7 +429,7 @@ def whole_run(
     flop = 0.0
     for questions in about:
         pairs = np.array(list(np.ndindex(len(some), len(questions))))
-        flop += float(work(asked.judge, made, some, questions, pairs).flop.sum())
+        flop += float(work(asked.judge, made, some, questions, pairs)[1].sum())
     device_s = flop / len(some) * IMAGES / flop_per_s
     tokenizing_s = IMAGES * len(COCO.classes) * len(about) * asked.tokenizing
     seconds = max(device_s, tokenizing_s)
@@ -449,7 +448,7 @@ class _Counting:
     stored = False
 
     def __init__(self, name: str) -> None:
-        self.key, self.asked, self._lexical = name, 0, _ReadsOnce(COCO)
+        self.key, self.asked, self._lexical = name, 0, LexicalJudge(COCO)
 
     def answer(self, shown: Sequence[str], questions: Sequence[Any], pairs: Any) -> Iterator[Any]:
         self.asked += len(pairs)

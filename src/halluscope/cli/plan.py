@@ -11,8 +11,7 @@ from halluscope.arguments import number
 from halluscope.cli import common
 from halluscope.judging.cache import Cache, Record
 from halluscope.judging.cache_file import IN_MEMORY
-from halluscope.judging.cost.planning import Plan
-from halluscope.judging.cost.verdicts import foresee, plan_verdicts, stand_in
+from halluscope.judging.cost import Plan, inspect_grader, plan_verdicts, stand_in
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.options import taken
@@ -77,17 +76,17 @@ def _of_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[
 def _of_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
     """Score as far as possible without verdicts, and note what would be asked."""
     judge, fresh = _grader(benchmark, options), options.pop("fresh", False)
-    outlook = foresee(judge, options.get("device"), given.prices)
+    info = inspect_grader(judge, options.get("device"), given.prices)
     cache = Cache(getattr(given, "store", None), "read")
     record = Record(Cache(IN_MEMORY, "read") if fresh else cache)
-    noting = {"judge": stand_in(judge, outlook), "store": record, "bootstrap": 0, "max_failed": 1}
+    noting = {"judge": stand_in(judge, info), "store": record, "bootstrap": 0, "max_failed": 1}
     ready = common.ready(given, benchmark, options)
     with sending_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scoring gives these warnings
         for one in ready:
             for chosen in scoring.variants(benchmark, options):
                 scoring.compute(benchmark, one, chosen | noting)
-    plan = plan_verdicts(record, judge, outlook, options.get("repeats", 1), given.prices)
+    plan = plan_verdicts(record, judge, info, options.get("repeats", 1), given.prices)
     return replace(plan, store=str(cache.path))
 
 

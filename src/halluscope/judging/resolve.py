@@ -82,11 +82,14 @@ def resolve(
         if is_set and not any(map(fits, meant)):
             raise ValueError(f"{what}, but judges names only {', '.join(map(repr, meant)):.200}.")
     found = [_voter(judge, vocabulary, engine, endpoints) for judge in meant]
-    keys = [judge.key for judge in found]
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
-        raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
+    check_once([judge.key for judge in found])
     return found
+
+
+def check_once(keys: Sequence[str]) -> None:
+    """Check that no judge votes twice."""
+    if twice := sorted({key for key in keys if keys.count(key) > 1}):
+        raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
 
 
 def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from halluscope.judging.cost.planning import Load, Plan
+from halluscope.judging.cost import Load, Plan
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table
 from halluscope.sanitize import one_line
 

@@ -19,7 +19,7 @@ from halluscope.benchmarks.openchair.scoring import UNDECIDED, Labels
 from halluscope.cores import map_texts
 from halluscope.inputs import flags, ids, is_like_a_list, listed, paired, texts, word
 from halluscope.judging import voting
-from halluscope.judging.cost.planning import Plan, plan_poll
+from halluscope.judging.cost import Plan, plan_poll
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.reading.words import readers

@@ -19,7 +19,7 @@ from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK, prompts
 from halluscope.inputs import array, class_names, finite, flags, ids, labelled, paired, texts, whole
 from halluscope.judging import voting
-from halluscope.judging.cost.planning import Plan, plan_poll
+from halluscope.judging.cost import Plan, plan_poll
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.resolve import lexical
 from halluscope.judging.votes import OTHER, UNASKED, VoteResult

@@ -69,7 +69,9 @@ def described(model: str) -> Weights:
     name, _, revision = model.partition("@")
     try:
         with hub_or_cache():
-            folder = snapshot_download(name, revision=revision or "main", allow_patterns=[*DESCRIBING])
+            folder = snapshot_download(
+                name, revision=revision or REVISIONS.get(name, "main"), allow_patterns=[*DESCRIBING]
+            )
     except Exception as error:
         raise JudgeUnavailable(
             f"The tokenizer {short_repr(model)} is neither on this machine nor can it be downloaded "
