@@ -22,8 +22,8 @@ from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable
 from halluscope.files import json_stream
-from halluscope.judging.batch import importing, requests
-from halluscope.judging.batch.exporting import BatchExport
+from halluscope.judging import batch
+from halluscope.judging.batch import BatchExport
 from halluscope.judging.cache import VOTE, Cache
 from tests import small_datasets
 from tests.benchmarks import test_hallusionbench
@@ -544,18 +544,18 @@ class Killed(BaseException):
 def test_an_import_that_is_killed_can_be_run_again(run, monkeypatch):
     one = run("throne", "--ask", "all")
     came = written(one.folder / "came.jsonl", one.carried_out(one.export()))
-    monkeypatch.setattr(importing, "AT_ONCE", 50)
-    kept, calls = importing._keep, []
+    monkeypatch.setattr(batch, "AT_ONCE", 50)
+    kept, calls = batch._keep, []
 
     def keep(*given: Any) -> None:
         calls.append(kept(*given))
         if len(calls) == 2:
             raise Killed
 
-    monkeypatch.setattr(importing, "_keep", keep)
+    monkeypatch.setattr(batch, "_keep", keep)
     with pytest.raises(Killed):
         one.import_(came)
-    monkeypatch.setattr(importing, "_keep", kept)
+    monkeypatch.setattr(batch, "_keep", kept)
     got = one.import_(came)
     assert (got["kept"], got["new"]) == (100, 60)
     assert one.export()["files"] == []
@@ -571,7 +571,7 @@ def test_an_export_that_is_killed_leaves_nothing(run, monkeypatch):
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("halluscope.judging.batch.exporting.listed", kill)
+        patch.setattr("halluscope.judging.batch.json_line", kill)
         with pytest.raises(Killed):
             one.export()
     assert sorted(one.folder.rglob("*")) == before
@@ -582,7 +582,7 @@ def test_a_list_that_was_changed_is_refused(run):
     one = run("hqh")
     exported = one.export()
     came = written(one.folder / "came.jsonl", one.carried_out(exported))
-    file = Path(exported["round"]) / requests.LIST
+    file = Path(exported["round"]) / batch.LIST
     rows = [json.loads(line) for line in file.open()]
     for change in (
         {"repeat": 1},
@@ -625,9 +625,9 @@ def test_a_line_may_be_as_long_as_a_reply(run):
 SLOWLY = """
 import sys, time
 from halluscope import cli
-from halluscope.judging.batch import importing
-importing.AT_ONCE, keep = 10, importing._keep
-importing._keep = lambda *given: (keep(*given), time.sleep(0.2))
+from halluscope.judging import batch
+batch.AT_ONCE, keep = 10, batch._keep
+batch._keep = lambda *given: (keep(*given), time.sleep(0.2))
 cli.main(sys.argv[1:])
 """
 

@@ -22,7 +22,7 @@ import pytest
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
 from halluscope.judging import ask as asking
-from halluscope.judging.batch.exporting import BatchExport
+from halluscope.judging.batch import BatchExport
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import EndpointJudge
 from halluscope.judging.prompts import Asked, json_of, one_of

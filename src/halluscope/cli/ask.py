@@ -8,8 +8,7 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
-from halluscope.judging.batch import exporting, importing, requests
-from halluscope.judging.batch.exporting import BatchExport
+from halluscope.judging import batch
 from halluscope.judging.cache import Cache
 from halluscope.judging.server import ENDPOINT, sending_nothing
 from halluscope.registry import Benchmark
@@ -45,14 +44,14 @@ def _add_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     option(
         "--requests",
         **common.COUNT,
-        default=exporting.MOST_REQUESTS,
-        help=f"how many requests one file may hold (default: {exporting.MOST_REQUESTS:,})",
+        default=batch.MOST_REQUESTS,
+        help=f"how many requests one file may hold (default: {batch.MOST_REQUESTS:,})",
     )
     option(
         "--bytes",
         **common.COUNT,
-        default=exporting.MOST_BYTES,
-        help=f"how large one file may be (default: {exporting.MOST_BYTES:,})",
+        default=batch.MOST_BYTES,
+        help=f"how large one file may be (default: {batch.MOST_BYTES:,})",
     )
 
 
@@ -84,10 +83,10 @@ def export(given: argparse.Namespace) -> None:
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     _check_judge(benchmark, options)
-    to_ask = BatchExport(given.out, given.requests, given.bytes, bool(options.get("fresh")))
+    to_ask = batch.BatchExport(given.out, given.requests, given.bytes, bool(options.get("fresh")))
     path = getattr(given, "store", None)
     cache = (
-        Cache(path, "refresh", to_ask, requests.came_anew(given.out))
+        Cache(path, "refresh", to_ask, batch.came_anew(given.out))
         if to_ask.fresh
         else Cache(path, export=to_ask)
     )
@@ -110,7 +109,7 @@ def export(given: argparse.Namespace) -> None:
 
 def import_(given: argparse.Namespace) -> None:
     with closing(Cache(given.store)) as cache:
-        taken = importing.take(given.files, given.exported, cache)
+        taken = batch.take(given.files, given.exported, cache)
     say(to_json(batches.counts(taken)) if given.json else "\n".join(batches.lines_of(taken)))
 
 

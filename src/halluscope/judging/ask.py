@@ -210,7 +210,8 @@ class _Votes(_Judging):
         if self.export:
             unknown = wanted & (given == UNASKED)
             self._write_down(questions, np.argwhere(unknown & ~waiting))
-            self.export.put_off(self.judge.key, int((unknown & waiting).sum()))
+            if later := int((unknown & waiting).sum()):
+                self.export.later[self.judge.key] += later
             return given
         if (wanted & (given == UNASKED) & ~waiting).any() and self._has_another_key():
             given = self._known(questions)
@@ -355,7 +356,7 @@ class _Replies(_Judging):
         assert self.export
         for number, (prompt, repeat, seed) in enumerate(requests):
             body = self.judge.body(prompt, self.asked[prompt].schema, seed)
-            self.export.put_reply(self.judge.key, prompt, repeat, seed, body, self._may_be_empty(prompt))
+            self.export.put_reply(self.judge.key, prompt, repeat, seed, self._may_be_empty(prompt), body)
             self.judge.failures[STILL_TO_BE_ASKED] += 1
             yield number, None
 

@@ -8,6 +8,7 @@ processes may share the file (on a local disk: SQLite's write-ahead log does not
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -57,22 +58,16 @@ _KEEP_REPLY = "INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTH
 _REPLACE_REPLY = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
 
 
-class BatchExport(Protocol):
-    """Where requests for missing votes and replies are written down instead of being sent."""
+class Export(Protocol):
+    """Where requests for missing votes and replies are written down instead of being sent: `judging.batch`."""
+
+    later: Counter[str]  # the most questions that may be asked in later rounds, by the judge's key
 
     def put_reply(
-        self, judge: str, prompt: str, repeat: int, seed: int, body: Mapping[str, Any], empty: bool = False
-    ) -> None:
-        """Write down the request to the judge with this key for its reply to a prompt, which may be empty or not."""
-        ...
+        self, judge: str, prompt: str, repeat: int, seed: int, empty: bool, body: Mapping[str, Any]
+    ) -> None: ...
 
-    def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None:
-        """Write down the request to the judge with this key for its vote on a question about a text."""
-        ...
-
-    def put_off(self, judge: str, questions: int) -> None:
-        """Count questions that wait for votes that are still to come."""
-        ...
+    def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None: ...
 
 
 def default_path() -> Path:
@@ -102,7 +97,7 @@ class Cache:
         self,
         path: str | Path | None = None,
         mode: str = "write",
-        export: BatchExport | None = None,
+        export: Export | None = None,
         fresh: Iterable[Key] = (),
     ) -> None:
         if path is not None and (not isinstance(path, str | Path) or "\0" in str(path)):

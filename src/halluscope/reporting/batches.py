@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from halluscope.judging.batch.exporting import BatchExport
-from halluscope.judging.batch.importing import BatchImport
+from halluscope.judging.batch import BatchExport, BatchImport
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table
 from halluscope.sanitize import one_line
 
