@@ -153,7 +153,7 @@ def compute(
             about = {
                 "vocabulary": vocabulary.name,
                 "questions": questions.name,
-                "texts": texts_of(predictions),
+                "texts": name_of(rows_of(predictions)),
             }
             certified.check(about)
             certified.check_size(predictions)
