@@ -13,7 +13,7 @@ import zstandard
 
 from halluscope import limits
 from halluscope.errors import BuildError, LimitExceeded, MissingExtra
-from halluscope.files import zstd
+from halluscope.files import opening
 from halluscope.responses import files
 
 
@@ -49,9 +49,9 @@ def write_zip(file: Path, members: dict[str, bytes]) -> Path:
             packed = zstandard.ZstdCompressor(write_content_size=False).compress(content)
             named = name.encode()
             sizes = (zlib.crc32(content), len(packed), len(content), len(named))
-            local = struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 63, 0x800, zstd.ZSTANDARD, 0, 0, *sizes, 4)
+            local = struct.pack("<4sHHHHHIIIHH", b"PK\3\4", 63, 0x800, opening.ZSTANDARD, 0, 0, *sizes, 4)
             out.write(local + named + b"\0\0\0\0" + packed)
-            kinds = ("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 63, 63, 0x800, zstd.ZSTANDARD, 0, 0)
+            kinds = ("<4sHHHHHHIIIHHHHHII", b"PK\1\2", 63, 63, 0x800, opening.ZSTANDARD, 0, 0)
             central += struct.pack(*kinds, *sizes, 0, 0, 0, 0, 0, place) + named
             place = out.tell()
         out.write(central)

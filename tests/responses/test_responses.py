@@ -77,13 +77,13 @@ def test_the_text_is_the_first_of_one_list_of_columns(place):
 
 def test_a_column_that_is_named_is_the_only_one():
     row = {"image_id": 7, "said": "A dog.", "response": "A cat."}
-    assert text_of(row, "here", columns=["said"]) == ("A dog.", "said")
+    assert text_of(row, "here", columns=("said",)) == ("A dog.", "said")
     with pytest.raises(
         ValueError, match="here: expected an object with the LVLM's text under the key words; got"
     ):
-        text_of(row, "here", columns=["words"])
+        text_of(row, "here", columns=("words",))
     beside_a_label = {"text": "A dog.", "label": "dog"}
-    assert text_of(beside_a_label, "here", columns=["text"]) == ("A dog.", "text")
+    assert text_of(beside_a_label, "here", columns=("text",)) == ("A dog.", "text")
 
 
 def test_beside_a_label_text_is_the_question():

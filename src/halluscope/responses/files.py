@@ -1,7 +1,4 @@
-"""Reads an LVLM's responses, row by row, from a table or from a log of lm-eval, lmms-eval or Inspect.
-
-lm-eval logs a whole document; lmms-eval logs only the items of each score, which name the task and the row.
-"""
+"""Reads an LVLM's responses, row by row, from a table or from a harness's log (`halluscope.responses.logs`)."""
 
 import re
 from collections import Counter
@@ -10,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from halluscope import limits
 from halluscope.files.opening import check_once, plain_name
 from halluscope.paths import is_there
 from halluscope.reading import tables
-from halluscope.responses import beside, inspect_log
+from halluscope.responses import logs
 from halluscope.sanitize import short_repr
 
 # The columns where a response's text is looked for; the first that a row has counts
@@ -28,12 +25,8 @@ TEXTS = (
 # In a row with this column, `text` is the question, not the response
 LABEL = "label"
 
-# The keys under which a response names its task, and the prompt that was asked, if the prompt has a name
-TASK, PROMPT = "halluscope_task", "halluscope_prompt"
-
-# The keys that mark a row as a harness's sample, and the key of the prompt, which stands for the document in short logs
-SAMPLE = {"doc_id", "filtered_resps"}
-INPUT = "input"
+# The key under which a response names the prompt that was asked, if the prompt has a name
+PROMPT = "halluscope_prompt"
 
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
@@ -41,6 +34,9 @@ _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
 
 _HALF = re.compile("[\ud800-\udfff]")
+
+# Columns that mark a row as a response, or as a sample, beside which no list of rows is looked for
+_OWN = {*TEXTS, *logs.SAMPLE}
 
 Row = Mapping[str, Any]
 # The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, texts in the
@@ -51,8 +47,7 @@ Given = str | Path | Sequence[Row | str] | Mapping[Any, Any] | tuple[str, Any]
 _NAME = re.compile(r"\S+\.(?:jsonl?|csv|tsv|parquet|xlsx|eval)(?:\.gz)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """What an LVLM said about one row of a dataset."""
 
     where: str  # its location, for messages
@@ -112,14 +107,14 @@ def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
 
 
 def text_of(
-    row: Any, where: str, dataset: Collection[str] = (), columns: Sequence[str] = ()
+    row: Any, where: str, dataset: Collection[str] = (), columns: tuple[str, ...] = ()
 ) -> tuple[str, str]:
     """Return a response's text, from the first of `TEXTS` or of the named columns that the row has, and its column."""
-    there = _columns(row)
-    known = columns or [name for name in TEXTS if name != "text" or LABEL not in there]
-    name = next((name for name in known if name in there), None)
+    name = _text_column(tuple(row), columns) if isinstance(row, Mapping) else None
     if name is None:
-        texts = ", ".join(str(name) for name in there if isinstance(row[name], str))
+        there = row if isinstance(row, Mapping) else {}
+        known = columns or [one for one in TEXTS if one != "text" or LABEL not in there]
+        texts = ", ".join(str(name) for name, value in there.items() if isinstance(value, str))
         raise ValueError(
             f"{where}: expected an object with the LVLM's text under "
             f"{'the key' if len(known) == 1 else 'one of the keys'} {', '.join(known)}; got {short_repr(row, 120)}. If "
@@ -137,19 +132,16 @@ def text_of(
         raise ValueError(
             f"{where}: {name} is {short_repr(text)}; expected the LVLM's text (it may be empty)."
         )
-    limits.check("cell", len(text), f"{where}: {name}")
-    return _whole_characters(text), name
+    # each pair of surrogates is a character that JSON may spell so; a lone one is replaced by U+FFFD
+    if not text.isascii() and _HALF.search(text):
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text, name
 
 
-def _whole_characters(text: str) -> str:
-    """Join each pair of surrogates, as which JSON may spell a character, and replace lone surrogates by U+FFFD."""
-    if _HALF.search(text) is None:
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _columns(row: Any) -> Collection[str]:
-    return row.keys() if isinstance(row, Mapping) else ()
+@lru_cache(1000)
+def _text_column(there: tuple[Any, ...], columns: tuple[str, ...]) -> str | None:
+    known = columns or [name for name in TEXTS if name != "text" or LABEL not in there]
+    return next((name for name in known if name in there), None)
 
 
 def is_by_name(given: Any) -> bool:
@@ -225,29 +217,22 @@ class _Stated:
 
 def _read(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Responses:
     """Read responses, by the name of the model that a harness states, or none."""
-    source = ", ".join(map(str, files)) or "responses"
-    stated = _Stated()
-    located = list(islice(_located(files, rows, how, stated), how.limit))
+    source, stated = ", ".join(map(str, files)) or "responses", _Stated()
+    located = [*islice(_located(files, rows, how, stated), how.limit)]
     if not located:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
-    if sampled := _is_sample(located[0][1]):
-        located = list(_of_samples(_in_order(located), how.tasks))
+    if sampled := logs.is_sample(located[0][1]):
+        located = [*logs.of_samples(located, how.tasks, TEXTS)]
         if len(files) == 1 and not stated.model:
-            stated.model, stated.figures = beside.of_samples(files[0])
-    each = [_response(where, row, how) for where, row in located]
+            stated.model, stated.figures = logs.results_beside(files[0])
+    each = [
+        Response(where, row, *text_of(row, where, how.dataset, how.text_columns)) for where, row in located
+    ]
+    longest = max(each, key=lambda one: len(one.text))
+    limits.check("cell", len(longest.text), f"{longest.where}: {longest.column}")
     if all(_LIST.fullmatch(response.text) for response in each):
-        each = [replace(response, text=_LIST.sub(r"\2", response.text)) for response in each]
+        each = [one._replace(text=_LIST.sub(r"\2", one.text)) for one in each]
     return Responses(stated.model, source, each, sampled, stated.figures)
-
-
-def _located(
-    files: Sequence[Path], rows: Sequence[Row] | None, how: Reading, stated: _Stated
-) -> Iterator[tuple[str, Any]]:
-    yield from ((f"responses[{number}]", row) for number, row in enumerate(rows or ()))
-    for file in files:
-        part = _part(file, how) if len(files) > 1 else {}
-        for where, row in _of_file(file, how.text_columns, stated):
-            yield where, {**part, **_in_lower_case(row)} if isinstance(row, Mapping) else row
 
 
 def located(file: Path) -> Iterator[tuple[str, Any]]:
@@ -255,26 +240,41 @@ def located(file: Path) -> Iterator[tuple[str, Any]]:
     return _located([file], None, Reading(), _Stated())
 
 
-def _in_lower_case(row: Row) -> Row:
-    """Return a row with a second name for each column that has capitals or spaces: "doc_id" for "Doc ID"."""
-    names = {plain: name for name in row if isinstance(name, str) and (plain := _lower(name)) not in row}
-    return {**row, **{plain: row[name] for plain, name in names.items()}} if names else row
+def _located(
+    files: Sequence[Path], rows: Sequence[Row] | None, how: Reading, stated: _Stated
+) -> Iterator[tuple[str, Any]]:
+    yield from ((f"responses[{number}]", row) for number, row in enumerate(rows or ()))
+    for file in files:
+        part = {}  # the columns and values that the name of a part's file gives to its rows
+        for column, values in how.parts.items() if len(files) > 1 else ():
+            if len(named := [value for value in values if value in file.name]) == 1:
+                part[column] = named[0]
+        for where, row in _of_file(file, how.text_columns, stated):
+            if isinstance(row, Mapping) and (part or _others(tuple(row))):
+                # a second name for each column that has capitals or spaces: "doc_id" for "Doc ID"
+                others = {plain: row[name] for plain, name in _others(tuple(row)).items()}
+                yield where, {**part, **row, **others}
+            else:
+                yield where, row
 
 
 @lru_cache(1000)
-def _lower(name: str) -> str:
-    return "_".join(name.lower().split())
+def _others(names: tuple[Any, ...]) -> dict[str, str]:
+    plain = {"_".join(name.lower().split()): name for name in names if isinstance(name, str)}
+    return {other: name for other, name in plain.items() if other not in names}
 
 
 def _of_file(file: Path, columns: Sequence[str], stated: _Stated) -> Iterator[tuple[str, Any]]:
-    if inspect_log.is_zip(file):
-        stated.model = inspect_log.model_of(inspect_log.header(file))
-        yield from inspect_log.of_zip(file)
+    if logs.is_log(file):
+        stated.model, samples = logs.of_log(file)
+        yield from samples
         return
     for where, row in tables.rows(file):
-        if inspect_log.is_json(row):
-            stated.model = inspect_log.model_of(row)
-            yield from inspect_log.of_json(row, where)
+        if logs.is_json_log(row):
+            stated.model, samples = logs.of_json_log(row, where)
+            yield from samples
+        elif not isinstance(row, Mapping) or not _OWN.isdisjoint(row):
+            yield where, row
         else:
             yield from _unfolded(row, where, columns, stated.figures)
 
@@ -286,7 +286,11 @@ def _unfolded(
 
     So files are read that hold their rows under a key, beside scores or settings, or image by image.
     """
-    lists = [] if not isinstance(row, Mapping) or {*TEXTS, *columns, *SAMPLE} & row.keys() else _lists(row)
+    lists = [
+        name
+        for name, value in (row.items() if _OWN.isdisjoint(row) and not {*columns} & row.keys() else ())
+        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
+    ]
     if len(lists) != 1:
         yield where, row
         return
@@ -294,102 +298,25 @@ def _unfolded(
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
     if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
         own["image"] = image
-    figures.update(numbers(row))
+    figures.update(_numbers(row))
     for number, one in enumerate(row[name], 1):
         yield from _unfolded({**own, **one}, f"{where}, {name} {number}", columns, {})
 
 
-def _lists(row: Row) -> list[str]:
-    return [
-        name
-        for name, value in row.items()
-        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
-    ]
-
-
-def numbers(row: Row) -> Iterator[tuple[str, float]]:
+def _numbers(row: Row) -> Iterator[tuple[str, float]]:
     """Yield the numbers in an object of objects, each with its last key."""
     for name, value in row.items():
         if isinstance(value, Mapping):
-            yield from numbers(value)
+            yield from _numbers(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield str(name), float(value)
 
 
 def is_image_file(name: str) -> bool:
     """Whether a text is an image file's name."""
-    return _IMAGE.fullmatch(name.strip()) is not None
+    return len(name) < 400 and _is_image_file(name.strip())
 
 
-def _part(file: Path, how: Reading) -> dict[str, str]:
-    """Return the columns and values that the name of a part's file gives to its rows."""
-    found = {
-        column: [value for value in values if value in file.name] for column, values in how.parts.items()
-    }
-    return {column: values[0] for column, values in found.items() if len(values) == 1}
-
-
-def _response(where: str, row: Any, how: Reading) -> Response:
-    return Response(where, row, *text_of(row, where, how.dataset, how.text_columns))
-
-
-def _is_sample(row: Any) -> bool:
-    return isinstance(row, Mapping) and row.keys() >= SAMPLE
-
-
-def _of_samples(located: Sequence[tuple[str, Any]], tasks: Collection[str]) -> Iterator[tuple[str, Row]]:
-    places: dict[Any, str] = {}
-    for where, sample in located:
-        row = _of_sample(sample, where, tasks)
-        doc_id = sample.get("doc_id")
-        if not isinstance(doc_id, int | str):
-            raise ValueError(f"{where}: doc_id is {short_repr(doc_id)}; expected a whole number or a string.")
-        if doc_id in places:
-            raise ValueError(
-                f"{where}: the document {short_repr(doc_id)} is already in {places[doc_id]}; expected each document "
-                "once. Are these the samples of two runs, or of two filters?"
-            )
-        places[doc_id] = where
-        yield where, row
-
-
-def _in_order(located: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Return samples in the order of their documents, by which those without a document are matched."""
-    numbers = [row.get("doc_id") if isinstance(row, Mapping) else None for _, row in located]
-    whole = all(type(number) is int for number in numbers)
-    return sorted(located, key=lambda one: one[1]["doc_id"]) if whole else located
-
-
-def _about(sample: Row) -> Row:
-    """Return what a sample says about its row: its document, or else the content of one of its scores."""
-    if isinstance(doc := sample.get("doc"), Mapping):
-        return doc
-    return next((held for held in sample.values() if isinstance(held, Mapping) and TASK in held), {})
-
-
-def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
-    if not _is_sample(sample):
-        raise ValueError(
-            f"{where} is not a sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
-            f"--log_samples; got {short_repr(sample, 120)}."
-        )
-    about = _about(sample)
-    task = about.get(TASK)
-    if not about and isinstance(sample.get(INPUT), str):
-        about = {"prompt": sample[INPUT]}
-    if not about or (task is not None and tasks and task not in [*tasks]):
-        found = f"of the task {short_repr(task)}" if task else "that names no task and holds no row (doc)"
-        raise ValueError(
-            f"{where} is a sample {found}; expected a sample of {' or '.join(tasks) or 'a task of halluscope'}, or one "
-            "whose doc is the row that was asked about."
-        )
-    texts = sample["filtered_resps"]
-    texts = [texts] if isinstance(texts, str) else texts
-    if not isinstance(texts, list) or len(texts) != 1 or not isinstance(texts[0], str):
-        raise ValueError(
-            f"{where}: filtered_resps is {short_repr(texts, 120)}; expected a string, or a list of one string."
-        )
-    return {
-        **{name: value for name, value in about.items() if name not in (TASK, *TEXTS)},
-        "response": texts[0],
-    }
+@lru_cache(2**12)
+def _is_image_file(name: str) -> bool:
+    return _IMAGE.fullmatch(name) is not None

@@ -8,9 +8,11 @@ compared is counted (`Matched.uncompared`).
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, groupby, permutations
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -31,10 +33,8 @@ IDS = ("image_id", "question_id", "id", "qid", "index", "image", "file_name", "i
 # image.
 IMAGES = ("image_id", "file_name", "image", "image_path", "img_id", "file")
 
-# The columns where a response may state the question
+# The columns where a response may state the question, and the whole prompt with words around the question
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
-
-# The columns where a response may state the whole prompt, including words around the dataset's question
 STATED = ("prompt", "query", "instruction")
 
 # A column that identifies a row together with its id -> the names that a response may use for the column. A
@@ -48,10 +48,13 @@ GOLD, FEWEST_GOLD = "answer", 30
 # What is said of a column that is ignored (`Matched.uncompared`)
 NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
 
-# The columns in which a list of one text stands for that text
-_STATES = dict.fromkeys((*QUESTIONS, *IMAGES, *(name for names in SYNONYMS.values() for name in names)))
+# The columns that state something about the row; in them a list of one text stands for that text
+_STATES = {*QUESTIONS, *IMAGES, *chain(*SYNONYMS.values())}
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
+
+MANY = 2**12  # How many texts are remembered in their plain form: images and questions recur
+LONGEST_ID = 400  # A longer text is no number and no image's name
 
 R = TypeVar("R")
 
@@ -125,9 +128,7 @@ class Matched(Generic[R]):
     origin: str = ""
     # of each build that was scored (`halluscope.scoring`): name, version, spec_sha256, subset, config, rows
     built: Sequence[Mapping[str, Any]] = ()
-    version: str = (
-        ""  # the older published version of the questions that was answered; "" for the dataset's own
-    )
+    version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
     figures: Mapping[str, float] = field(default_factory=dict)  # what their file states beside them
 
     def only(self, places: Sequence[int]) -> "Matched[R]":
@@ -158,42 +159,41 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             f"None of the {len(rows):,} rows is left to score: the options select no row of this dataset"
             f"{f' ({said}; for an upstream file, its name decides this)' if said else ''}."
         )
-    responses = replace(responses, each=[_plain_columns(one, identity) for one in responses.each])
-    each = [
-        response
-        for response in responses.each
-        if all(  # it has the wanted values, or does not state them
-            _value(response.row, column, identity.also[column]) in (None, value)
-            for column, value in identity.only.items()
-        )
-    ]
+    each = _plain_columns(responses.each, identity)
+    for column, value in identity.only.items():  # a response has the wanted value, or does not state it
+        known = identity.also[column]
+        each = [one for one in each if _value(one.row, column, known) in (None, value)]
     if not each:
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
     matching = _Matching(responses.source, each, rows, wanted, identity)
     by, pairs, of = matching.found()
-    matching.check_no_echo(pairs)
-    matching.check_not_gold(pairs)
-    asked = [_stated(response, identity) for _, response in pairs]
-    others = sum(
-        prompt != "" and _spaced(_prompt(row, identity)) not in prompt
-        for prompt, (row, _) in zip(asked, pairs, strict=True)
+    matching.check_texts(pairs)
+    found, of_rows = [row for row, _ in pairs], [response for _, response in pairs]
+    # without questions, a question is a prompt
+    prompts = [
+        name for name in (*STATED, *(["question"] if identity.prompt else [])) if name in matching.columns
+    ]
+    asked = [*map(_spaced, _first_texts(of_rows, prompts))]
+    version = (
+        by if by == STATED_ROWS else identity.version_of(found, _first_texts(of_rows, matching.questions))
     )
     return Matched(
         responses.name,
-        [row for row, _ in pairs],
-        [response.text for _, response in pairs],
+        found,
+        [response.text for response in of_rows],
         by,
         of,
         responses.sampled,
-        any(any(_compared(response, row, identity)) for row, response in pairs),
+        any(any(matching.compared(response, row)) for row, response in pairs),
         len(responses.each) - len(pairs),
-        others,
-        Counter(column for row, response in pairs for column in _uncompared(response, row, identity)),
-        sorted({str(response.row.get(PROMPT) or "") for _, response in pairs}),
+        sum(
+            prompt != "" and _spaced(_prompt(row, identity)) not in prompt
+            for prompt, row in zip(asked, found, strict=True)
+        ),
+        matching.uncompared(pairs),
+        sorted({str(one.row.get(PROMPT) or "") for one in of_rows}),
         asked,
-        version=by
-        if by == STATED_ROWS
-        else identity.version_of([row for row, _ in pairs], [_raw(response) for _, response in pairs]),
+        version=version,
         figures=responses.figures,
     )
 
@@ -202,26 +202,41 @@ class _Incomplete(ValueError):
     """Responses fit a set of rows, some of which have no response."""
 
 
-@dataclass(frozen=True)
 class _Matching:
-    source: str
-    each: Sequence[Response]
-    rows: Sequence[Any]
-    wanted: Sequence[Any]
-    identity: Identity
+    """The ways to match: each returns what it found, or raises an error with the first contradiction."""
+
+    def __init__(
+        self,
+        source: str,
+        each: Sequence[Response],
+        rows: Sequence[Any],
+        wanted: Sequence[Any],
+        identity: Identity,
+    ) -> None:
+        self.source, self.each, self.rows, self.wanted, self.identity = source, each, rows, wanted, identity
+        self.columns = dict.fromkeys(chain.from_iterable(one.row for one in each))
+        self.questions = [name for name in QUESTIONS if name in self.columns]
+        own = {*identity.id, identity.column}
+        self.images = [name for name in IMAGES if name in self.columns and name not in own]
+        # the rows that responses may belong to by their order
+        self.first = wanted[: len(each)] if identity.first else wanted
 
     def found(self) -> Found:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
         if one_per_question := self.by_question():
             return one_per_question
-        if self.identity.also_by and not any(_has(one, self.identity.id[0]) for one in self.each):
-            return self._by_other_names()
+        if self.identity.also_by and not self._holds(self.identity.id[0]):
+            return self.by_other_names()
         candidates = self.id_columns()
         refusals: list[ValueError] = []
         for columns in candidates or [()]:
             try:
                 found = self.by_id(columns) if columns else self.by_order()
-                if not refusals or self._states_more(found, *columns):
+                # a second choice of an id is confirmed by the name of an image, or by what each response states
+                if not refusals or all(
+                    is_image_file(str(response.row[columns[0]])) or any(self.compared(response, row))
+                    for row, response in found[1]
+                ):
                     return found
             except ValueError as error:
                 if isinstance(error, _Incomplete) and not self.identity.also:
@@ -235,22 +250,24 @@ class _Matching:
         """Say, for a message, which set of rows has most of the questions that responses state."""
         asked = {_question(row) for row in self.wanted}
         said = Counter(question for response in self.each if (question := _said(response, asked)))
-        of_sets = [
-            (sum((said & Counter(map(_question, rows))).values()), _set_named(rows[0], self.identity))
+        most, named = max(
+            (sum((said & Counter(map(_question, rows))).values()), self._set_named(rows[0]))
             for rows in self._sets()
-        ]
-        most, named = max(of_sets, default=(0, ""))
+        )
         if not most or not named:
             return ""
         return (
             f" The nearest is {named}: it has {most:,} of the {len(self.each):,} questions that they state."
         )
 
+    def _holds(self, column: str) -> bool:
+        return column in self.columns and any(_has(one, column) for one in self.each)
+
     def id_columns(self) -> list[tuple[str, ...]]:
         """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
         own, column = self.identity.id, self.identity.column
         names = (column,) if column else own if len(own) > 1 else self.identity.names
-        held = [name for name in names if any(_has(response, name) for response in self.each)]
+        held = [name for name in names if self._holds(name)]
         if column and not held:
             first = self.each[0]
             raise ValueError(
@@ -259,110 +276,104 @@ class _Matching:
             )
         return [own] if held and len(own) > 1 and not column else [(name,) for name in held]
 
-    def _by_other_names(self) -> Found:
+    def by_other_names(self) -> Found:
         """Match by columns that together identify a row, under other people's names or ours."""
-        names = self.identity.also_by
+        names, identity = self.identity.also_by, self.identity
         each = [
-            replace(
-                one,
-                row={**one.row, **{ours: one.row[name] for name, ours in names.items() if name in one.row}},
-            )
+            one._replace(row={**one.row, **{names[name]: one.row[name] for name in names if name in one.row}})
             for one in self.each
         ]
         columns = tuple(name for name in names.values() if all(_has(one, name) for one in each))
         if not columns:
             return self.by_order()
         try:
-            return replace(self, each=each, identity=replace(self.identity, id=columns)).by_id(columns)
+            return _Matching(self.source, each, self.rows, self.wanted, replace(identity, id=columns)).by_id(
+                columns
+            )
         except ValueError:
-            if pairs := self._stated():
-                return STATED_ROWS, pairs, len(pairs)
-            raise
-
-    def _stated(self) -> list[Pair]:
-        """Return the rows that the responses state, if their labels are the dataset's in its order."""
-        identity = self.identity
-        if not identity.stated or not identity.target or len(self.each) != len(self.wanted):
-            return []
-        rows = [identity.stated(one.row, one.where, number) for number, one in enumerate(self.each)]
-        labels = [getattr(row, identity.target, None) for row in rows]
-        same = labels == [getattr(row, identity.target) for row in self.wanted]
-        return list(zip(rows, self.each, strict=True)) if same else []
-
-    def _states_more(self, found: Found, name: str) -> bool:
-        """Whether a second choice of an id is confirmed: by the name of an image, or by what each response states."""
-        return all(
-            is_image_file(str(response.row[name])) or any(_compared(response, row, self.identity))
-            for row, response in found[1]
-        )
+            # the rows that the responses state, if their labels are the dataset's in its order
+            if not identity.stated or len(each) != len(self.wanted):
+                raise
+            stated = [identity.stated(one.row, one.where, number) for number, one in enumerate(self.each)]
+            label = attrgetter(identity.target)
+            if any(
+                row is None or label(row) != label(own) for row, own in zip(stated, self.wanted, strict=True)
+            ):
+                raise
+            return STATED_ROWS, [*zip(stated, self.each, strict=True)], len(stated)
 
     def by_id(self, columns: tuple[str, ...]) -> Found:
-        identity, also = self.identity, self._also()
-        names = [*columns, *also]
-        for response in self.each:
-            if missing := [name for name in columns if not _has(response, name)]:
+        identity, rows, wanted = self.identity, self.rows, self.wanted
+        for name in columns:
+            if lacking := next((one for one in self.each if not _has(one, name)), None):
                 others = ", but other responses do" if len(columns) == 1 else ""
                 raise ValueError(
-                    f"{response.where} has no {' or '.join(missing)}{others}; expected {', '.join(columns)} in each "
-                    "response, or in none."
+                    f"{lacking.where} has no {name}{others}; expected {', '.join(columns)} in each response, or in "
+                    "none."
                 )
-        index: dict[Hashable, int] = {}
-        for i, row in enumerate(self.wanted):
-            own = _key(row, identity, also)
-            if index.setdefault(own, i) != i:
-                return self._by_id_and_order(columns, _named(names, own))
-        left_out = {_key(row, identity, also) for row in self.rows} - index.keys()
-        files = _files(self.rows, identity.id[0]) if identity.id[0] in IMAGES else {}
-        matched: dict[int, Response] = {}
-        for response in self.each:
-            key = (
-                *(_id(response, name, files) for name in columns),
-                *(_value(response.row, column, identity.also[column]) for column in also),
-            )
-            if key not in left_out:
-                i = self._index(response, key, index, _named(names, key))
-                if matched.setdefault(i, response) is not response:
-                    raise ValueError(
-                        f"{response.where}: {_named(names, key)} is already in {matched[i].where}; expected one "
-                        "response per row. Remove one of them."
-                    )
-        if not identity.partial_ok:
-            self._check_whole(matched, index, [*identity.id, *also])
-            matched = dict(sorted(matched.items()))
-        pairs = [(self.wanted[i], response) for i, response in matched.items()]
-        return " and ".join(names), pairs, len(self.wanted)
-
-    def _also(self) -> list[str]:
-        """Return the columns that, together with the ids, identify rows: those that all responses and all rows have."""
-        return [
+        # the columns that, together with the ids, identify rows: those that all responses and all rows have
+        also = [
             column
-            for column, values in self.identity.also.items()
-            if all(_value(response.row, column, values) for response in self.each)
-            and all(getattr(row, column) for row in self.rows)
+            for column, values in identity.also.items()
+            if all(_value(one.row, column, values) for one in self.each)
+            and all(map(attrgetter(column), rows))
         ]
-
-    def _index(self, response: Response, key: Hashable, index: Mapping[Hashable, int], named: str) -> int:
-        if key not in index:
-            raise ValueError(
-                f"{response.where}: {named} is not among the {len(self.wanted):,} rows of the dataset. Are these "
-                "the responses to this dataset, and to this split of it?"
+        names = [*columns, *also]
+        keys = _keys(wanted, identity.id, also)
+        index = dict(zip(keys, range(len(keys)), strict=True))
+        if len(index) < len(keys):
+            return self._by_id_and_order(columns, _named(names, Counter(keys).most_common(1)[0][0]))
+        left_out = {*_keys(rows, identity.id, also)} - index.keys() if len(rows) > len(wanted) else set()
+        files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
+        said = [self._ids(name, files) for name in columns]
+        said += [[str(_value(one.row, name, identity.also[name])) for one in self.each] for name in also]
+        matched: dict[int, Response] = {}
+        for key, response in zip(zip(*said, strict=True), self.each, strict=True):
+            if (i := index.get(key, -1)) < 0:
+                if key in left_out:
+                    continue
+                raise ValueError(
+                    f"{response.where}: {_named(names, key)} is not among the {len(wanted):,} rows of the dataset. Are "
+                    "these the responses to this dataset, and to this split of it?"
+                )
+            if matched.setdefault(i, response) is not response:
+                raise ValueError(
+                    f"{response.where}: {_named(names, key)} is already in {matched[i].where}; expected one "
+                    "response per row. Remove one of them."
+                )
+        places = [*matched] if identity.partial_ok else sorted(matched)
+        pairs = [(wanted[i], matched[i]) for i in places]
+        self._agree(pairs, lambda row: _named(names, *_keys([row], identity.id, also)))
+        if not identity.partial_ok and len(pairs) < len(wanted):
+            begun = {identity.set_of(row) for row, _ in pairs} - {None}
+            missing = [
+                key for key, i in index.items() if i not in matched and identity.set_of(wanted[i]) in begun
+            ]
+            self._check_none_missing(
+                len(missing), len(wanted), missing and _named([*identity.id, *also], missing[0])
             )
-        self._agree(response, self.wanted[index[key]], named)
-        return index[key]
+            if not matched:
+                raise ValueError(
+                    f"{self.source} holds no response to any of the {len(wanted):,} rows that the options select."
+                )
+        return " and ".join(names), pairs, len(wanted)
 
-    def _check_whole(
-        self, matched: Mapping[int, Response], index: Mapping[Hashable, int], names: Sequence[str]
-    ) -> None:
-        identity, wanted = self.identity, self.wanted
-        begun = {identity.set_of(wanted[i]) for i in matched} - {None}
-        missing = [
-            key for key, i in index.items() if i not in matched and identity.set_of(wanted[i]) in begun
-        ]
-        self._check_none_missing(len(missing), len(wanted), missing and _named(names, missing[0]))
-        if not matched:
-            raise ValueError(
-                f"{self.source} holds no response to any of the {len(wanted):,} rows that the options select."
-            )
+    def _ids(self, name: str, files: Mapping[str, str]) -> list[str]:
+        """Return the ids in a column as text; a file name is an image's id if `files` has it or it is COCO's."""
+        values = [one.row[name] for one in self.each]
+        if {*map(type, values)} == {int}:
+            return [*map(str, values)]
+        found = []
+        for value, response in zip(values, self.each, strict=True):
+            value = value.item() if isinstance(value, np.generic) else value
+            good = isinstance(value, int | float | str) and not isinstance(value, bool) and str(value).strip()
+            if not good or (isinstance(value, float) and not value.is_integer()):
+                raise ValueError(
+                    f"{response.where}: {name} is {short_repr(value)}; expected a whole number or a name."
+                )
+            text = str(value).strip() if files else ""
+            found.append(files.get(text) or files.get(_base(text)) or _plain(value))
+        return found
 
     def _check_none_missing(self, missing: int, of: int, such_as: Any) -> None:
         if missing and not self.identity.partial:
@@ -373,22 +384,23 @@ class _Matching:
 
     def _by_id_and_order(self, columns: tuple[str, ...], shared: str) -> Found:
         """Match responses whose ids several rows share, which is possible only if they are in the order of the rows."""
-        wanted, identity = self._first(), self.identity
-        ids = [tuple(_id(response, name, {}) for name in columns) for response in self.each]
-        if ids != [_key(row, identity, []) for row in wanted]:
+        wanted, identity = self.first, self.identity
+        keys = _keys(wanted, identity.id)
+        if [*zip(*(self._ids(name, {}) for name in columns), strict=True)] != keys:
             raise ValueError(
                 f"{self.source}: several of the {len(wanted):,} rows of the dataset share their "
                 f"{' and '.join(columns)}, such as {shared}, and the responses are not in the dataset's order. Choose "
                 f"one config or sampling, or give each response its {' and '.join(identity.also) or 'config'}."
             )
-        pairs = list(zip(wanted, self.each, strict=True))
-        for row, response in pairs:
-            self._agree(response, row, f"matched by {ORDER} and {_named(columns, _key(row, identity, []))}")
+        pairs = [*zip(wanted, self.each, strict=True)]
+        self._agree(
+            pairs, lambda row: f"matched by {ORDER} and {_named(columns, *_keys([row], identity.id))}"
+        )
         return f"{' and '.join(columns)} and {ORDER}", pairs, len(self.wanted)
 
     def by_order(self) -> Found:
-        count, first = len(self.each), self._first()
-        rows = first if count == len(first) else self.rows
+        count = len(self.each)
+        rows = self.first if count == len(self.first) else self.rows
         if count != len(rows):
             several = len(self.identity.id) > 1
             names = (", " if several else " or ").join(self.identity.id if several else self.identity.names)
@@ -396,11 +408,12 @@ class _Matching:
                 f"{self.source} holds {count:,} responses without an id, and the dataset has {len(self.wanted):,} "
                 f"rows; expected one response per row in the same order, or an id in each response: {names}."
             )
-        pairs = list(zip(rows, self.each, strict=True))
-        for row, response in pairs:
-            self._agree(response, row, f"matched by {ORDER}")
-        kept = [(row, response) for row, response in pairs if self.identity.wanted(row)]
-        return ORDER, kept, len(self.wanted)
+        return ORDER, self._of_wanted([*zip(rows, self.each, strict=True)], ORDER), len(self.wanted)
+
+    def _of_wanted(self, pairs: list[Pair], by: str) -> list[Pair]:
+        """Return the pairs whose rows are wanted, after checking that nothing contradicts."""
+        self._agree(pairs, lambda row: f"matched by {by}")
+        return [pair for pair in pairs if self.identity.wanted(pair[0])]
 
     def by_content(self, columns: tuple[str, ...] | None) -> Found | None:
         """Match responses by the images and questions that they state; return None where these do not decide.
@@ -408,50 +421,46 @@ class _Matching:
         The rows of a dataset are sets that share their ids (one per value of `Identity.also`). Either all responses
         belong to one set by their ids, or the file answers sets one after the other.
         """
-        asked = Counter(_question(row) for row in self.wanted if _question(row))
-        said = [_said(response, asked) for response in self.each]
-        if not asked or not all(said):
+        identity, sets = self.identity, self._sets()
+        asked = {*map(_question, self.wanted)} - {""}
+        said = [_said(response, asked) for response in self.each] if asked else [""]
+        if not all(said):
             return None
-        sets = self._sets()
-        tried = [self._of_set(rows, columns) for rows in sets if columns and len(sets) > 1]
-        fitting = [found for found in tried if found]
+        fitting = [
+            found for rows in sets if columns and len(sets) > 1 and (found := self._of_set(rows, columns))
+        ]
         if len(fitting) > 1:
-            named = " and ".join(_set_named(pairs[0][0], self.identity) for _, pairs, _ in fitting)
-            options = " or ".join(f"--{column}" for column in self.identity.also)
+            named = " and ".join(self._set_named(pairs[0][0]) for _, pairs, _ in fitting)
+            options = " or ".join(f"--{column}" for column in identity.also)
             raise ValueError(f"{self.source} fits {named} equally well. Choose one: {options}.")
         if fitting:
             return fitting[0]
-        images = [_image_said(response) for response in self.each]
+        images = [*map(_image_said, self.each)]
         known = all(images)
         pairs: list[Pair] = []
-        needed = first = 0
+        needed = 0
         lacking: tuple[int, int, str] | None = None
-        while first < len(self.each):
-            about = list(zip(images[first:], said[first:], strict=True))
+        while (first := len(pairs)) < len(said):
+            about = [*zip(images[first:], said[first:], strict=True)]
             runs = [_run(rows, about, known) for rows in sets]
             longest = max(map(len, runs), default=0)
             best = [number for number, run in enumerate(runs) if len(run) == longest]
             if not longest or len(best) > 1:
                 return None
-            rows, part = sets.pop(best[0]), self.each[first : first + longest]
-            placed = [*zip(runs[best[0]], part, strict=True)]
-            missing = len(rows) - longest
-            if self.identity.version_of(runs[best[0]], [*map(_raw, part)]):
-                missing = 0
-            if missing and not lacking:
-                there = set(map(id, runs[best[0]]))
+            rows, run, part = sets.pop(best[0]), runs[best[0]], self.each[first : first + longest]
+            pairs += zip(run, part, strict=True)
+            needed += longest
+            if len(rows) > longest and not identity.version_of(run, _first_texts(part, self.questions)):
+                needed += len(rows) - longest
+                there = {*map(id, run)}
                 row = next(row for row in rows if id(row) not in there)
-                lacking = missing, len(rows), _named(self.identity.id, _key(row, self.identity, ()))
-            pairs += placed
-            needed += longest + missing
-            first += longest
+                named = _named(identity.id, *_keys([row], identity.id))
+                lacking = lacking or (len(rows) - longest, len(rows), named)
         if lacking:
             self._check_none_missing(*lacking)
-        for row, response in pairs:
-            self._agree(response, row, "matched by its question")
         order = {id(row): place for place, row in enumerate(self.rows)}
-        pairs.sort(key=lambda pair: order[id(pair[0])])
-        kept = [(row, response) for row, response in pairs if self.identity.wanted(row)]
+        kept = self._of_wanted(pairs, "its question")
+        kept.sort(key=lambda pair: order[id(pair[0])])
         return f"{IMAGE if known else ORDER} and {QUESTION}", kept, needed
 
     def by_question(self) -> Found | None:
@@ -460,99 +469,158 @@ class _Matching:
         Without images, the questions must be in an order of the rows: set after set, or image after image.
         """
         column = next(iter(self.identity.also), "")
-        cells = [_cell(response, column, self.identity) for response in self.each]
+        names = [name for name in SYNONYMS.get(column, ()) if name in self.columns]
+        cells = []
+        for one in self.each if names else ():
+            each = [{*value.split(",")} for name in names if isinstance(value := one.row.get(name), str)]
+            cells.append(next((cell for cell in each if cell <= {*self.identity.also[column]}), set()))
         if not any(len(cell) > 1 for cell in cells):
             return None
         rows: dict[tuple[Any, str], dict[str, Any]] = {}
         for row in self.rows:
             rows.setdefault((_images_of(row), _question(row)), {})[getattr(row, column)] = row
         said = [_said(response, {question for _, question in rows}) for response in self.each]
-        images = [_image_said(response) for response in self.each]
+        images = [*map(_image_said, self.each)]
         if all(images):
-            of_image = {(image, question): key for key in rows for question in key[1:] for image in key[0]}
+            of_image = {(image, key[1]): key for key in rows for image in key[0]}
             order = [of_image.get(key, ("", "")) for key in zip(images, said, strict=True)]
         else:
             number = {image: i for i, image in enumerate(dict.fromkeys(image for image, _ in rows))}
-            ways = permutations(self._sets())
             listed = [
-                [*dict.fromkeys((_images_of(row), _question(row)) for row in chain(*way))] for way in ways
+                [*dict.fromkeys((_images_of(row), _question(row)) for row in chain(*way))]
+                for way in permutations(self._sets())
             ]
             listed += [sorted(keys, key=lambda key: number[key[0]]) for keys in listed]
             order = next((keys for keys in listed if [question for _, question in keys] == said), [])
-        if len(order) != len(said) or any(
-            cell != rows.get(key, {}).keys() for key, cell in zip(order, cells, strict=True)
-        ):
+        held = (rows.get(key, {}).keys() for key in order)
+        if len(order) != len(said) or any(cell != names for cell, names in zip(cells, held, strict=True)):
             return None
         of_row = {
             id(row): one for key, one in zip(order, self.each, strict=True) for row in rows[key].values()
         }
         pairs = [(row, of_row[id(row)]) for row in self.wanted if id(row) in of_row]
-        self._check_none_missing(
-            len(self.wanted) - len(pairs), len(self.wanted), "the questions that it lacks"
-        )
-        for row, response in pairs:
-            self._agree(response, row, "matched by its question")
-        return f"{IMAGE if all(images) else ORDER} and {QUESTION}", pairs, len(self.wanted)
+        missing = len(self.wanted) - len(pairs)
+        self._check_none_missing(missing, len(self.wanted), "the questions that it lacks")
+        by = f"{IMAGE if all(images) else ORDER} and {QUESTION}"
+        return by, self._of_wanted(pairs, "its question"), len(self.wanted)
 
     def _sets(self) -> list[list[Any]]:
         """Return the rows that an LVLM is asked, by their values of `Identity.also`."""
         sets: dict[Hashable, list[Any]] = {}
         for row in self.rows:
-            sets.setdefault(tuple(getattr(row, name) for name in self.identity.also), []).append(row)
-        return list(sets.values())
+            sets.setdefault(self._set_named(row), []).append(row)
+        return [*sets.values()]
+
+    def _set_named(self, row: Any) -> str:
+        return ", ".join(f"{name} {getattr(row, name)}" for name in self.identity.also)
 
     def _of_set(self, rows: Sequence[Any], columns: tuple[str, ...]) -> Found | None:
         """Match all responses to one set of rows by their ids; return None if anything contradicts."""
         wanted = [row for row in rows if self.identity.wanted(row)]
         try:
-            return replace(self, rows=rows, wanted=wanted).by_id(columns) if wanted else None
+            return (
+                _Matching(self.source, self.each, rows, wanted, self.identity).by_id(columns)
+                if wanted
+                else None
+            )
         except _Incomplete:
             raise
         except ValueError:
             return None
 
-    def _first(self) -> Sequence[Any]:
-        """Return the rows that responses may belong to by their order: the first rows, if only the first were read."""
-        return self.wanted[: len(self.each)] if self.identity.first else self.wanted
+    def compared(self, response: Response, row: Any) -> Iterator[tuple[str, Any, bool]]:
+        """Yield each question or image that a response states: its column, the row's value, whether they are the same.
 
-    def _agree(self, response: Response, row: Any, named: str) -> None:
+        A question agrees if the dataset's stands in it.
+        """
+        if asked := getattr(row, "question", ""):
+            for column in self.questions:
+                said = response.row.get(column)
+                if column != response.column and isinstance(said, str) and said.strip():
+                    plain = asked in said or _plain_question(asked) in _plain_question(
+                        said.replace("\\n", " ")
+                    )
+                    yield column, asked, plain
+        for column in self.images:
+            if (same := _is_image(response.row.get(column), row)) is not None:
+                yield column, getattr(row, "file_name", "") or getattr(row, "image_id", ""), same
+
+    def _agree(self, pairs: Sequence[Pair], named: Callable[[Any], str]) -> None:
         """Check that nothing in a response contradicts its row: different sets of questions share their ids."""
-        for column, said, expected in _contradictions(response, row, self.identity):
-            raise ValueError(
-                f"{response.where} ({named}) has the {column} {short_repr(said, 120)}, but its row in the dataset has "
-                f"{short_repr(expected, 120)}. Are these responses to another file or sampling, or in another order?"
-            )
+        sets = [(name, known) for name, known in self.identity.also.items()]
+        for row, response in pairs if self.questions or self.images or sets else ():
+            different = [
+                (column, response.row[column], expected)
+                for column, expected, same in self.compared(response, row)
+                if not same
+            ]
+            for column, known in sets:
+                said, expected = _value(response.row, column, known), getattr(row, column)
+                if said and expected and said != expected:
+                    different.append((column, said, expected))
+            for column, said, expected in different:
+                raise ValueError(
+                    f"{response.where} ({named(row)}) has the {column} {short_repr(said, 120)}, but its row in the "
+                    f"dataset has {short_repr(expected, 120)}. Are these responses to another file or sampling, or in "
+                    "another order?"
+                )
 
-    def check_no_echo(self, pairs: Sequence[Pair]) -> None:
-        """Check that the texts do not repeat the questions: such a file is easily mistaken for one of responses."""
-        echoes = [response for row, response in pairs if _is_asked(response.text, row, self.identity)]
+    def check_texts(self, pairs: Sequence[Pair]) -> None:
+        """Check that the texts repeat neither the questions nor, in a column of the same name, the right answers."""
+        identity = self.identity
+
+        def is_asked(pair: Pair) -> bool:
+            asked = _spaced(getattr(pair[0], "question", None) or _prompt(pair[0], identity))
+            return asked != "" and _spaced(pair[1].text) == asked
+
         questions = all(response.text.rstrip().endswith("?") for _, response in pairs)
-        if echoes and (questions or len(echoes) == len(pairs)):
-            echo = echoes[0]
+        if pairs and (any if questions else all)(map(is_asked, pairs)):
+            echo = next(filter(is_asked, pairs))[1]
             raise ValueError(
                 f"{self.source} holds questions, not responses: in {echo.where}, {echo.column} is "
                 f"{short_repr(echo.text)}, "
                 "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
                 "name it: --text-column (text_column)."
             )
-
-    def check_not_gold(self, pairs: Sequence[Pair]) -> None:
-        """Check that the texts are not the right answers, which stand in columns of the same name."""
-        _, first = pairs[0]
-        labels = (
-            [getattr(row, self.identity.target, None) for row, _ in pairs] if self.identity.target else []
-        )
-        if first.column != GOLD or len(labels) < FEWEST_GOLD:
-            return
-        if all(
-            _spaced(one.text).lower() == str(label).lower()
-            for label, (_, one) in zip(labels, pairs, strict=True)
+        if (
+            identity.target
+            and len(pairs) >= FEWEST_GOLD
+            and pairs[0][1].column == GOLD
+            and all(
+                _spaced(one.text).lower() == str(getattr(row, identity.target, "")).lower()
+                for row, one in pairs
+            )
         ):
             raise ValueError(
                 f"{self.source}: the column {GOLD!r} is the right answer in all {len(pairs):,} rows; expected the "
                 "LVLM's responses. If they are in another column, name it: --text-column (text_column). If the LVLM is "
                 f"right everywhere, say so: --text-column {GOLD}."
             )
+
+    def uncompared(self, pairs: Sequence[Pair]) -> Mapping[str, int]:
+        """Count, by column, the responses that state something about the row that cannot be compared with it."""
+        identity, found = self.identity, Counter[str]()
+        sets = {name for own in identity.also for name in SYNONYMS.get(own, (own,))}
+        asked = (*STATED, "question") if identity.prompt else ()
+        for column in self.columns:
+            if column not in _STATES or (column in IMAGES and column not in self.images):
+                continue
+            for row, response in pairs:
+                value = response.row.get(column)
+                if column in IMAGES:
+                    has_image = getattr(row, "image_id", None) is not None or bool(
+                        getattr(row, "file_name", "")
+                    )
+                    known = not has_image or _names_an_image(value) or _is_image(value, row) is not None
+                    # an image itself, as in a dataset's row, instead of its name
+                    plain = isinstance(value, str | int | float | list | tuple | np.ndarray)
+                    known = known or ("bytes" in value if isinstance(value, Mapping) else not plain)
+                else:
+                    asking = QUESTIONS if getattr(row, "question", "") else asked
+                    known = isinstance(value, str) or not (column in asking or column in sets)
+                if not known and column != response.column and not _is_nothing(value):
+                    found[column] += 1
+        return found
 
 
 def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> list[Any]:
@@ -588,29 +656,33 @@ def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> l
     return found
 
 
+def _first_texts(each: Iterable[Response], columns: Sequence[str]) -> list[str]:
+    """Return each response's first text in some columns other than its own; "" for none."""
+    found = []
+    for one in each:
+        said = (one.row.get(column) for column in columns if column != one.column)
+        found.append(
+            next((text for text in said if isinstance(text, str) and text.strip()), "") if columns else ""
+        )
+    return found
+
+
 def _said(response: Response, asked: Collection[str]) -> str:
     """Return the dataset's question that a response states, with or without other words; "" if it states none."""
     for column in QUESTIONS:
         text = response.row.get(column)
-        if column == response.column or not isinstance(text, str):
-            continue
-        parts = (text, *text.splitlines(), *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")))
-        for part in map(_plain_question, parts):
-            if part in asked:
-                return part
+        if column != response.column and isinstance(text, str):
+            parts = (text, *text.splitlines(), *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")))
+            if found := next((part for part in map(_plain_question, parts) if part in asked), ""):
+                return found
     return ""
-
-
-def _raw(response: Response) -> str:
-    """Return the question that a response states, as it stands there; "" if it states none."""
-    said = (response.row.get(column) for column in QUESTIONS if column != response.column)
-    return next((text for text in said if isinstance(text, str) and text.strip()), "")
 
 
 def _question(row: Any) -> str:
     return _plain_question(getattr(row, "question", "") or "")
 
 
+@lru_cache(MANY)
 def _plain_question(text: str) -> str:
     """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
     return _spaced(text.replace("imange", "image"))
@@ -628,66 +700,30 @@ def _images_of(row: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_plain(_base(name)) for name in names if name not in ("", None)))
 
 
-def _set_named(row: Any, identity: Identity) -> str:
-    return ", ".join(f"{name} {getattr(row, name)}" for name in identity.also)
-
-
 def _has(response: Response, column: str) -> bool:
     return response.row.get(column) not in (None, "")
 
 
-def _cell(response: Response, column: str, identity: Identity) -> set[str]:
-    """Return the names of sets that stand in a response's cell; an empty set for anything else."""
-    said = (response.row.get(name) for name in SYNONYMS.get(column, ()))
-    names = [{*value.split(",")} for value in said if isinstance(value, str)]
-    return next((each for each in names if each <= {*identity.also[column]}), set())
-
-
-def _plain_columns(response: Response, identity: Identity) -> Response:
-    """Return a response with the text of each list of one text that states something, and the parts of its `index`."""
-    parts = str(response.row.get("index", "")).split("_") if identity.index else []
-    alone: dict[str, Any] = {
-        name: part
-        for name, part in zip(identity.index, parts, strict=False)
-        if len(parts) == len(identity.index) and name in identity.id and name not in response.row
-    }
-    alone |= {
-        column: value[0]
-        for column, value in response.row.items()
-        if isinstance(value, list | tuple | np.ndarray)
-        and column in _STATES
-        and column != response.column
-        and len(value) == 1
-        and isinstance(value[0], str)
-    }
-    return replace(response, row={**response.row, **alone}) if alone else response
-
-
-def _uncompared(response: Response, row: Any, identity: Identity) -> Iterator[str]:
-    """Yield the columns that state something about the row in a form that cannot be compared with it."""
-    for column, value in response.row.items():
-        if column not in _STATES or column == response.column or _is_nothing(value):
-            continue
-        if column in IMAGES:
-            is_id = column in identity.id or column == identity.column
-            has_image = getattr(row, "image_id", None) is not None or bool(getattr(row, "file_name", ""))
-            is_known = is_id or not has_image or _names_an_image(value) or _is_picture(value)
-            if not is_known and _is_image(value, row) is None:
-                yield column
-        elif not isinstance(value, str) and (
-            column in _asking(row, identity) or _is_sampling(column, identity)
-        ):
-            yield column
-
-
-def _is_sampling(column: str, identity: Identity) -> bool:
-    return any(column in SYNONYMS.get(own, (own,)) for own in identity.also)
-
-
-def _asking(row: Any, identity: Identity) -> tuple[str, ...]:
-    if getattr(row, "question", ""):
-        return QUESTIONS
-    return (*STATED, "question") if identity.prompt else ()
+def _plain_columns(each: Sequence[Response], identity: Identity) -> Sequence[Response]:
+    """Return responses with the text of each list of one text that states something, and the parts of an `index`."""
+    columns = _STATES.intersection(chain.from_iterable(one.row for one in each))
+    lists = (list, tuple, np.ndarray)
+    listed = [name for name in columns if any(isinstance(one.row.get(name), lists) for one in each)]
+    if not listed and not identity.index:
+        return each
+    found = []
+    for one in each:
+        held = {name: one.row.get(name) for name in listed if name != one.column}
+        alone = {
+            name: value[0]
+            for name, value in held.items()
+            if isinstance(value, lists) and len(value) == 1 and isinstance(value[0], str)
+        }
+        if len(parts := str(one.row.get("index", "")).split("_")) == len(identity.index):
+            own = dict(zip(identity.index, parts, strict=True))
+            alone |= {name: own[name] for name in identity.id if name in own and name not in one.row}
+        found.append(one._replace(row={**one.row, **alone}) if alone else one)
+    return found
 
 
 def _is_nothing(value: Any) -> bool:
@@ -703,53 +739,9 @@ def _names_an_image(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and _plain(value).isdigit()
 
 
-def _is_picture(value: Any) -> bool:
-    """Whether a value is an image itself, as in a dataset's row, instead of its name."""
-    known = isinstance(value, str | int | float | list | tuple | np.ndarray)
-    return "bytes" in value if isinstance(value, Mapping) else not known
-
-
-def _stated(response: Response, identity: Identity) -> str:
-    """Return the prompt that a response states; "" if it states none.
-
-    If the dataset has no questions, a question is a prompt.
-    """
-    columns = (*STATED, "question") if identity.prompt else STATED
-    said = (response.row.get(column) for column in columns if column != response.column)
-    return next((_spaced(prompt) for prompt in said if isinstance(prompt, str) and prompt.strip()), "")
-
-
-def _is_asked(text: str, row: Any, identity: Identity) -> bool:
-    asked = _spaced(getattr(row, "question", None) or _prompt(row, identity))
-    return asked != "" and _spaced(text) == asked
-
-
 def _prompt(row: Any, identity: Identity) -> str:
     """Return the prompt for a row of a dataset without questions (`Identity.prompt`); "" if its rows have questions."""
     return (getattr(row, "prompt", "") or identity.prompt) if identity.prompt else ""
-
-
-def _contradictions(response: Response, row: Any, identity: Identity) -> Iterator[tuple[str, Any, Any]]:
-    for column, expected, same in _compared(response, row, identity):
-        if not same:
-            yield column, response.row[column], expected
-    for column, values in identity.also.items():
-        said, expected = _value(response.row, column, values), getattr(row, column)
-        if said and expected and said != expected:
-            yield column, said, expected
-
-
-def _compared(response: Response, row: Any, identity: Identity) -> Iterator[tuple[str, Any, bool]]:
-    """Yield each question or image that a response states: its column, the row's value, whether they are the same."""
-    asked = getattr(row, "question", "")
-    for column in QUESTIONS if asked else ():
-        if column != response.column and (same := _says(response, column, asked)) is not None:
-            yield column, asked, same
-    expected = getattr(row, "file_name", "") or getattr(row, "image_id", "")
-    for column in IMAGES:
-        is_id = column in identity.id or column == identity.column
-        if not is_id and (same := _is_image(response.row.get(column), row)) is not None:
-            yield column, expected, same
 
 
 def _is_image(said: Any, row: Any) -> bool | None:
@@ -757,7 +749,7 @@ def _is_image(said: Any, row: Any) -> bool | None:
     number, file = getattr(row, "image_id", None), getattr(row, "file_name", "") or ""
     if isinstance(said, str) and is_image_file(said):
         if file:
-            return _base(said) == _base(file) or _plain(said) == _plain(file)
+            return said == file or _base(said) == _base(file) or _plain(said) == _plain(file)
         coco = _COCO.fullmatch(_base(said))
         return int(coco[1]) == number if coco and number is not None else None
     if isinstance(said, bool) or not isinstance(said, int | float | str) or number is None:
@@ -766,37 +758,11 @@ def _is_image(said: Any, row: Any) -> bool | None:
     return plain == _plain(number) or (False if plain.isdigit() else None)
 
 
-def _says(response: Response, column: str, asked: str) -> bool | None:
-    """Whether a response's column holds a question or prompt; None if the column states none."""
-    said = response.row.get(column)
-    if not isinstance(said, str) or not said.strip():
-        return None
-    return _plain_question(asked) in _plain_question(said.replace("\\n", " "))
-
-
-def _key(row: Any, identity: Identity, also: Sequence[str]) -> tuple[str, ...]:
-    return (
-        *(_plain(getattr(row, name)) for name in identity.id),
-        *(str(getattr(row, name)) for name in also),
-    )
-
-
-def _id(response: Response, name: str, files: Mapping[str, str]) -> str:
-    """Return a response's id as text; a file name is accepted as an image's id if `files` has it or it is COCO's."""
-    value = response.row.get(name)
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, bool) or not isinstance(value, int | float | str) or not str(value).strip():
-        raise ValueError(
-            f"{response.where}: {name} is {short_repr(value)}; expected a whole number or a name."
-        )
-    if isinstance(value, float) and not value.is_integer():
-        raise ValueError(
-            f"{response.where}: {name} is {short_repr(value)}; expected a whole number or a name."
-        )
-    if not files:
-        return _plain(value)
-    text = str(value).strip()
-    return files.get(text) or files.get(_base(text)) or _plain(value)
+def _keys(rows: Sequence[Any], ids: Sequence[str], also: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """Return each row's ids and values of other columns, as text."""
+    columns = [map(_plain, map(attrgetter(name), rows)) for name in ids]
+    columns += [map(str, map(attrgetter(name), rows)) for name in also]
+    return [*zip(*columns, strict=True)]
 
 
 def _files(rows: Sequence[Any], own: str) -> dict[str, str]:
@@ -808,11 +774,14 @@ def _files(rows: Sequence[Any], own: str) -> dict[str, str]:
 
 def _plain(value: object) -> str:
     """Return an id as text: 7, 7.0, "007" and "COCO_val2014_000000000007.jpg" are the same id."""
-    if type(value) is int:
-        return str(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value).strip()
+    return text if type(value) is int or len(text) > LONGEST_ID else _plain_text(text)
+
+
+@lru_cache(MANY)
+def _plain_text(text: str) -> str:
     coco = _COCO.fullmatch(_base(text))
     text = coco[1] if coco else text
     whole = text.removesuffix(".0")
@@ -836,6 +805,5 @@ def _spaced(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def _named(keys: Sequence[str], key: Hashable) -> str:
-    values: Any = key
-    return ", ".join(f"{name} {value:.80}" for name, value in zip(keys, values, strict=False))
+def _named(names: Sequence[str], key: Sequence[str]) -> str:
+    return ", ".join(f"{name} {value:.80}" for name, value in zip(names, key, strict=False))
