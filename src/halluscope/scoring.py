@@ -238,13 +238,8 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     matched = ready.matched
     result["matched"] = matched.by
     id = registry.identity(benchmark).id
-    result["texts"] = data_of(
-        "texts",
-        (
-            [*(getattr(row, part) for part in id), text]
-            for row, text in zip(matched.rows, matched.texts, strict=True)
-        ),
-    )
+    columns = (map(attrgetter(name), matched.rows) for name in id)
+    result["texts"] = data_of("texts", zip(*columns, matched.texts, strict=True))
     choices: dict[str, Any] = {"responses": _how(benchmark, matched.by)}
     if matched.left_out:
         result["left_out"] = matched.left_out

@@ -250,9 +250,10 @@ def leads_out(name: str) -> bool:
 
 def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
     """Parse a JSON text; of each object, keep what `lean` returns."""
-    hook = once_each if lean is None else lambda pairs: lean(once_each(pairs))
     try:
-        return json.loads(text, object_pairs_hook=hook)
+        if lean is None:
+            return _DECODER.decode(text)
+        return json.loads(text, object_pairs_hook=lambda pairs: lean(once_each(pairs)))
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested thousands deep
         raise _no_json(text, where, error) from error
 
@@ -269,6 +270,10 @@ def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"{short_repr(twice)} occurs twice in one object")
     return found
+
+
+# Made once: making one takes longer than reading a short row
+_DECODER = json.JSONDecoder(object_pairs_hook=once_each)
 
 
 def inside(folder: Path, name: str) -> Path:
