@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.benchmarks.amber import words as amber
-from halluscope.reading.words import nouns, spacy_nouns
-from halluscope.reading.words.word import Word, forms_of
+from halluscope.reading.words import nouns
+from halluscope.reading.words import readers as reading
+from halluscope.reading.words.tokens import Word, forms_of
 
 OFTEN = 3
 CAPTIONS = "openchair/example_gen_file.csv"
@@ -78,10 +79,10 @@ def read(file: Path) -> list[str]:
 
 def tagged(texts: Sequence[str], model: str) -> Nouns:
     """Return the nouns that a model of spaCy finds."""
-    if model != spacy_nouns.MODEL:
-        spacy_nouns.MODEL = model
-        spacy_nouns._model.cache_clear()
-    return [spacy_nouns.common_nouns(text) for text in texts]
+    if model != reading.MODEL:
+        reading.MODEL = model
+        reading.load_model.cache_clear()
+    return [reading.spacy_nouns(text) for text in texts]
 
 
 def compare(reader: str, truth: str, found: Nouns, known: Nouns) -> None:

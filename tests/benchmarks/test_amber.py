@@ -16,7 +16,7 @@ from halluscope import cli
 from halluscope.benchmarks.amber import mentions, rows, words
 from halluscope.benchmarks.amber.metric import compute
 from halluscope.errors import BuildError
-from halluscope.reading.words.word import Word
+from halluscope.reading.words.tokens import Word
 from halluscope.reliability.parallel import parallel_form
 from halluscope.signature import keys_of
 from tests import small_datasets

@@ -19,8 +19,7 @@ from halluscope.benchmarks.chair.words import read
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.reading.words import lemmas
-from halluscope.reading.words.tokens import tokenise
-from halluscope.reading.words.word import forms_of
+from halluscope.reading.words.tokens import forms_of, tokenise
 from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load
 

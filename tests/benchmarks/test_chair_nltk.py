@@ -26,7 +26,7 @@ from halluscope.benchmarks.chair import rows, words
 from halluscope.benchmarks.openchair import metric as openchair
 from halluscope.errors import MissingExtra
 from halluscope.reading.words import lemmas, nltk_words, readers
-from halluscope.reading.words.word import Word, forms_of
+from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 

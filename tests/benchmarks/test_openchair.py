@@ -22,7 +22,7 @@ from halluscope.errors import BuildError
 from halluscope.judging.cache import Cache
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.limits import given as limited
-from halluscope.reading.words.word import Word
+from halluscope.reading.words.tokens import Word
 from halluscope.signature import keys_of
 from halluscope.vocabularies import Vocabulary
 from tests import small_datasets

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope.errors import MissingExtra
-from halluscope.reading.words import readers, spacy_nouns
+from halluscope.reading.words import readers
 from halluscope.reading.words.nouns import common_nouns
-from halluscope.reading.words.tokens import tokenise
-from halluscope.reading.words.word import forms_of
+from halluscope.reading.words.tokens import forms_of, tokenise
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/spacy_nouns.json").read_text())["sentences"]
 
@@ -128,9 +127,9 @@ class Spacy:
 @pytest.fixture
 def installed(monkeypatch):
     """Install this object as spaCy."""
-    spacy_nouns._model.cache_clear()
+    readers.load_model.cache_clear()
     yield lambda module: monkeypatch.setitem(sys.modules, "spacy", module)
-    spacy_nouns._model.cache_clear()
+    readers.load_model.cache_clear()
 
 
 def test_spacy_tags_in_lower_case(installed):

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,27 @@ from halluscope.inputs import class_names, listed
 from halluscope.sanitize import short_repr
 
 CUSTOM = "custom"
+
+
+@cache
+def read_toml(module: str, name: str) -> dict[str, Any]:
+    """Return the content of a TOML file beside a module, which is given by its `__file__`."""
+    return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
+
+
+class WordLists:
+    """The lists of words in a TOML file beside a module, or in a section of it, as attributes; read at first use."""
+
+    def __init__(self, module: str, name: str, section: str = "") -> None:
+        self._file, self._section = (module, name), section
+
+    def __getattr__(self, name: str) -> frozenset[str]:
+        tables = read_toml(*self._file)
+        found = self.__dict__[name] = frozenset(
+            tables[self._section][name] if self._section else tables[name]
+        )
+        return found
+
 
 MOST_COMPARED = 10_000  # How many classes are searched for the name nearest to a misspelt one
 
@@ -69,7 +91,15 @@ class Vocabulary:
         for row, names in enumerate(listed):
             for name in names:
                 if not isinstance(name, str) or name not in column:
-                    raise ValueError(f"references[{row}] names {self._unknown(name)}")
+                    near = difflib.get_close_matches(
+                        str(name)[:80].lower(), self.classes[:MOST_COMPARED], n=1, cutoff=0.5
+                    )
+                    hint = f" Did you mean {near[0]!r}?" if near else ""
+                    raise ValueError(
+                        f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} "
+                        f"classes of the vocabulary {self.name!r}.{hint} To score another list of classes, pass "
+                        "vocabulary=[...]."
+                    )
                 table[row, column[name]] = True
         return table
 
@@ -88,16 +118,6 @@ class Vocabulary:
                 f"{' and '.join(named)}. Every mention of a class that was not annotated would count as hallucinated. "
                 "Get the complete annotations, or correct the names."
             )
-
-    def _unknown(self, name: object) -> str:
-        near = difflib.get_close_matches(
-            str(name)[:80].lower(), self.classes[:MOST_COMPARED], n=1, cutoff=0.5
-        )
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        return (
-            f"{short_repr(name)}, which is not one of the {len(self.classes)} classes of the vocabulary {self.name!r}."
-            f"{hint} To score another list of classes, pass vocabulary=[...]."
-        )
 
 
 def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
@@ -119,12 +139,11 @@ def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
         raise ValueError(
             f"vocabulary names {', '.join(map(short_repr, twice[:5]))} twice; name each class once."
         )
-    for known in map(_builtin, names()):
-        if known.classes == classes:
-            return known
     digest = hashlib.sha256(json.dumps(classes).encode()).hexdigest()[:8]
-    of = next((known for known in map(_builtin, names()) if {*classes} <= {*known.classes}), None)
-    return Vocabulary(f"{CUSTOM}-{digest}", classes, plain=of.plain if of else {})
+    whole = _whole(classes)
+    if whole and whole.classes == classes:
+        return whole
+    return Vocabulary(f"{CUSTOM}-{digest}", classes, plain=whole.plain if whole else {})
 
 
 def part_of(classes: Sequence[str]) -> Vocabulary:
@@ -134,17 +153,20 @@ def part_of(classes: Sequence[str]) -> Vocabulary:
     If no built-in vocabulary has all the classes, those are plurals that are plurals in any built-in vocabulary.
     """
     made = load(classes)
-    for known in map(_builtin, names()):
-        if set(made.classes) <= set(known.classes):
-            return replace(made, plurals=known.plurals, lower_case=known.lower_case)
+    if whole := _whole(made.classes):
+        return replace(made, plurals=whole.plurals, lower_case=whole.lower_case)
     plurals = {name.lower() for known in map(_builtin, names()) for name in known.plurals}
     return replace(made, plurals=frozenset(name for name in made.classes if name.lower() in plurals))
 
 
+def _whole(classes: Sequence[str]) -> Vocabulary | None:
+    """Return the built-in vocabulary that has all these classes."""
+    return next((known for known in map(_builtin, names()) if {*classes} <= {*known.classes}), None)
+
+
 def names() -> list[str]:
     """Return the built-in vocabularies' names."""
-    files = resources.files(__package__).iterdir()
-    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+    return sorted(file.stem for file in Path(__file__).parent.glob("*.toml"))
 
 
 @cache
@@ -154,7 +176,7 @@ def _builtin(name: str) -> Vocabulary:
             f"There is no vocabulary {short_repr(name)}; known are {', '.join(names())}. "
             "You may also pass a list of class names: vocabulary=['dog', 'cup', ...]."
         )
-    table = tomllib.loads(resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    table = read_toml(__file__, f"{name}.toml")
     classes = table["classes"]
     return Vocabulary(
         name=name,

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from halluscope.benchmarks.amber.words import Words
-from halluscope.reading.words.word import Word, forms_of
+from halluscope.reading.words.tokens import Word, forms_of
 
 Synonyms = Mapping[str, frozenset[str]]
 """A word -> the words that count as its synonyms, in both directions."""

@@ -27,7 +27,7 @@ from halluscope.cores import map_texts
 from halluscope.inputs import flags, listed, paired
 from halluscope.inputs import texts as words_of
 from halluscope.reading.words import readers
-from halluscope.reading.words.word import Word, forms_of, in_forms
+from halluscope.reading.words.tokens import Word, forms_of, in_forms
 from halluscope.responses import parsers
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.parsers import said_of

@@ -13,7 +13,7 @@ from halluscope.reading import presence
 from halluscope.reading.coco import read_annotations
 from halluscope.reading.presence import ImageObjects, read_all
 from halluscope.reading.words import lemmas, readers
-from halluscope.reading.words.word import Word
+from halluscope.reading.words.tokens import Word
 from halluscope.sanitize import short_repr
 
 __all__ = ["ImageObjects", "inputs", "load", "read_all"]

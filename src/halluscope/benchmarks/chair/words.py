@@ -21,7 +21,7 @@ from halluscope import vocabularies
 from halluscope.files.opening import check_file, read_text
 from halluscope.inputs import kind
 from halluscope.reading.words import lemmas
-from halluscope.reading.words.word import Word, forms_of
+from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.sanitize import one_line, short_repr
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"

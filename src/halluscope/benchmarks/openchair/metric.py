@@ -23,7 +23,7 @@ from halluscope.judging.cost import Plan, plan_poll
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.reading.words import readers
-from halluscope.reading.words.word import Word, as_written, forms_of
+from halluscope.reading.words.tokens import Word, as_written, forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr

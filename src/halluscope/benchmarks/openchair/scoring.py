@@ -9,7 +9,7 @@ import numpy as np
 
 from halluscope.judging.votes import NO, YES
 from halluscope.judging.voting import IGNORED
-from halluscope.reading.words.word import Word
+from halluscope.reading.words.tokens import Word
 from halluscope.stats.tallies import Tally
 
 RELEASED, FIRST = "released", "first"

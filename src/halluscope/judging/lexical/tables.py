@@ -1,39 +1,30 @@
 """The tables of `lexical.toml`, which hold what the rules know about English, prepared for look-up."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from halluscope.judging.lexical.sentences import sentences
+from halluscope.vocabularies import WordLists, read_toml
 
 Meaning = TypeVar("Meaning")
 Words = frozenset[str]
 Phrase = tuple[str, ...]
 
 
-@cache
 def tables() -> dict[str, Any]:
     """Return the whole of lexical.toml."""
-    return tomllib.loads(resources.files(__package__).joinpath("lexical.toml").read_text(encoding="utf-8"))
+    return read_toml(__file__, "lexical.toml")
 
 
-class Section:
-    """A section of lexical.toml; its lists of words are attributes, each made when it is first asked for."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Words:
-        found = self.__dict__[name] = Words(tables()[self._name][name])
-        return found
-
-
-ABSENT, CLAUSE, COMPOUNDS, CORRECTIONS = map(Section, ("absent", "clause", "compounds", "corrections"))
-DEPICTION, GRAMMAR, HEDGES, LISTS = map(Section, ("depiction", "grammar", "hedges", "lists"))
-PARTS, QUESTIONS, READINGS = map(Section, ("parts", "questions", "readings"))
+ABSENT, CLAUSE, COMPOUNDS, CORRECTIONS, DEPICTION, GRAMMAR, HEDGES, LISTS, PARTS, QUESTIONS, READINGS = (
+    WordLists(__file__, "lexical.toml", section)
+    for section in (
+        *("absent", "clause", "compounds", "corrections", "depiction", "grammar"),
+        *("hedges", "lists", "parts", "questions", "readings"),
+    )
+)
 
 
 class Phrases(Generic[Meaning]):

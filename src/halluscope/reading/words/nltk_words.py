@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from halluscope.errors import MissingExtra
-from halluscope.reading.words.word import Word, as_written, in_forms
+from halluscope.reading.words.tokens import Word, as_written, in_forms
 
 # The first letter of a Penn Treebank tag -> WordNet's part of speech
 _PARTS = {"J": "a", "V": "v", "N": "n", "R": "r"}
@@ -41,23 +41,13 @@ _NOT_SPACE = re.compile(r"\S")
 
 
 def words(text: str) -> list[Word]:
-    """Return a text's tokens in their dictionary forms, in lower case.
-
-    Raises:
-        MissingExtra: if nltk is not installed.
-        FileNotFoundError: if its data are missing.
-    """
+    """Return a text's tokens in their dictionary forms, in lower case."""
     tokens, tagged = _tagged(text.lower())
     return as_written(in_forms(tokens, lemmatise(tagged)), text)
 
 
 def nouns(text: str) -> list[Word]:
-    """Return a text's nouns in their dictionary forms, with upper and lower case as in the text.
-
-    Raises:
-        MissingExtra: if nltk is not installed.
-        FileNotFoundError: if its data are missing.
-    """
+    """Return a text's nouns in their dictionary forms, with upper and lower case as in the text."""
     return [
         Word(_lemma(token.form, "n"), token.start, token.end)
         for token, (_, tag) in zip(*_tagged(text), strict=True)
@@ -66,23 +56,13 @@ def nouns(text: str) -> list[Word]:
 
 
 def lemmatise(tagged: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the dictionary forms of tokens with Penn Treebank tags, such as ("geese", "NNS").
-
-    Raises:
-        MissingExtra: if nltk is not installed.
-        FileNotFoundError: if its data are missing.
-    """
+    """Return the dictionary forms of tokens with Penn Treebank tags, such as ("geese", "NNS")."""
     return [_lemma(token, _PARTS.get(tag[:1], "n")) for token, tag in tagged]
 
 
 @cache
 def version() -> str:
-    """Return for a signature the versions of nltk and WordNet, and 8 hexadecimal digits per data set without a version.
-
-    Raises:
-        MissingExtra: if nltk is not installed.
-        FileNotFoundError: if its data are missing.
-    """
+    """Return for a signature the versions of nltk and WordNet, and a digest of each data set without a version."""
     nltk = _nltk()
     return ",".join(
         [

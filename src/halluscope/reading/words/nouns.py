@@ -6,18 +6,19 @@ is "can" before a verb. A word that neither its form nor its neighbours decide c
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
 from typing import NamedTuple
 
 from halluscope.reading.words import lemmas
-from halluscope.reading.words.tokens import tokenise
-from halluscope.reading.words.word import Word, forms_of, in_forms
+from halluscope.reading.words.lemmas import BESIDE, beside
+from halluscope.reading.words.tokens import Word, forms_of, in_forms, tokenise
+from halluscope.vocabularies import WordLists, read_toml
 
 # Raised by every change to these rules, or to their table, that can change which words are nouns
 RULES_VERSION = 2
+
+LISTS = WordLists(__file__, "nouns.toml")  # the file says what each list holds
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
@@ -31,29 +32,8 @@ class _Readings(NamedTuple):
     ending: str = ""  # of a verb: "ing", "s", "ed" for any past form, "" for its dictionary form
 
 
-class _Tables(NamedTuple):
-    """The content of `nouns.toml`, which says what each table holds."""
-
-    no_nouns: frozenset[str]
-    adjectives: frozenset[str]
-    seldom_nouns: frozenset[str]
-    nouns_before_nouns: frozenset[str]
-    nouns_in_ing: frozenset[str]
-    verbs_after_nouns: frozenset[str]
-    before_nouns: frozenset[str]
-    before_verbs: frozenset[str]
-    after_can: frozenset[str]
-    before_to: frozenset[str]
-    adverbs: frozenset[str]
-    plurals: frozenset[str]
-    nouns: Mapping[str, str]
-
-
 def common_nouns(text: str) -> list[Word]:
     """Return a text's common nouns in their dictionary forms, in lower case, with repetitions.
-
-    Raises:
-        MissingExtra: if lemminflect is not installed.
 
     >>> forms_of(common_nouns("A woman sitting in front of two old men, and a silver car by a building."))
     ['woman', 'front', 'man', 'car', 'building']
@@ -65,87 +45,72 @@ def common_nouns(text: str) -> list[Word]:
     verbs: list[bool] = []
     for place in range(len(tokens)):
         verbs.append(_is_verb(tokens, place, verbs))
-    found = in_forms(words, _nouns(tokens, verbs))
-    return [noun for noun in found if noun.form]
+    return [noun for noun in in_forms(words, _nouns(tokens, verbs)) if noun.form]
 
 
 def version() -> str:
-    """Return the versions of these rules and of the dictionary, for a signature.
-
-    Raises:
-        MissingExtra: if lemminflect is not installed.
-    """
+    """Return the versions of these rules and of the dictionary, for a signature."""
     return f"nouns-{RULES_VERSION},{lemmas.version()}"
 
 
 def _is_verb(tokens: Sequence[str], place: int, verbs: Sequence[bool]) -> bool:
     """Whether a word is a verb here; `verbs` says so of the words before it."""
-    word, readings, tables = tokens[place], _readings(tokens[place]), _tables()
-    last, after = max(_skip(tokens, place, -1), -1), _beside(tokens, place + 1)
-    before, second = _beside(tokens, last), _beside(tokens, last - 1)
+    word, readings = tokens[place], _readings(tokens[place])
+    last, after = max(_skip(tokens, place, -1), -1), beside(tokens, place + 1)
+    before, second = beside(tokens, last), beside(tokens, last - 1)
     if word == "can":
-        return before in tables.before_verbs or _begins_clause(_beside(tokens, _skip(tokens, place, 1)))
+        return before in LISTS.before_verbs or _begins_clause(beside(tokens, _skip(tokens, place, 1)))
     if not readings.is_verb or not readings.noun:
         return readings.is_verb
     follows = bool(_readings(before).noun) and not _readings(before).is_adjective and not verbs[last]
-    precedes = after in tables.before_nouns
+    precedes = after in LISTS.before_nouns
     joins = before in ("and", "or", ",")
     if joins and last > 0 and verbs[last - 1] and _readings(second).ending == readings.ending:
         return True
     if readings.ending == "ing":
         return _is_be(tokens, last) or _is_doing(word, before, after, follows and precedes)
-    if before in tables.before_verbs:
-        return True
-    if precedes and joins:
+    if before in LISTS.before_verbs or (precedes and joins):
         return True
     if before == "to":
-        return not readings.ending and second not in tables.before_to
+        return not readings.ending and second not in LISTS.before_to
     if before == "that":
         return bool(_readings(second).noun)
     if readings.ending == "s":
-        return follows and (precedes or word in tables.verbs_after_nouns)
-    return follows and (precedes or (not readings.ending and _is_plural(before)))
+        return follows and (precedes or word in LISTS.verbs_after_nouns)
+    if precedes or readings.ending:
+        return follows and precedes
+    is_plural = before in LISTS.plurals or (
+        before != "sports" and before.endswith("s") and _readings(before).noun != before
+    )
+    return follows and is_plural
 
 
 def _is_doing(word: str, before: str, after: str, is_between: bool) -> bool:
     """Whether a word in "-ing" is a verb: "a man sitting", but not "a sitting area" or "a brick building"."""
-    tables = _tables()
-    if word in tables.nouns_in_ing:
-        return is_between or (after in tables.before_nouns and before not in tables.before_nouns)
-    is_qualified = before in tables.before_nouns or _readings(before).is_adjective
+    if word in LISTS.nouns_in_ing:
+        return is_between or (after in LISTS.before_nouns and before not in LISTS.before_nouns)
+    is_qualified = before in LISTS.before_nouns or _readings(before).is_adjective
     return not (is_qualified and _readings(after).noun)
 
 
 def _begins_clause(word: str) -> bool:
     """Whether "can" before this word is no noun: "can be", "can you"."""
     readings = _readings(word)
-    return word != "can" and (word in _tables().after_can or (readings.is_verb and not readings.ending))
-
-
-def _is_plural(word: str) -> bool:
-    return word in _tables().plurals or (
-        word != "sports" and word.endswith("s") and _readings(word).noun != word
-    )
+    return word != "can" and (word in LISTS.after_can or (readings.is_verb and not readings.ending))
 
 
 def _skip(tokens: Sequence[str], place: int, step: int) -> int:
     """Return the place of the next word in a direction, after up to two adverbs."""
-    adverbs = _tables().adverbs
     for at in (place + step, place + 2 * step):
-        if not 0 <= at < len(tokens) or not (tokens[at] in adverbs or tokens[at].endswith("ly")):
+        if not 0 <= at < len(tokens) or not (tokens[at] in LISTS.adverbs or tokens[at].endswith("ly")):
             return at
     return place + 3 * step
 
 
 def _is_be(tokens: Sequence[str], place: int) -> bool:
     """Whether a word is a form of "be", not the "'s" of a possessive."""
-    be, pronouns = lemmas.load_tables().forms_of_be, lemmas.load_tables().pronouns
-    word = _beside(tokens, place)
-    return word in be and (word != "'s" or _beside(tokens, place - 1) in pronouns)
-
-
-def _beside(tokens: Sequence[str], place: int) -> str:
-    return tokens[place] if 0 <= place < len(tokens) else ""
+    word = beside(tokens, place)
+    return word in BESIDE.forms_of_be and (word != "'s" or beside(tokens, place - 1) in BESIDE.pronouns)
 
 
 def _nouns(tokens: Sequence[str], verbs: Sequence[bool]) -> list[str]:
@@ -153,15 +118,14 @@ def _nouns(tokens: Sequence[str], verbs: Sequence[bool]) -> list[str]:
 
     An adjective is followed by a noun, with other adjectives between them or none: "a lush green hill".
     """
-    tables = _tables()
     nouns = [""] * len(tokens)
     leads = [False] * (len(tokens) + 2)  # whether the words from here on are adjectives, if any, and a noun
     for place in reversed(range(len(tokens))):
         word, readings = tokens[place], _readings(tokens[place])
-        is_joined = _beside(tokens, place + 1) in ("and", ",") and _is_adjective(_beside(tokens, place + 2))
+        is_joined = beside(tokens, place + 1) in ("and", ",") and _is_adjective(beside(tokens, place + 2))
         continues = leads[place + 1] or (is_joined and leads[place + 2])
         qualifies = readings.is_adjective and (continues or _is_be(tokens, _skip(tokens, place, -1)))
-        is_seldom = word in tables.seldom_nouns and _beside(tokens, place - 1) not in tables.before_nouns
+        is_seldom = word in LISTS.seldom_nouns and beside(tokens, place - 1) not in LISTS.before_nouns
         if not (verbs[place] or qualifies or is_seldom):
             nouns[place] = readings.noun
         leads[place] = nouns[place] != "" or (_is_adjective(word) and continues)
@@ -171,16 +135,13 @@ def _nouns(tokens: Sequence[str], verbs: Sequence[bool]) -> list[str]:
 def _is_adjective(word: str) -> bool:
     readings = _readings(word)
     return (
-        readings.is_adjective
-        or word in _tables().adjectives
-        or (readings.ending == "ed" and not readings.noun)
+        readings.is_adjective or word in LISTS.adjectives or (readings.ending == "ed" and not readings.noun)
     )
 
 
 @lru_cache(maxsize=2**16)
 def _readings(word: str) -> _Readings:
-    tables = _tables()
-    if word in tables.no_nouns or not 1 < len(word) <= lemmas.LONGEST or not _WORD.fullmatch(word):
+    if word in LISTS.no_nouns or not 1 < len(word) <= lemmas.LONGEST or not _WORD.fullmatch(word):
         return _Readings()
     get = lemmas.dictionary()
     of = {part: get(word, upos=part) for part in ("NOUN", "VERB", "ADJ", "ADV")}
@@ -190,26 +151,23 @@ def _readings(word: str) -> _Readings:
         return _Readings(f"{first}-{_readings(last).noun}" if is_noun else "", True)
     if not any(of.values()) and not word.endswith("ly"):
         of["NOUN"] = (*(get(word, upos="NOUN", lemmatize_oov=True) if word.endswith("s") else ()), word)
-    if not of["NOUN"] and word in tables.nouns_in_ing:
+    if not of["NOUN"] and word in LISTS.nouns_in_ing:
         of["NOUN"] = (word,)
-    noun = tables.nouns.get(word) or next(filter(_WORD.fullmatch, of["NOUN"]), "")
-    if word in of["NOUN"] and not word.endswith("s") and word not in tables.nouns:
+    noun = _irregular().get(word) or next(filter(_WORD.fullmatch, of["NOUN"]), "")
+    if word in of["NOUN"] and not word.endswith("s") and word not in _irregular():
         noun = word
-    is_adjective = (bool(of["ADJ"]) or word in tables.seldom_nouns) and word not in tables.nouns_before_nouns
+    is_adjective = (bool(of["ADJ"]) or word in LISTS.seldom_nouns) and word not in LISTS.nouns_before_nouns
+    ending = next((ending for ending in ("ing", "s") if word.endswith(ending)), "ed")
     return _Readings(
-        "" if word in tables.adjectives else noun, is_adjective, bool(of["VERB"]), _ending(word, of["VERB"])
+        noun="" if word in LISTS.adjectives else noun,
+        is_adjective=is_adjective,
+        is_verb=bool(of["VERB"]),
+        ending=ending if of["VERB"] and word not in of["VERB"] else "",
     )
 
 
-def _ending(word: str, verbs: Sequence[str]) -> str:
-    if not verbs or word in verbs:
-        return ""
-    return next((ending for ending in ("ing", "s") if word.endswith(ending)), "ed")
-
-
 @cache
-def _tables() -> _Tables:
-    file = resources.files(__package__).joinpath("nouns.toml")
-    tables = tomllib.loads(file.read_text(encoding="utf-8"))
-    of_words = {name: frozenset(words) for name, words in tables.items() if name != "nouns"}
-    return _Tables(nouns=tables["nouns"], **of_words)
+def _irregular() -> Mapping[str, str]:
+    """Return the forms of nouns that the dictionary does not give."""
+    forms: Mapping[str, str] = read_toml(__file__, "nouns.toml")["nouns"]
+    return forms

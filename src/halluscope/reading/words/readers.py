@@ -1,25 +1,59 @@
 """Finds the reader of a text's words or of its nouns: the package's dictionary, or a tagger of published scripts.
 
-The taggers are nltk and, only for nouns, spaCy.
+The taggers are nltk and, only for nouns, spaCy's en_core_web_sm. spaCy comes without the model, which the user
+downloads once. Source of `spacy_nouns`: `extract_objs` in utils.py of assafbk/mocha_code.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
 
+from halluscope.errors import MissingExtra
 from halluscope.inputs import word
-from halluscope.reading.words import lemmas, nltk_words, nouns, spacy_nouns
-from halluscope.reading.words.word import Word
+from halluscope.reading.words import lemmas, nltk_words, nouns
+from halluscope.reading.words.tokens import Word, as_written
 
-Read = Callable[[str], list[Word]]
+LEMMINFLECT, NLTK, SPACY = "lemminflect", "nltk", "spacy"
+WORDS, NOUNS = "words", "nouns"
+MODEL = "en_core_web_sm"
 
-LEMMINFLECT = "lemminflect"
-NLTK = "nltk"
-SPACY = "spacy"
 
-WORDS = "words"
-NOUNS = "nouns"
+def spacy_nouns(text: str) -> list[Word]:
+    """Return a text's common nouns in their dictionary forms, with repetitions; the text is read in lower case."""
+    common = [token for token in load_model()(text.lower()) if token.pos_ == "NOUN"]  # names have another tag
+    return as_written([Word(one.lemma_, one.idx, one.idx + len(one.text)) for one in common], text)
 
-_READERS: Mapping[str, Mapping[str, tuple[Read, Callable[[], str]]]] = {
+
+@cache
+def load_model() -> Any:
+    """Load spaCy's model."""
+    try:
+        spacy = import_module("spacy")
+    except ImportError as error:
+        raise MissingExtra("reader='spacy' needs spaCy: pip install 'halluscope[spacy]'.") from error
+    try:
+        return spacy.load(MODEL)
+    except OSError as error:
+        raise FileNotFoundError(
+            f"reader='spacy' needs spaCy's model {MODEL}, which is not installed. Get it with `python -m spacy "
+            f"download {MODEL}`; without a network, install its wheel. The default reader needs no model."
+        ) from error
+
+
+def _spacy_version() -> str:
+    model = load_model()
+    return f"spacy-{import_module('spacy').__version__},{MODEL}-{model.meta['version']}"
+
+
+class Reader(NamedTuple):
+    """A function that reads a text, and the versions of what it reads with, for a signature."""
+
+    read: Callable[[str], list[Word]]
+    version: str
+
+
+_READERS: Mapping[str, Mapping[str, tuple[Callable[[str], list[Word]], Callable[[], str]]]] = {
     WORDS: {
         LEMMINFLECT: (lemmas.words, lemmas.version),
         NLTK: (nltk_words.words, nltk_words.version),
@@ -27,36 +61,21 @@ _READERS: Mapping[str, Mapping[str, tuple[Read, Callable[[], str]]]] = {
     NOUNS: {
         LEMMINFLECT: (nouns.common_nouns, nouns.version),
         NLTK: (nltk_words.nouns, nltk_words.version),
-        SPACY: (spacy_nouns.common_nouns, spacy_nouns.version),
+        SPACY: (spacy_nouns, _spacy_version),
     },
 }
 
 
-class Reader(NamedTuple):
-    """A function that reads a text, and the versions of what it reads with, for a signature."""
-
-    read: Read
-    version: str
-
-
 def check(name: str, what: str) -> str:
-    """Check the name of a reader of `what`, WORDS or NOUNS.
-
-    Raises:
-        ValueError: for any other name.
-    """
+    """Check the name of a reader of `what`, WORDS or NOUNS."""
     return word("reader", name, tuple(_READERS[what]))
 
 
 def load(name: str, what: str) -> Reader:
     """Load a reader of all words (WORDS) or of nouns (NOUNS), in their dictionary forms.
 
-    Both are in lower case, but nltk's nouns have the case of the text, by which it tags them.
-
-    Raises:
-        ValueError: as `check`.
-        MissingExtra: if the reader's package is not installed.
-        FileNotFoundError: if nltk's data or spaCy's model are missing.
+    Both are in lower case, but nltk's nouns have the case of the text, by which it tags them. A missing package is a
+    MissingExtra, and missing data of nltk or a missing model of spaCy a FileNotFoundError.
     """
     read, version = _READERS[what][check(name, what)]
     return Reader(read, version())

@@ -6,9 +6,8 @@ divide a word, a full stop is divided from a word only at the end of a sentence,
 """
 
 import re
-from collections.abc import Iterator
-
-from halluscope.reading.words.word import Word, as_written
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 _MARKS = r";@#$%&?!*()\[\]{}<>\"«»“”„‘’‒–—―"
 _TOKEN = re.compile(
@@ -38,23 +37,56 @@ _REST_IS_EMPTY = re.compile(r"\s*\Z")
 _NEXT_WORD = re.compile(r"\s+[^\W\d_]")
 
 
+class Word(NamedTuple):
+    """A word with its place in its text."""
+
+    form: str  # the word as it is written, or its dictionary form
+    start: int = 0  # the index of its first character in the text
+    end: int = 0  # the index after its last character; equal to `start` if the word's place is unknown
+
+    @property
+    def place(self) -> list[int] | None:
+        """Its place as [start, end], for a table of rows; None if unknown."""
+        return [self.start, self.end] if self.start < self.end else None
+
+
+def forms_of(words: Iterable[Word]) -> list[str]:
+    """Return the words' forms, without their places."""
+    return [word.form for word in words]
+
+
+def in_forms(words: Iterable[Word], forms: Iterable[str]) -> list[Word]:
+    """Return the same words with other forms."""
+    return [Word(form, start, end) for (_, start, end), form in zip(words, forms, strict=True)]
+
+
+def as_written(words: Sequence[Word], text: str) -> list[Word]:
+    """Turn places of words in `text.lower()` into places in the text itself: "İ" is two characters in lower case.
+
+    >>> as_written([Word("dog", 3, 6)], "İ dog")
+    [Word(form='dog', start=2, end=5)]
+    """
+    if len(text.lower()) == len(text):
+        return [*words]
+    at = [place for place, character in enumerate(text) for _ in character.lower()]
+    return [Word(form, at[start], at[end - 1] + 1) for form, start, end in words]
+
+
 def tokenise(text: str) -> list[Word]:
     """Return the tokens of a text, in lower case, with their places in the text.
 
     >>> [token.form for token in tokenise('Two dogs, 1.5 m apart, can\\'t see the "cat".')]
     ['two', 'dogs', ',', '1.5', 'm', 'apart', ',', 'ca', "n't", 'see', 'the', '"', 'cat', '"', '.']
     """
-    return as_written([*_tokens(text.lower())], text)
-
-
-def _tokens(text: str) -> Iterator[Word]:
-    for found in _TOKEN.finditer(text):
+    lower, tokens = text.lower(), list[Word]()
+    for found in _TOKEN.finditer(lower):
         whole, (place, end) = found.group(), found.span()
         if whole.isalpha() and whole not in _JOINED:  # nearly every word: there is nothing to divide
-            yield Word(whole, place, end)
+            tokens.append(Word(whole, place, end))
             continue
-        for token in _parts(whole, text, end):
-            yield Word(token, place, place := place + len(token))
+        for token in _parts(whole, lower, end):
+            tokens.append(Word(token, place, place := place + len(token)))
+    return as_written(tokens, text)
 
 
 def _parts(token: str, text: str, end: int) -> Iterator[str]:
