@@ -208,7 +208,7 @@ def broken(monkeypatch):
         def run(_):
             raise error
 
-        monkeypatch.setattr("halluscope.cli.list.run", run)
+        monkeypatch.setattr("halluscope.cli.about.list", run)
 
     return let
 
@@ -278,7 +278,7 @@ def test_who_is_interrupted_hears_what_is_kept(monkeypatch, capsys):
     def run(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("halluscope.cli.answer.run", run)
+    monkeypatch.setattr("halluscope.cli.asking.answer", run)
     assert cli.main(["answer", "--model", "m", "--dataset", "d", "--out", "o"]) == 130
     assert "what was answered so far is kept" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""The command `halluscope`: one module per command, whose `add` declares its options and whose `run` carries it out.
+"""The command `halluscope`: commands.toml says what the commands are; the function of a command's name runs it.
 
 No command names a benchmark.
 """
@@ -9,51 +9,21 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from halluscope import limits
 from halluscope.arguments import QUIET, Parser, without
+from halluscope.cli.common import COMMANDS, add_command
 from halluscope.sanitize import one_line
 from halluscope.terminal import alarm, quiet, tell_error, tell_warnings
 from halluscope.version import __version__
 
 DONE, FAILED, BROKEN, INTERRUPTED = 0, 2, 70, 130
 
-TRACEBACK = "HALLUSCOPE_TRACEBACK"
-"""The environment variable that makes an error print its traceback."""
+TRACEBACK = "HALLUSCOPE_TRACEBACK"  # the environment variable that makes an error print its traceback
 
-COMMANDS = {
-    "list": "list benchmarks, datasets and where they are built, extras, kept votes, and limits",
-    "info": "show a benchmark's card: options, scores and whether higher or lower is better, citation",
-    "build": "build a dataset: halluscope build NAME --help",
-    "answer": "ask a vision-language model a benchmark's questions",
-    "inspect": "say what a file is that other people wrote, and which command scores it",
-    "score": "score an LVLM's responses: halluscope score NAME --help",
-    "verify": "check that a run of `score --out` is unchanged, and that its scores follow from its rows",
-    "compare": "compare runs of `score --out` on the rows they share: is one model better than another?",
-    "swap": "compare two judges of the same responses: how often do they agree, and what happens to scores and ranks?",
-    "items": "show how hard each row is, and how well it tells models apart: which labels may be wrong?",
-    "report": "write a page that shows what went wrong: scores, figures, each response with its errors marked",
-    "plot": "draw runs of `score --out` as SVG and PDF files, each titled with the question it answers",
-    "explain": "score the same responses under each protocol, and say why the scores differ",
-    "ablate": "show how the scores change with the number of votes that must agree",
-    "ask": "ask judges through batch files: halluscope ask export NAME, then ask import FILE...",
-    "plan": "estimate what scoring will take: questions, tokens, FLOP, time",
-    "agree": "compare how two methods read classes from the same responses; draw a sheet for marking errors",
-    "correlate": "correlate two benchmarks: do they rank the same models alike?",
-    "parallel": "reword a benchmark's questions",
-    "reliability": "measure whether a benchmark gives the same scores when it is run again",
-    "review": "make sheets on which people mark rows, and read the marked sheets",
-    "certify": "measure how often judges err, by labels that people gave; `score --certificate` corrects for it",
-    "publish": "put datasets, metrics, results and reports on the Hub",
-    "export": "write a run in a format that others read, such as every-eval-ever's",
-    "leaderboard": "show the results on the Hub for a benchmark, beside your runs and the paper's rows",
-    "install-metrics": "install the metrics so that evaluate.load finds them by their bare names",
-    "tasks": "write our tasks for lm-eval or lmms-eval, and print their folder",
-    "demo": "score eight embedded descriptions, show their errors, write a report, and say what to type next",
-}
-
+# The commands that keep each reply they receive, and resume from there
 GO_ON = ("answer", "score", "explain", "plan", "ask", "certify")
-"""The commands that keep each reply they receive, and resume from there."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -64,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with tell_warnings():
         try:
-            return _run([*(sys.argv[1:] if argv is None else argv)])  # `list` is a command's module here
+            return _run([*(sys.argv[1:] if argv is None else argv)])
         except (ValueError, OSError, ImportError) as error:
             return _failed(FAILED, error, str(error) or type(error).__name__)
         except KeyboardInterrupt as stopped:
@@ -88,11 +58,15 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
     top = Parser(prog="halluscope", description="Hallucination benchmarks for vision-language models.")
     top.add_argument("--version", action="version", version=f"halluscope {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    for name, about in COMMANDS.items():
-        sub = commands.add_parser(name, help=about, add_help=name != "build")
+    for name, record in COMMANDS.items():
+        sub = commands.add_parser(name, help=record["about"], add_help=name != "build")
         if name == command:
-            import_module(f"halluscope.cli.{name.replace('-', '_')}").add(sub)
+            add_command(sub, name.replace("-", "_"), record, _module(name))
     return top
+
+
+def _module(command: str) -> Any:
+    return import_module(f"halluscope.cli.{COMMANDS[command]['in']}")
 
 
 def _run(words: Sequence[str]) -> int:
@@ -103,8 +77,8 @@ def _run(words: Sequence[str]) -> int:
         if not left:
             parser().print_help()
             return DONE
-        if left[0] == "build":
-            return int(import_module("halluscope.cli.build").run(left[1:]))
+        if left[0] == "build":  # the dataset's builder reads the other words
+            return int(_module("build").build(left[1:]))
         options = parser(left[0]).parse_args(left, argparse.Namespace(words=words))
         try:
             with quiet(getattr(options, "quiet", False)):

@@ -1,116 +1,215 @@
-"""`halluscope score NAME`: scores LVLMs' responses against a dataset, in the same way for each benchmark."""
+"""Commands that score responses: once, under each protocol, or with each number of votes that must agree."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
+from halluscope.explaining import protocols
+from halluscope.explaining import report as explaining
+from halluscope.explaining.explained import Explained
 from halluscope.files.writing import check_no_folder
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON, LATEX, LINE, TABLE
-from halluscope.reporting.tables import Report, Table, listed
+from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, listed, plain, share
 from halluscope.runs import folder as folders
+from halluscope.runs import results as result_tables
 from halluscope.runs import run as runs
-from halluscope.runs.results import (
-    comparable,
-    lines,
-    of_each,
-    of_other_rows,
-    of_printed,
-    of_scores,
-    report,
-    signatures,
-    with_choices,
-)
 from halluscope.runs.run import Run
-from halluscope.sanitize import one_line
+from halluscope.sanitize import one_line, short_repr
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.correlation import COEFFICIENTS, FEWEST_MODELS, correlations, undefined
 from halluscope.terminal import say, tell
 
-Results = list[tuple[str, dict[str, Any]]]  # names of what was scored, each with its result
+AGREEMENT, ASK, IGNORED = "agreement", "ask", "ignored"
 
 
-def add(parser: argparse.ArgumentParser) -> None:
-    common.add_benchmarks(parser, lambda one: one.is_scored, _add, run)
-
-
-def _add(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    common.add_scoring(parser, benchmark, LINE)
-    parser.add_argument(
-        "--intervals", action="store_true", help="show each score with its interval, if it has one"
-    )
-    parser.add_argument(
-        "--scores", nargs="+", metavar="SCORE", help="show one table with these scores and their intervals"
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="show every table: with differences of models, and in LaTeX each one",
-    )
-    common.add_run(parser)
-
-
-def run(given: argparse.Namespace) -> None:
+def score(given: argparse.Namespace) -> None:
     """Score one or more files of responses; all are read and matched before the first is scored."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     if given.out:
         check_no_folder(given.out)
-        common.check_output(given, "out")
+        common.check_output(given, given.out)
     ready = common.ready(given, benchmark, options)
     for one in ready:
         common.remark(benchmark, one, given)
-    shared = {"bootstrap": given.bootstrap, "seed": given.seed}
     about = {"command": given.words, "dataset": given.dataset}
-    results: Results = []
+    results: list[tuple[str, dict[str, Any]]] = []
     scored: list[Run] = []
     for one in ready:
         for chosen in scoring.variants(benchmark, options):
-            scored.append(runs.score(benchmark, one, chosen | shared, about))
+            used = chosen | {"bootstrap": given.bootstrap, "seed": given.seed}
+            scored.append(runs.score(benchmark, one, used, about))
             result = scored[-1].scores
             if result["thoughts"]:
                 tell(
                     f"{one_line(one.matched.name)}: {result['thoughts']:,} responses contained thoughts (text in "
                     "<think> or similar tags), which were removed."
                 )
-            results.append((one.matched.name, with_choices(benchmark, result, chosen)))
+            results.append((one.matched.name, result_tables.with_choices(benchmark, result, chosen)))
     if given.out:
         folders.write(scored, given.out)
         if len(scored) > 1:
             tell(f"`halluscope compare {one_line(given.out)}` compares groups and classes too.")
     if given.published and not published.of(benchmark, options):
         tell(f"No published results are known for {benchmark.title} with these options.")
-    if given.format == JSON:
-        notes = of_each(benchmark, results, options)
-        each = [line for one in notes for line in one.lines]
-        tell("\n".join([*each, *of_printed(benchmark, results), *of_other_rows(results)]))
     if given.format == LINE:
-        say(lines(benchmark, results))
+        say(result_tables.lines(benchmark, results))
         return
-    common.output(
-        given,
-        lambda: listed([*results, *(comparable(benchmark, results, options) if given.published else ())]),
-        lambda: _report(given, benchmark, results, scored, options),
-        benchmark,
-        given.intervals,
+    data = None
+    if given.format == JSON:
+        notes = result_tables.of_each(benchmark, results, options)
+        tell(
+            "\n".join(
+                [
+                    *(line for one in notes for line in one.lines),
+                    *result_tables.of_printed(benchmark, results),
+                    *result_tables.of_other_rows(results),
+                ]
+            )
+        )
+        beside = result_tables.comparable(benchmark, results, options) if given.published else ()
+        data = listed([*results, *beside])
+
+    def report() -> Report:
+        if given.scores:
+            return [
+                result_tables.of_scores(benchmark, results, given.scores),
+                *result_tables.signatures(results),
+            ]
+        everything = given.all or given.format not in (TABLE, LATEX)
+        told = result_tables.report(
+            results,
+            scored,
+            given.published,
+            options,
+            Bootstrap(given.bootstrap, given.seed),
+            given.format == TABLE,
+            everything,
+        )
+        if everything or given.format == TABLE:
+            return told
+        first = next((part for part in told if isinstance(part, Table)), None)
+        return [part for part in told if part is first or not isinstance(part, Table)]
+
+    common.output(given, data, report, benchmark, given.intervals)
+
+
+# explain
+
+
+def options_explain(benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark without the options that a protocol settles."""
+    return benchmark.without(protocols.load(benchmark).settled)
+
+
+def parser_explain(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    stated = protocols.load(benchmark)
+    names = parser._option_string_actions
+    names[
+        "--protocols"
+    ].help = f"protocols to compare: {', '.join(stated.names)} (default: {', '.join(one.name for one in stated.usual)})"
+    names["--by"].default = [*stated.compared]
+    names["--by"].help = f"the scores whose differences are shown (default: {', '.join(stated.compared)})"
+
+
+def explain(given: argparse.Namespace) -> None:
+    """Score the same responses under each protocol, and say why the scores differ."""
+    benchmark = registry.benchmark(given.name)
+    stated = protocols.load(benchmark)
+    chosen = stated.chosen(given.protocols)
+    for name in given.by:
+        try:
+            benchmark.direction(name)
+        except KeyError:
+            raise ValueError(
+                f"{benchmark.title} has no score {short_repr(name)}; expected one of {', '.join(benchmark.scores)}."
+            ) from None
+    if given.examples < 0:
+        raise ValueError(f"--examples is {given.examples}; expected 0 or more.")
+    options = common.options_of(given, options_explain(benchmark))
+    found = Explained(
+        benchmark, stated, chosen, given.responses, given.dataset, options, common.matching_options(given)
+    )
+    for file in found.files:
+        common.remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
+    found.compute()
+    about = found, list(dict.fromkeys(given.by)), given.examples, given.number
+    data = explaining.listed(*about) if given.format == JSON else None
+    common.output(given, data, lambda: explaining.told(*about))
+
+
+# ablate. Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; all values of
+# --agreement use the same votes.
+
+Rows = list[dict[str, Any]]
+
+
+def options_ablate(benchmark: Benchmark) -> Benchmark:
+    return benchmark.without((AGREEMENT, ASK))
+
+
+def parser_ablate(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    (agreement,) = (option for option in benchmark.options if option.name == AGREEMENT)
+    parser.add_argument(
+        "--agreement",
+        nargs="+",
+        required=True,
+        type=agreement.type,
+        metavar="K",
+        help="how many votes must agree: unanimous, majority, or a number; each value gets a row",
     )
 
 
-def _report(
-    given: argparse.Namespace,
-    benchmark: Benchmark,
-    results: Results,
-    scored: Sequence[Run],
-    options: Mapping[str, Any],
-) -> Report:
-    resampling, everything = Bootstrap(given.bootstrap, given.seed), given.all
-    if given.scores:
-        return [of_scores(benchmark, results, given.scores), *signatures(results)]
-    everything |= given.format not in (TABLE, LATEX)
-    told = report(results, scored, given.published, options, resampling, given.format == TABLE, everything)
-    if everything or given.format == TABLE:
-        return told
-    first = next((part for part in told if isinstance(part, Table)), None)
-    return [part for part in told if part is first or not isinstance(part, Table)]
+def ablate(given: argparse.Namespace) -> None:
+    """Show how scores change with the number of votes that must agree."""
+    benchmark = registry.benchmark(given.name)
+    options = common.options_of(given, options_ablate(benchmark)) | {ASK: "all"}
+    if twice := [k for k in given.agreement if given.agreement.count(k) > 1]:
+        raise ValueError(f"--agreement names {twice[0]} twice; expected each number of votes once.")
+    ready = common.ready(given, benchmark, options)
+    rows: Rows = [
+        {"responses": one.matched.name, AGREEMENT: k}
+        | scoring.compute(benchmark, one, options | {AGREEMENT: k})
+        for one in ready
+        for k in given.agreement
+    ]
+    scores = [name for name in benchmark.scores if all(name in row for row in rows)]
+    alike = _alike(rows, given.agreement, scores)
+    columns = [*scores, IGNORED]
+    cells = [
+        [name, str(row[AGREEMENT]), row[ROWS], *(share(row[column]) for column in columns)]
+        for name, row in counted([(row["responses"], row) for row in rows])
+    ]
+    likeness = [
+        [" and ".join(map(str, row["agreements"])), row["score"], *(plain(row[one]) for one in COEFFICIENTS)]
+        for row in alike
+    ]
+    too_few = (
+        f"There are {len(ready)} files of responses; a correlation between agreements needs at least "
+        f"{FEWEST_MODELS}, with scores that differ."
+    )
+    report: Report = [
+        Table("scores", ["responses", "k", ROWS, *columns], cells, left=2, ranked=True),
+        Table("correlations", ["k", "score", *COEFFICIENTS], likeness, left=2) if alike else Notes([too_few]),
+        *(Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows),
+    ]
+    common.output(given, {"results": rows, "correlations": alike}, lambda: report, benchmark)
+
+
+def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Rows:
+    """Return how similarly each two values of --agreement rank the models."""
+    alike = []
+    for pair in combinations(agreements, 2):
+        for score in scores:
+            first, second = ([row[score] for row in rows if row[AGREEMENT] == k] for k in pair)
+            defined = len(first) >= FEWEST_MODELS and finite([first, second]) == [first, second]
+            if defined and not undefined(first, second):
+                coefficients = correlations(first, second, Bootstrap())
+                values = {name: each["value"] for name, each in coefficients.items()}
+                alike.append({"agreements": [*pair], "score": score, **values})
+    return alike

@@ -1,0 +1,185 @@
+"""Commands about what there is: benchmarks, datasets, files, metrics and tasks."""
+
+import argparse
+import inspect as python
+import re
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+
+from halluscope import limits, registry
+from halluscope.reading.datasets import home, is_subset
+from halluscope.registry import Benchmark, Dataset
+from halluscope.reporting.formats import aligned
+from halluscope.reporting.tables import to_json
+from halluscope.sanitize import one_line
+from halluscope.terminal import say, tell_error
+
+# list
+
+
+def list(_: argparse.Namespace) -> None:
+    """Print benchmarks, datasets and where they are built, extras, kept votes, and limits."""
+    from halluscope.judging.cache import Cache
+
+    rows = [row for benchmark in registry.rooms() for row in _datasets(benchmark)]
+    say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
+    say("\nextras of this installation")
+    for extra, missing in extras().items():
+        lacking = f"lacks {', '.join(missing)}: pip install 'halluscope[{extra}]'"
+        say(f"  {extra}: {lacking if missing else 'installed'}")
+    cache = Cache(mode="read")
+    votes, replies = cache.count()
+    cache.close()
+    say(f"\nkept in {one_line(cache.path)}: {votes:,} votes, {replies:,} replies")
+    say(
+        f"\nlimits; {limits.OPTION} NAME=AMOUNT,... or the environment variable {limits.VARIABLE} changes them"
+    )
+    rows = []
+    for name, limit in limits.LIMITS.items():
+        most = limits.most(name)
+        usual = "" if most == limit.default else f" (default: {limit.default:,})"
+        rows.append([name, limit.about, f"{most:,}", f"{limit.unit}{usual}"])
+    say(aligned(rows, ["limit", "of", "at most", ""], left=2))
+
+
+def _datasets(benchmark: Benchmark) -> Iterator[Sequence[str]]:
+    about = (benchmark.name, benchmark.about)
+    for dataset in benchmark.datasets:
+        folder = home(dataset.name)
+        built = f"{folder}{' (subset)' if is_subset(folder) else ''}"
+        yield *about, dataset.name, built if (folder / "data").is_dir() else "no"
+        about = ("", "")
+    if not benchmark.datasets:
+        yield *about, f"({', '.join(benchmark.reads)})" if benchmark.reads else "", ""
+
+
+# A requirement, such as: torch>=2.4; extra == 'judge'
+_OF_EXTRA = re.compile(r"(?P<package>[\w.-]+).*;.*\bextra == ['\"](?P<extra>[\w.-]+)['\"]")
+
+
+def extras() -> dict[str, Sequence[str]]:
+    """Return the extras, each with its missing packages."""
+    found: dict[str, Sequence[str]] = {}
+    for line in metadata.requires("halluscope") or ():
+        if (named := _OF_EXTRA.match(line)) and named["extra"] != "dev":
+            missing = found.setdefault(named["extra"], [])
+            try:
+                metadata.version(named["package"])
+            except metadata.PackageNotFoundError:
+                found[named["extra"]] = [*missing, named["package"]]
+    return found
+
+
+# info
+
+
+def info(options: argparse.Namespace) -> None:
+    """Print a benchmark's card, options, scores with their direction, and citation."""
+    benchmark = registry.benchmark(options.name)
+    datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
+    lines = [
+        f"{benchmark.title} ({benchmark.name}): {benchmark.about}",
+        benchmark.description.rstrip(),
+        "\nlicences: " + benchmark.licence,
+        *(f"more: {link}" for link in benchmark.links),
+        *(line for one in datasets for line in _dataset(one)),
+        *(_scoring(benchmark) if benchmark.has_metric else ()),
+    ]
+    say("\n".join([*lines, f"\n{python.cleandoc(benchmark.citation)}"]))
+
+
+def _dataset(dataset: Dataset) -> Iterator[str]:
+    from halluscope.building.spec import load
+
+    spec = load(dataset.name)
+    expected = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in spec.expected.items())
+    yield f"\ndataset {dataset.name} {spec.version}: {expected}"
+    yield f"  rows are identified by {', '.join(dataset.key)}; licence {spec.license}. {spec.license_note}"
+    yield f"  halluscope build {dataset.name}"
+
+
+def _scoring(benchmark: Benchmark) -> Iterator[str]:
+    from halluscope.explaining import protocols
+    from halluscope.options import defaults
+
+    if benchmark.is_scored:
+        yield f"\nprompt: {benchmark.prompt} (at most {benchmark.max_new_tokens} new tokens)"
+    if benchmark.judges and benchmark.judges.published:
+        yield f"\n{benchmark.judges.of_published}"
+    yield "\nscores"
+    for name, direction in benchmark.scores.items():
+        better = f"{direction} is better" if direction else "neither way is better"
+        yield f"  {name}: {better}{' (the principal score)' if name == benchmark.principal else ''}"
+    if benchmark.is_scored:
+        yield "\nprotocols (halluscope explain compares them)"
+        for one in protocols.load(benchmark).each:
+            yield f"  {one.name}: {one.by}{f' (not equal: {why})' if (why := one.discrepancy.why) else ''}"
+    yield "\noptions"
+    for option in benchmark.options:
+        choices = f" [{', '.join(option.choices)}]" if option.choices else ""
+        yield f"  {option.name}: {option.help}{choices}"
+    known = {option.name for option in benchmark.options}
+    for name, default in defaults(benchmark.compute).items():
+        if name not in known:
+            yield f"  {name} (in Python only; default: {default!r})"
+
+
+# The rest
+
+
+def build(words: Sequence[str]) -> int:
+    """Run a dataset's builder with the rest of the command line."""
+    if not words or words[0].startswith("-"):
+        known = ", ".join(sorted(dataset.name for dataset in registry.datasets()))
+        say(f"usage: halluscope build NAME [options]; NAME is one of {known}")
+        say(
+            "`halluscope build NAME --help` shows a dataset's options and examples; `halluscope list` says what each "
+            "benchmark measures."
+        )
+        return 0
+    dataset = registry.dataset(words[0])
+    try:
+        return int(registry.benchmark(dataset.name).builder(dataset).main(words[1:]))
+    except KeyboardInterrupt as stopped:
+        raise KeyboardInterrupt(str(stopped) or "nothing was changed.") from None
+
+
+def inspect(given: argparse.Namespace) -> None:
+    """Say what each file is; one that cannot be read is named, and the others are still inspected."""
+    from halluscope.inspection import inspect
+
+    found, failed = [], []
+    for file in given.files:
+        try:
+            found.append(inspect(file))
+        except (ValueError, OSError) as error:
+            failed.append(str(error))
+    if given.json:
+        say(to_json([one.row() for one in found]))
+    else:
+        for one in found:
+            say(f"{one_line(one.file)}: {one}")
+            if one.command:
+                say(f"  {one.command}")
+    for message in failed:
+        tell_error(message)
+    if failed:
+        raise ValueError(f"{len(failed)} of {len(given.files)} files cannot be read.")
+
+
+def install_metrics(options: argparse.Namespace) -> None:
+    """Install the metrics so that evaluate.load("throne") finds them by their bare names."""
+    from halluscope.hub import installed
+
+    if options.remove and not options.list:
+        say(f"removed: {', '.join(installed.remove()) or 'nothing was installed'}")
+        return
+    say("\n".join(map(str, installed.listed() if options.list else installed.install())))
+    say(f"in {installed.cache()}")
+
+
+def tasks(options: argparse.Namespace) -> None:
+    """Write our tasks for a harness, and print their folder."""
+    from halluscope.harness import tasks
+
+    say(tasks.write(options.harness, options.out))

@@ -1,0 +1,215 @@
+"""Commands that ask models: `answer` an LVLM, `ask` judges through batch files, `plan` what asking will take."""
+
+import argparse
+import warnings
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from halluscope import registry, scoring
+from halluscope.arguments import number
+from halluscope.cli import common
+from halluscope.errors import JudgingFailed
+from halluscope.judging import batch
+from halluscope.judging.cache import Cache, Record
+from halluscope.judging.cache_file import IN_MEMORY
+from halluscope.judging.client import AT_ONCE
+from halluscope.judging.cost import Plan, inspect_grader, plan_verdicts, stand_in
+from halluscope.judging.options import VoteOptions
+from halluscope.judging.server import ENDPOINT, sending_nothing
+from halluscope.options import taken
+from halluscope.registry import Benchmark
+from halluscope.reporting import requests as tables
+from halluscope.reporting.tables import to_json
+from halluscope.sanitize import one_line, short_repr
+from halluscope.terminal import is_quiet, say, tell
+
+if TYPE_CHECKING:
+    from halluscope.answering.model import Model
+
+# answer
+
+
+def parser_answer(parser: argparse.ArgumentParser, _: None) -> None:
+    named = ", ".join(f"{name} ({one.name})" for one in registry.benchmarks() for name in one.prompts)
+    parser._option_string_actions["--prompt"].help += f": {named}"  # type: ignore[operator]
+
+
+def answer(options: argparse.Namespace) -> None:
+    """Ask an LVLM a benchmark's questions. Everything is checked before the model is loaded or asked."""
+    from halluscope.answering import answer as answering
+    from halluscope.answering.model import Sample
+    from halluscope.answering.served import ServedVlm
+    from halluscope.answering.sources import open_source
+    from halluscope.answering.vlm import Vlm
+    from halluscope.answering.workers import Workers
+
+    drawn = {"seed": options.seed, "temperature": options.temperature}
+    given = {name: value for name, value in drawn.items() if value is not None}
+    draws = options.sample or options.samples is not None
+    if given and not draws:
+        raise ValueError(f"--{next(iter(given))} is for drawn responses only; expected --sample with it.")
+    if options.prices and not options.plan:
+        raise ValueError("--prices is for --plan only; expected --plan with it.")
+    served = options.model.startswith(ENDPOINT)
+    for name, fits in (("at_once", served), ("device", not served), ("workers", not served)):
+        if getattr(options, name) is not None and not fits:
+            where = "behind a server ('openai:NAME@URL')" if name == "at_once" else "on this machine"
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for models {where}; --model is {short_repr(options.model)}."
+            )
+    first = Sample(**given)
+    runs = {options.out: first if draws else None}
+    if options.samples:
+        seeds = range(first.seed, first.seed + options.samples)
+        runs = {options.out.with_stem(f"{options.out.stem}-seed{n}"): replace(first, seed=n) for n in seeds}
+    source = open_source(options.dataset, options.images, keep=options.batch_size)
+    asked = {name: getattr(options, name) for name in ("prompt", "max_new_tokens", "first", "limit")}
+    if options.plan:
+        for out, sample in runs.items():
+            outlook = answering.plan(source, out, sample=sample, **asked)
+            of = (
+                "by the server's counts so far"
+                if outlook.is_measured
+                else "4 characters a token, without the images' tokens, and each response as long as it may be"
+            )
+            tell(
+                f"{one_line(out)}: {outlook.requests:,} requests to send, {outlook.done:,} responses there; about "
+                f"{outlook.read:,.0f} tokens read and {outlook.said:,.0f} generated ({of})"
+                + (f"; price {outlook.price(*options.prices):,.2f}" if options.prices else "")
+            )
+        return
+
+    @cache
+    def model() -> "Model":
+        if served:
+            return ServedVlm(options.model, options.at_once or AT_ONCE).probe(draws)
+        if options.workers:
+            return Workers(options.model, options.device, options.workers, options.batch_size)
+        return Vlm(options.model, options.device)
+
+    for out, sample in runs.items():
+        added = answering.answer(
+            model, source, out, sample=sample, batch_size=options.batch_size, progress=not is_quiet(), **asked
+        )
+        tell(f"{one_line(out)}: {added:,} responses added")
+    if options.samples:
+        files, dataset = (one_line(" ".join(map(str, names))) for names in (runs, [options.dataset]))
+        command = f"halluscope score {source.benchmark.name} --responses {files} --dataset {dataset}"
+        tell(f"Each file is scored as a model of its own: {command}")
+    if isinstance(asked_of := model(), ServedVlm):
+        asked_of.check_complete()
+
+
+# ask
+
+
+def parser_ask_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    if benchmark.is_graded:
+        parser.description = f"{parser.description} With --fresh, all rounds belong in one folder."
+
+
+def ask_export(given: argparse.Namespace) -> None:
+    """Score as far as the kept replies allow, and write the requests for the missing ones."""
+    benchmark = registry.benchmark(given.name)
+    options = common.options_of(given, benchmark)
+    judges = benchmark.judges
+    assert judges is not None, "only benchmarks with judges have the command"
+    named = options.get(judges.option, judges.default)
+    named = [named] if isinstance(named, str) else named
+    if not any(judge.startswith(ENDPOINT) for judge in named):
+        raise ValueError(
+            f"--{judges.option} is {one_line(' '.join(named), 200) or 'missing'}; expected a judge behind an endpoint: "
+            f"{ENDPOINT}MODEL[@URL]. To ask judges on this machine, run `halluscope score`."
+        )
+    to_ask = batch.BatchExport(given.out, given.requests, given.bytes, bool(options.get("fresh")))
+    path = getattr(given, "store", None)
+    store = (
+        Cache(path, "refresh", to_ask, batch.came_anew(given.out))
+        if to_ask.fresh
+        else Cache(path, export=to_ask)
+    )
+    options["store"] = store
+    ready = common.ready(given, benchmark, options)
+    with closing(store), sending_nothing(), to_ask.opened():
+        for one in ready:
+            for chosen in scoring.variants(benchmark, options):
+                before = to_ask.put
+                try:
+                    scoring.compute(benchmark, one, chosen | {"bootstrap": 0})
+                except JudgingFailed:  # too few verdicts are no error where the missing ones became requests
+                    if to_ask.put == before or not benchmark.is_graded:
+                        raise
+    kept = f" --store {one_line(path)}" if path else ""
+    score = f"halluscope score {given.name}"
+    take = f"halluscope ask import FILE... --exported {one_line(given.out)}{kept}"
+    common.output(given, tables.listed_export(to_ask), lambda: tables.export_report(to_ask, score, take))
+
+
+def ask_import(given: argparse.Namespace) -> None:
+    """Read the replies to batch files into the cache."""
+    with closing(Cache(given.store)) as store:
+        taken = batch.take(given.files, given.exported, store)
+    say(to_json(tables.listed_import(taken)) if given.json else "\n".join(tables.import_lines(taken)))
+
+
+# plan
+
+
+def parser_plan(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+    if not benchmark.is_graded:
+        parser.add_argument(
+            "--calibrate",
+            type=number,
+            nargs="?",
+            const=10.0,
+            default=0.0,
+            metavar="SECONDS",
+            help="ask each judge on this machine for about SECONDS (default: 10), to estimate how long the rest takes; "
+            "the votes are kept in the cache",
+        )
+
+
+def plan(given: argparse.Namespace) -> None:
+    """Plan the files of responses one after the other, as they are scored."""
+    benchmark = registry.benchmark(given.name)
+    options = common.options_of(given, benchmark)
+    found = (_plan_verdicts if benchmark.is_graded else _plan_votes)(given, benchmark, options)
+    common.output(given, tables.listed_plan(found), lambda: tables.plan_report(found))
+
+
+def _plan_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[str, Any]) -> Plan:
+    ready = common.ready(given, benchmark, options)
+    sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
+    function = benchmark.module("metric").plan
+    known = {field.name for field in fields(VoteOptions)}
+    judging = {name: value for name, value in options.items() if name in known}
+    found: Plan = function(
+        sets, **taken(function, options), **judging, calibrate=given.calibrate, prices=given.prices
+    )
+    return found
+
+
+def _plan_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
+    """Score as far as possible without verdicts, and note what would be asked."""
+    assert benchmark.judges is not None, "only benchmarks with judges have the command"
+    judge = str(options.get(benchmark.judges.option, benchmark.judges.default))
+    if not judge or judge in benchmark.judges.rules:
+        raise ValueError(
+            f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local model."
+        )
+    fresh = options.pop("fresh", False)
+    info = inspect_grader(judge, options.get("device"), given.prices)
+    store = Cache(getattr(given, "store", None), "read")
+    record = Record(Cache(IN_MEMORY, "read") if fresh else store)
+    noting = {"judge": stand_in(judge, info), "store": record, "bootstrap": 0, "max_failed": 1}
+    ready = common.ready(given, benchmark, options)
+    with sending_nothing(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scoring gives these warnings
+        for one in ready:
+            for chosen in scoring.variants(benchmark, options):
+                scoring.compute(benchmark, one, chosen | noting)
+    found = plan_verdicts(record, judge, info, options.get("repeats", 1), given.prices)
+    return replace(found, store=str(store.path))

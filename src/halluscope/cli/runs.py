@@ -1,0 +1,68 @@
+"""Commands about runs that `halluscope score --out` wrote."""
+
+import argparse
+from itertools import islice
+
+from halluscope.cli import common
+from halluscope.errors import RunError
+from halluscope.reporting.formats import JSON
+from halluscope.reporting.tables import Notes
+from halluscope.runs import exporting, folder, results, swapping
+from halluscope.runs.items import items as suspects
+from halluscope.sanitize import one_line
+from halluscope.stats.bootstrap import Bootstrap
+from halluscope.terminal import say, tell, tell_error
+
+SHOWN = 10  # how many differences of one run are printed
+
+
+def verify(given: argparse.Namespace) -> None:
+    """Score each run again from what its judges said; no judge is asked."""
+    found, bad = results.verify(given.folders), 0
+    for path, differences in found.items():
+        name, first = one_line(path), list(islice(differences, SHOWN))
+        for difference in first:
+            tell_error(f"{name}: {difference}")
+        if more := sum(1 for _ in differences):
+            tell_error(f"{name}: {more:,} more")
+        if not first:
+            say(f"{name}: unchanged, and its scores follow from its rows")
+        bad += bool(first)
+    if bad:
+        raise RunError(f"{bad} of {len(found)} runs did not pass.")
+
+
+def compare(given: argparse.Namespace) -> None:
+    """Tell whether one model is better than another, on the rows that all runs have."""
+    resampling = Bootstrap(given.bootstrap, given.seed, given.level)
+    found = results.compare(given.folders, given.scores, resampling)
+    if given.format == JSON:
+        tell("\n".join(line for part in found.report if isinstance(part, Notes) for line in part.lines))
+    common.output(given, found)
+
+
+def swap(given: argparse.Namespace) -> None:
+    """Tell what another judge of the same responses changes."""
+    resampling = Bootstrap(given.bootstrap, given.seed)
+    common.output(given, swapping.swap(given.first, given.second, given.scores, resampling))
+
+
+def items(given: argparse.Namespace) -> None:
+    """Show how hard each row is, and how well it tells models apart."""
+    common.output(given, suspects(given.folders, given.score, given.top, given.seed))
+
+
+def export(given: argparse.Namespace) -> None:
+    """Write a run in a format that others read."""
+    run = folder.check(given.folder)
+    for file in exporting.export(run, given.model, given.by, given.relation, given.out):
+        say(one_line(file))
+
+
+def leaderboard(given: argparse.Namespace) -> None:
+    """Show the results on the Hub for a benchmark, beside the user's runs and the paper's rows."""
+    from halluscope.hub import leaderboard
+
+    runs = folder.checked(given.runs) if given.runs else {}
+    found = leaderboard.entries(given.repository)
+    common.output(given, found, lambda: list(leaderboard.report(found, given.repository, runs)))
