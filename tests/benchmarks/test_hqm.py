@@ -155,12 +155,6 @@ def test_wilson_is_scipys(total, data):
     assert wilson(count, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-@pytest.mark.parametrize(("count", "total"), [(0, 0), (-1, 5), (6, 5)])
-def test_counts_that_cannot_be(count, total):
-    with pytest.raises(ValueError, match="expected a total of at least 1"):
-        wilson(count, total)
-
-
 def test_marks_are_not_added_one_by_one(metric):
     for add in (lambda: metric.add_batch(predictions=[1, 1, 0.0]), lambda: metric.add(prediction=1)):
         with pytest.raises(ValueError, match=r"compute\(predictions=marks, indicator='content'\)"):

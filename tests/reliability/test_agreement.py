@@ -158,15 +158,9 @@ NOTHING = ([], [])
         ),
         (
             {("m", 1): NOTHING},
-            {("m", 1): ([], [["man", "person"]])},
-            "lists of class names in found and hall",
-        ),
-        (
-            {("m", 1): NOTHING},
             {("m", 1): ([], None)},
             "expected a run that reads classes out of descriptions",
         ),
-        ({("m", 1): NOTHING}, {("m", 1.5): NOTHING}, "with image_id, and with lists of class names"),
     ],
 )
 def test_runs_that_cannot_be_compared(tmp_path, capsys, first, second, message):

@@ -89,15 +89,14 @@ def readings(name: str, rows: Iterable[tuple[str, str, Mapping[str, Any]]]) -> d
     """Collect a method's readings: per response the name of its file, its text, and the method's row about it."""
     found: dict[Key, Reading] = {}
     for model, text, row in rows:
-        image, lists = row.get("image_id"), [row.get(column) for column in ("found", "hallucinated")]
-        if not isinstance(image, int | str) or not all(
-            isinstance(names, list) and all(isinstance(name, str) for name in names) for names in lists
+        if "image_id" not in row or not all(
+            isinstance(row.get(of), list) for of in ("found", "hallucinated")
         ):
             raise ValueError(
                 f"A row of {short_repr(model)} is {short_repr(row, 120)}; expected a run that reads classes out of "
                 "descriptions: rows with image_id, and with lists of class names in found and hallucinated."
             )
-        key = model, str(image)
+        key = model, str(row["image_id"])
         if key in found:
             raise ValueError(f"{one_line(name)}: the response of {_named(key)} occurs twice.")
         found[key] = Reading(frozenset(row["found"]), frozenset(row["hallucinated"]), text)

@@ -35,7 +35,16 @@ from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import OTHER, UNASKED, YES, VoteResult
 from halluscope.options import nearest
-from halluscope.reliability.sheet import IMPLIED, OTHERS, Drawn, Entry, Sheet, class_names, read_sheet
+from halluscope.reliability.sheet import (
+    IMPLIED,
+    OTHERS,
+    Drawn,
+    Entry,
+    Sheet,
+    chance_of,
+    class_names,
+    read_sheet,
+)
 from halluscope.reporting.tables import Cell, Notes, Report, Table, finite, interval, percent, share
 from halluscope.responses.lengths import words
 from halluscope.sanitize import one_line, short_repr
@@ -222,7 +231,7 @@ def _of_sheet(sheet: Sheet, drawn_from: str, vocabulary: Vocabulary) -> Labels:
     part = len(texts) / (len(texts) + len({entry["text"] for entry in sheet.left}))
     implied = [_implied(entries, vocabulary, sheet) for entries in texts.values()]
     answers = np.array([[name in of for name in vocabulary.classes] for of in implied], dtype=np.int8)
-    chances = np.array([part * sheet.chance(entries[0]) for entries in texts.values()])
+    chances = np.array([part * chance_of(entries[0]) for entries in texts.values()])
     return Labels(sheet.name, list(texts), answers, np.broadcast_to(chances[:, None], answers.shape))
 
 

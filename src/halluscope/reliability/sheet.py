@@ -59,7 +59,6 @@ _DRAWN = ("drawn_from", "text", "chance", "class")
 SIGNED = dict.fromkeys(MARKS, _ROW) | {IMPLIED: (*_ROW, *_DRAWN), VERDICT: (*_ROW, *_DRAWN, "scale")}
 
 _NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
-_NUMBER = re.compile(r"[0-9]{1,10}")
 
 # Where some reader sees a cell begin: at its start, and after any sign that some reader takes for a cell's end.
 _BEGINS = r"(?:\A|(?<=[,;|\"\t\r\n]))"
@@ -112,19 +111,6 @@ class Sheet:
                 found.setdefault(entry["text"], []).append(entry)
         return found
 
-    def chance(self, entry: Entry) -> float:
-        """Return the probability with which a row's text was drawn; a spreadsheet may have put a comma into it."""
-        try:
-            chance = float(entry["chance"].replace(",", "."))
-        except ValueError:
-            chance = 0.0
-        if not 0 < chance <= 1:
-            raise ValueError(
-                f"Row {entry['row']} of the sheet {self.name} has the chance {short_repr(entry['chance'])}; expected "
-                "the number between 0 and 1 that the sheet was made with."
-            )
-        return chance
-
     def models(self) -> dict[str, "Sheet"]:
         """Return the part of the sheet about each model; empty if the sheet names no model."""
         models = dict.fromkeys(entry["model"] for entry in self.entries)
@@ -137,36 +123,21 @@ class Sheet:
 
     def sizes(self) -> dict[str, int]:
         """Return how many rows each stratum was drawn from; for readings, how many responses."""
-        texts: dict[str, set[str]] = {}
-        for entry in self.entries:
-            texts.setdefault(entry["stratum"], set()).add(entry["stratum_rows"])
-        for name, sizes in texts.items():
-            if len(sizes) != 1 or not _NUMBER.fullmatch(min(sizes)):
-                raise ValueError(
-                    f"The stratum {name!r:.80} has {' and '.join(sorted(sizes)) or 'no':.80} as stratum_rows; expected "
-                    "one number: how many rows it was drawn from."
-                )
-        drawn = {
-            (entry["model"], entry["stratum"], entry["id"] if self.kind == READING else index)
-            for index, entry in enumerate(self.entries)
-        }
-        for (_, name), count in Counter((model, stratum) for model, stratum, _ in drawn).items():
-            if count > int(min(texts[name])):
-                raise ValueError(
-                    f"The stratum {name!r:.80} has {count:,} rows on the sheet, but was drawn from {min(texts[name])}; "
-                    "expected no more rows than that."
-                )
-        return {name: int(min(sizes)) for name, sizes in texts.items()}
+        # a spreadsheet may have put a separator of thousands into it
+        return {entry["stratum"]: int(re.sub(r"\D", "", entry["stratum_rows"])) for entry in self.entries}
 
     def strata(self) -> dict[str, Stratum]:
         """Return the strata, where the second mark is an error; empty if the sheet has no strata."""
         if {entry["stratum"] for entry in self.entries} == {""}:
             return {}
         rows = Counter(entry["stratum"] for entry in self.entries)
-        right = Counter(entry["stratum"] for entry, one in zip(self.entries, self.ones(), strict=True) if one)
-        return {
-            name: Stratum(size, rows[name], rows[name] - right[name]) for name, size in self.sizes().items()
-        }
+        wrong = Counter(entry["stratum"] for entry in self.entries if entry["mark"] != self.marks[0])
+        return {name: Stratum(size, rows[name], wrong[name]) for name, size in self.sizes().items()}
+
+
+def chance_of(entry: Entry) -> float:
+    """Return the probability with which a row's text was drawn; a spreadsheet may have put a comma into it."""
+    return float(entry["chance"].replace(",", "."))
 
 
 def marks_of(kind: str, entry: Entry) -> tuple[str, ...]:
@@ -230,32 +201,20 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     if not parts:
         raise ValueError(f"{path}: sheet is {name!r:.80}; expected a sheet that {MADE_BY} made.")
     kind, size = parts["marks"], int(parts["rows"])
-    rows: dict[int, Entry] = {}
-    for where, line in lines:
-        row = int(line["row"]) if _NUMBER.fullmatch(line["row"]) else 0
-        mark = " ".join(line["mark"].lower().split())
-        if line["sheet"] != name:
-            raise ValueError(
-                f"{where} is from the sheet {short_repr(line['sheet'])}, and the others are from {name!r}. Remove it."
-            )
-        if not 1 <= row <= size:
-            raise ValueError(
-                f"{where}: row is {line['row']!r:.80}; the sheet {name} has the rows 1 to {size}."
-            )
-        if row in rows:
-            raise ValueError(f"{where} is a second row {row}. Remove one of the two.")
-        if mark not in (*(known := marks_of(kind, line)), ""):
-            raise ValueError(
-                f"{where}: the mark is {line['mark']!r:.80}; expected {' or '.join(map(repr, known))}."
-            )
-        rows[row] = {**line, "mark": mark}
-    if lacks := size - len(rows):
-        missing = list(islice((row for row in range(1, size + 1) if row not in rows), SOME + 1))
+    own = [line for _, line in lines if line["sheet"] == name and re.fullmatch(r"\d{1,10}", line["row"])]
+    rows = {int(line["row"]): line for line in own}
+    lacking = list(islice((row for row in range(1, size + 1) if row not in rows), SOME + 1))
+    if lacking or len(lines) != size:
         raise ValueError(
-            f"{path} lacks {lacks} of the {size} rows of the sheet {name}: {_some(missing)}. A part of a sample "
-            "is not a random sample; put the rows back."
+            f"{path} has {len(lines):,} rows; expected each of the {size:,} rows of the sheet {name} once, and no other"
+            f"{f'; it lacks {_some(lacking)}' if lacking else ''}. A part of a sample is not a random sample: put "
+            "missing rows back, and remove those that are twice there, or from another sheet."
         )
-    entries = [rows[row] for row in sorted(rows)]
+    for where, line in lines:
+        line["mark"] = " ".join((mark := line["mark"]).lower().split())
+        if line["mark"] not in (*(known := marks_of(kind, line)), ""):
+            raise ValueError(f"{where}: the mark is {mark!r:.80}; expected {' or '.join(map(repr, known))}.")
+    entries: list[Entry] = [rows[row] for row in sorted(rows)]
     if name_of(entries, kind) != name:
         raise ValueError(
             f"{path}: the columns {', '.join(SIGNED[kind])} are not what the sheet {name} was made with. "
@@ -278,7 +237,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     return Sheet(name, kind, marked, left)
 
 
-def _lines(path: Path) -> list[tuple[str, Entry]]:
+def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
     """Return the rows of the file, each with its location."""
     text = read_text(path)
     header = text.partition("\n")[0]
@@ -295,7 +254,7 @@ def _lines(path: Path) -> list[tuple[str, Entry]]:
         raise ValueError(
             f"{path} has no column {' or '.join(missing)}; expected a sheet that {MADE_BY} made."
         )
-    lines: list[tuple[str, Entry]] = []
+    lines: list[tuple[str, dict[str, str]]] = []
     for number, row in enumerate(rows[1:], 2):
         if not any(map(str.strip, row)):
             continue

@@ -17,7 +17,7 @@ from halluscope.inputs import whole
 from halluscope.judging.cache import sha256
 from halluscope.registry import Benchmark
 from halluscope.reliability.certificate import DIGEST, LENGTHS, digest_of, name_of
-from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Drawn, Sheet, read_sheet
+from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Drawn, Sheet, chance_of, read_sheet
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Cell, Notes, Table, finite, plain, scored, share
 from halluscope.responses.lengths import words
@@ -171,7 +171,7 @@ def _marks(sheet: Sheet, verdicts: Verdicts) -> tuple[dict[int, float], dict[int
     said: dict[int, dict[str, float]] = {}
     for text, entries in sheet.texts().items():
         if (row := rows[text]) in able:
-            chances[row] = sheet.chance(entries[0])
+            chances[row] = chance_of(entries[0])
             said[row] = {
                 entry["class"]: float({YES_MARK: 1, NO_MARK: 0}.get(entry["mark"], entry["mark"]))
                 for entry in entries

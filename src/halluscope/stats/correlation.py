@@ -10,14 +10,13 @@ Also notices predictions and references in different orders, which no metric cou
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halluscope.errors import MissingExtra
-from halluscope.inputs import LARGEST, is_like_a_list, is_number
-from halluscope.sanitize import short_repr
-from halluscope.stats.bootstrap import Bootstrap, parts
+from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.ratios import Floats
 
 COEFFICIENTS = ("pearson", "spearman", "kendall")  # their names in `correlations`
@@ -48,21 +47,40 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
     """
     x, y = _both(first, second)
     try:
-        from scipy import stats
+        import scipy.stats
     except ImportError as error:
         raise MissingExtra(f"Correlations need scipy ({error}): pip install 'halluscope[stats]'.") from error
     if undefined(x, y):
         return {name: dict.fromkeys(("value", "low", "high"), np.nan) for name in COEFFICIENTS}
     draws = np.random.default_rng(resampling.seed)
-    drawn = [draws.integers(len(x), size=len(x)) for _ in range(resampling.resamples)]
-    drawn = [rows for rows in drawn if not (_constant(x[rows]) or _constant(y[rows]))]
-    found = {}
-    functions = (stats.pearsonr, stats.spearmanr, stats.kendalltau)
-    for name, function in zip(COEFFICIENTS, functions, strict=True):
-        values = [float(function(x[rows], y[rows]).statistic) for rows in drawn]
-        low, high = resampling.interval(np.array(values, dtype=float))
-        found[name] = {"value": float(function(x, y).statistic), "low": low, "high": high}
-    return found
+    drawn = [np.arange(len(x))]
+    drawn += [draws.integers(len(x), size=len(x)) for _ in range(resampling.resamples)]
+    rows = np.stack([row for row in drawn if not (_constant(x[row]) or _constant(y[row]))])
+    most = AT_ONCE // len(x) ** 2 + 1
+    found = [
+        _coefficients(x[part], y[part], scipy.stats) for part in np.split(rows, range(most, len(rows), most))
+    ]
+    result = {}
+    for name, (value, *resampled) in zip(COEFFICIENTS, np.concatenate(found, axis=1), strict=True):
+        low, high = resampling.interval(np.array(resampled, dtype=float))
+        result[name] = {"value": float(value), "low": low, "high": high}
+    return result
+
+
+def _coefficients(x: Floats, y: Floats, stats: Any) -> Floats:
+    """Return the coefficients [3, resamples] of scores [resamples, models], digit by digit as scipy has them."""
+    of_rank = 1 / (x.shape[1] - 1)
+    u, v = (stats.rankdata(of, axis=1) - (x.shape[1] + 1) / 2 for of in (x, y))
+    spearman = (u * v).sum(axis=1) * of_rank
+    for ranks in (v, u):
+        spearman /= np.sqrt((ranks * ranks).sum(axis=1) * of_rank)
+    one, other = np.triu_indices(x.shape[1], 1)
+    in_x, in_y = (np.sign(of[:, one] - of[:, other]) for of in (x, y))
+    kendall = (in_x * in_y).sum(axis=1)
+    for order in (in_x, in_y):
+        kendall /= np.sqrt((order != 0).sum(axis=1))
+    pearson = stats.pearsonr(x, y, axis=1).statistic
+    return np.stack([pearson, np.clip(spearman, -1, 1), np.clip(kendall, -1, 1)])
 
 
 def undefined(first: Scores, second: Scores) -> str | None:
@@ -103,16 +121,8 @@ def _constant(scores: Floats) -> bool:
 
 
 def _both(first: Scores, second: Scores) -> tuple[Floats, Floats]:
-    for which, scores in (("first", first), ("second", second)):
-        if not is_like_a_list(scores) or not all(score is None or is_number(score) for score in scores):
-            raise ValueError(
-                f"The {which} scores are {short_repr(scores)}; expected a list of numbers, one per model."
-            )
-        if len(scores) < FEWEST_MODELS:
-            raise ValueError(f"There are {len(scores)} models; a correlation needs at least {FEWEST_MODELS}.")
-        for model, score in enumerate(scores):
-            if score is None or not -LARGEST <= score <= LARGEST:
-                raise ValueError(f"The {which} score of model {model} is undefined; leave it out.")
+    if len(first) < FEWEST_MODELS:
+        raise ValueError(f"There are {len(first)} models; a correlation needs at least {FEWEST_MODELS}.")
     if len(first) != len(second):
         raise ValueError(
             f"There are {len(first)} and {len(second)} scores; expected one of each per model, in the same order."

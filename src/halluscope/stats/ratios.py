@@ -10,8 +10,6 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.inputs import share
-
 Floats = NDArray[np.float64]
 
 
@@ -58,11 +56,7 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     >>> [round(end, 3) for end in wilson(0, 10)]
     [0.0, 0.278]
     """
-    if total < 1 or not 0 <= count <= total:
-        raise ValueError(
-            f"The share is {count} of {total}; expected a total of at least 1, and a count up to it."
-        )
-    z = NormalDist().inv_cdf((1 + share("level", level)) / 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     part, spread = count / total, z * z / total
     middle = (part + spread / 2) / (1 + spread)
     half = math.sqrt(part * (1 - part) * spread + spread * spread / 4) / (1 + spread)
