@@ -13,8 +13,7 @@ from halluscope.arguments import number
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
 from halluscope.judging import batch
-from halluscope.judging.cache import Cache, Record
-from halluscope.judging.cache_file import IN_MEMORY
+from halluscope.judging.cache import IN_MEMORY, Cache, Record
 from halluscope.judging.client import AT_ONCE
 from halluscope.judging.cost import Plan, inspect_grader, plan_verdicts, stand_in
 from halluscope.judging.options import VoteOptions

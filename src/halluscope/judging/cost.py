@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.inputs import finite
 from halluscope.judging import ask as asking
-from halluscope.judging.cache import Cache, Record, cache_of
-from halluscope.judging.cache_file import IN_MEMORY
+from halluscope.judging.cache import IN_MEMORY, Cache, Record, cache_of
 from halluscope.judging.judge import Answered, ChatJudge, Judge, KnownJudge, Pairs, is_greedy
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
