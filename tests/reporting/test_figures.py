@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from halluscope import registry
 from halluscope.judging.votes import OTHER, UNASKED
-from halluscope.reporting.figures import counts, points
-from halluscope.reporting.figures.points import Share
+from halluscope.reporting.figures import counts
+from halluscope.reporting.figures.counts import Share
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark
 from halluscope.stats.ratios import fisher
 
@@ -242,14 +242,14 @@ def test_scores_against_each_other():
     chair, gavie = registry.benchmark("chair"), registry.benchmark("gavie")
     full = [dict.fromkeys(one.scores, 0.5) for one in (pope, throne, chair, gavie)]
     asked = zip((pope, throne, chair, gavie), full, strict=True)
-    assert [points.two_scores(one, [result, result]) for one, result in asked] == [
+    assert [counts.two_scores(one, [result, result]) for one, result in asked] == [
         ["precision", "recall"],
         ["precision_cls", "recall_cls"],
         ["chair_i", "recall"],
         ["accuracy", "relevancy"],
     ]
     alone = {"accuracy": 0.5, "recall": float("nan"), "precision": None}
-    assert points.two_scores(pope, [full[0], alone]) == ["accuracy"]
+    assert counts.two_scores(pope, [full[0], alone]) == ["accuracy"]
 
 
 def test_groups_of_a_score():
@@ -263,12 +263,12 @@ def test_groups_of_a_score():
         "overall_hal/count": float("nan"),
         "interval": {"main_hal/count": (0.25, 0.75)},
     }
-    name, (found,) = points.groups(benchmark, [result])
+    name, (found,) = counts.groups(benchmark, [result])
     assert name == "main_hal" and [*found] == ["count", "OCR"]
-    assert found["count"] == points.Score(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
+    assert found["count"] == counts.Score(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
     nested = {"samplings": {one: {"accuracy": 0.5} for one in ("random", "popular")}}
     nested["interval"] = {"samplings": {"random": {"accuracy": (0.4, 0.6)}}}
-    name, (found, nothing) = points.groups(registry.benchmark("pope"), [nested, {}])
-    assert name == "accuracy" and found["random"] == points.Score(0.5, 0.4, 0.6)
+    name, (found, nothing) = counts.groups(registry.benchmark("pope"), [nested, {}])
+    assert name == "accuracy" and found["random"] == counts.Score(0.5, 0.4, 0.6)
     assert math.isnan(nothing["popular"].value)
-    assert points.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []
+    assert counts.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []

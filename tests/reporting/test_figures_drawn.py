@@ -11,7 +11,7 @@ import pytest
 
 from halluscope import cli, registry
 from halluscope.errors import MissingExtra
-from halluscope.reporting.figures import plots, style
+from halluscope.reporting.figures import charts, plots
 from halluscope.reporting.figures.charts import spread
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
 from tests.runs.made import change, made, write
@@ -26,7 +26,7 @@ HOSTILE = (
     "$\\frac{1}{0}$ and $",
     "]]> <!-- &amp; &#x0;",
     "half \ud800, \u202eback, \u2028line, \x00\x1b[31m",
-    f"style='fill: {style.INK}'",
+    f"style='fill: {charts.INK}'",
     "x" * 1_000_000,
     "\\input{/etc/passwd} %d {0}",
     "狗 🐕",
@@ -89,7 +89,7 @@ def test_colours_of_text_are_those_of_the_page(drawn):
     for one in drawn:
         root = ElementTree.fromstring(one.svg)
         colours = [node.get("style", "") for node in root.iter()]
-        assert not any(style.INK in colour for colour in colours)
+        assert not any(charts.INK in colour for colour in colours)
         assert any("currentColor" in colour for colour in colours)
         assert "prefers-color-scheme:dark" in one.svg and "DejaVu" not in one.svg
 
@@ -99,9 +99,9 @@ def test_names_are_only_text(hostile, drawn):
     classes = next(one.svg for one in drawn if one.name == "classes")
     shown = [one.text for one in ElementTree.fromstring(classes).iter() if one.tag.endswith("}text")]
     for name in (*HOSTILE[:5], *HOSTILE[5:9]):
-        assert style.name(name) in shown
-        assert len(style.name(name)) <= style.LONGEST
-    assert style.name("a" * 20 + "b" * 20).endswith("b" * style.KEPT)
+        assert charts.name(name) in shown
+        assert len(charts.name(name)) <= charts.LONGEST
+    assert charts.name("a" * 20 + "b" * 20).endswith("b" * charts.KEPT)
 
 
 @pytest.mark.parametrize("style", ["svg", "pdf", "png"])

@@ -1,23 +1,139 @@
-"""What figures count over the rows: errors by class, by place in the text and by its length; votes that agree."""
+"""What figures show: scores with their intervals, and what is counted over the rows.
 
+Errors by class, by place in the text and by its length; pairs of classes; votes that agree.
+"""
+
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.judging.votes import FAILED, OTHER, UNASKED, YES
-from halluscope.reporting.figures.points import UNDEFINED, Share
+from halluscope.registry import Benchmark
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Item
 from halluscope.stats.paired import holm
-from halluscope.stats.ratios import fisher, kappa
+from halluscope.stats.ratios import fisher, kappa, wilson
+
+# Points and scores
+
+UNDEFINED = float("nan")
+
+Result = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Share:
+    """A count out of a total, with Wilson's interval at 0.95; NaN if the total is 0.
+
+    >>> share = Share(0, 10)
+    >>> share.value, round(share.high, 3)
+    (0.0, 0.278)
+    """
+
+    count: int
+    total: int
+
+    @property
+    def value(self) -> float:
+        return self.count / self.total if self.total else UNDEFINED
+
+    @property
+    def low(self) -> float:
+        return wilson(self.count, self.total)[0] if self.total else UNDEFINED
+
+    @property
+    def high(self) -> float:
+        return wilson(self.count, self.total)[1] if self.total else UNDEFINED
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score, and the ends of its interval; NaN for what the result does not have."""
+
+    value: float = UNDEFINED
+    low: float = UNDEFINED
+    high: float = UNDEFINED
+
+
+Point = Share | Score
+
+
+def score(result: Result, name: str) -> Score:
+    """Return a score of a result."""
+    return _score(result.get(name), result.get("interval", {}).get(name))
+
+
+def _score(value: Any, ends: Any) -> Score:
+    return Score(
+        *(float(one) if isinstance(one, int | float) else UNDEFINED for one in (value, *(ends or ())))
+    )
+
+
+def having(results: Sequence[Result], names: Sequence[str]) -> list[int]:
+    """Return the indices of the results that have all of these scores."""
+    each = ([score(result, name).value for name in names] for result in results)
+    return [index for index, values in enumerate(each) if not any(map(math.isnan, values))]
+
+
+def two_scores(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
+    """Return two scores that several results have; fewer if there are not two.
+
+    They are precision and recall, if possible of the principal score's kind ("f0.5_cls": "precision_cls"); else the
+    principal score and recall, or the principal score and the next one.
+    """
+    own = "_" + benchmark.principal.rpartition("_")[2]
+    for pair in ([f"precision{end}", f"recall{end}"] for end in (own, "")):
+        if len(having(results, pair)) > 1:
+            return pair
+    directed = [name for name, direction in benchmark.scores.items() if direction and "/" not in name]
+    rest = [
+        name for name in dict.fromkeys([benchmark.principal, *directed]) if len(having(results, [name])) > 1
+    ]
+    return sorted(rest, key=lambda name: (name != benchmark.principal, name != "recall"))[:2]
+
+
+def groups(benchmark: Benchmark, results: Sequence[Result]) -> tuple[str, list[dict[str, Score]]]:
+    """Return a score that results have by groups, if possible the principal one, and for each result: group -> score.
+
+    Groups for which no result has a score are left out; the list is empty if no score has two groups.
+    """
+    for name in (benchmark.principal, *benchmark.scores):
+        each = [_groups(result, name) for result in results]
+        known = {group for one in each for group, score in one.items() if not math.isnan(score.value)}
+        if len(known) > 1:
+            order = [
+                group for group in dict.fromkeys(group for one in each for group in one) if group in known
+            ]
+            return name, [{group: one.get(group, Score()) for group in order} for one in each]
+    return benchmark.principal, []
+
+
+def _groups(result: Result, name: str) -> dict[str, Score]:
+    ends = _grouped(result.get("interval", {}), name)
+    return {group: _score(value, ends.get(group)) for group, value in _grouped(result, name).items()}
+
+
+def _grouped(result: Result, name: str) -> dict[str, Any]:
+    """Return a score by groups, from keys like "accuracy/chart", or from tables like {"chart": {"accuracy": ...}}."""
+    grouped = {
+        key.removeprefix(f"{name}/"): value for key, value in result.items() if key.startswith(f"{name}/")
+    }
+    for part in result.values():
+        for group, scores in part.items() if isinstance(part, Mapping) else ():
+            if isinstance(scores, Mapping) and name in scores:
+                grouped[group] = scores[name]
+    return grouped
+
+
+# Classes
 
 FEWEST = 5  # images in which one class is invented while another is present
 BY_CHANCE = 0.05  # the greatest probability that any of the shown pairs stands out by chance alone
-
-# Classes
 
 
 @dataclass(frozen=True)
@@ -30,7 +146,6 @@ class Counts:
 
     @property
     def errors(self) -> int:
-        """Errors of both kinds."""
         return self.hallucinated + self.missed
 
     @property
@@ -80,15 +195,39 @@ class Together:
         return self.when.value / self.otherwise.value
 
 
-_Image = Mapping[str, set[str]]  # class -> its outcomes in the rows of an image
-
-
 def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
     """Return what is in the image unusually often when a class is invented, the most significant pair first.
 
-    Fisher's exact test, with Holm's correction for all pairs, in the images without the invented class.
+    Fisher's exact test, with Holm's correction for all pairs, in the images without the invented class. Only classes
+    that were invented, or are present, in enough images are paired.
     """
-    pairs = [pair for pair in _pairs(_images(items), fewest) if pair.invented != pair.beside]
+    images: dict[
+        tuple[bool, str], dict[str, set[str]]
+    ] = {}  # of each image, by class, the outcomes in its rows
+    for item in items:
+        image = images.setdefault((item.image is None, item.image or item.id), {})
+        for name, outcome in item.classes.items():
+            image.setdefault(name, set()).add(outcome)
+    truth = [{name for name, came in image.items() if came & {FOUND, MISSED}} for image in images.values()]
+    wrong = [{name for name, came in image.items() if HALLUCINATED in came} for image in images.values()]
+    invented = _often([one - other for one, other in zip(wrong, truth, strict=True)], fewest)
+    present = _often(truth, fewest)
+    if not invented or not present:
+        return []
+    without = np.array([[name not in names for names in truth] for name in invented], float)
+    said, has = np.stack([*invented.values()]), np.stack([*present.values()])
+    when, usual = said @ has.T, without @ has.T
+    pairs = [
+        Together(
+            one,
+            other,
+            Share(int(when[row, column]), int(said[row].sum())),
+            Share(int(usual[row, column]), int(without[row].sum())),
+        )
+        for row, one in enumerate(invented)
+        for column, other in enumerate(present)
+        if one != other
+    ]
     chance = holm(
         [
             fisher(one.when.count, one.when.total, one.otherwise.count, one.otherwise.total)
@@ -101,41 +240,7 @@ def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
     return [one for _, one in sorted(significant, key=lambda pair: (pair[0], -pair[1].times))]
 
 
-def _pairs(images: Sequence[_Image], fewest: int) -> Iterator[Together]:
-    """Yield each class that was invented often enough, with each class that is present often enough."""
-    truth = [_with(image, {FOUND, MISSED}) for image in images]
-    wrong = [_with(image, {HALLUCINATED}) - present for image, present in zip(images, truth, strict=True)]
-    invented, present = _table(wrong, fewest), _table(truth, fewest)
-    if not invented or not present:
-        return
-    without = np.array([[name not in names for names in truth] for name in invented], float)
-    said, has = np.stack([*invented.values()]), np.stack([*present.values()])
-    when, usual = said @ has.T, without @ has.T
-    for row, one in enumerate(invented):
-        for column, other in enumerate(present):
-            yield Together(
-                one,
-                other,
-                Share(int(when[row, column]), int(said[row].sum())),
-                Share(int(usual[row, column]), int(without[row].sum())),
-            )
-
-
-def _images(items: Iterable[Item]) -> list[_Image]:
-    """Merge the rows of each image; a row without an image is kept by itself."""
-    images: dict[tuple[bool, str], dict[str, set[str]]] = {}
-    for item in items:
-        image = images.setdefault((item.image is None, item.image or item.id), {})
-        for name, outcome in item.classes.items():
-            image.setdefault(name, set()).add(outcome)
-    return list(images.values())
-
-
-def _with(image: _Image, wanted: set[str]) -> set[str]:
-    return {name for name, outcomes in image.items() if outcomes & wanted}
-
-
-def _table(sets: Sequence[set[str]], fewest: int) -> dict[str, NDArray[np.float64]]:
+def _often(sets: Sequence[set[str]], fewest: int) -> dict[str, NDArray[np.float64]]:
     """Return, for each name that enough sets hold, which sets hold it, as 0 and 1."""
     often = Counter(name for names in sets for name in names)
     return {

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halluscope.errors import HalluscopeError
 from halluscope.judging.votes import UNASKED
 from halluscope.options import nearest
 from halluscope.registry import HIGHER, LOWER, Benchmark
-from halluscope.reporting.figures import charts, counts, points, style
-from halluscope.reporting.figures.points import Share
+from halluscope.reporting.figures import charts, counts
+from halluscope.reporting.figures.counts import Share
 from halluscope.reporting.page import content
 from halluscope.reporting.report_items import Shown
 from halluscope.sanitize import one_line, short_repr
@@ -52,9 +51,9 @@ class Plot:
     draw: Callable[[], charts.Drawing]
 
     def saved(self, format: str) -> bytes:
-        """Return the content of a file in one of `style.FORMATS`, the same each time."""
-        with style.settings(self.name):
-            return style.saved(self.draw(), format, self.title)
+        """Return the content of a file in one of `charts.FORMATS`, the same each time."""
+        with charts.settings(self.name):
+            return charts.saved(self.draw(), format, self.title)
 
     @property
     def on_page(self) -> content.Figure:
@@ -67,11 +66,11 @@ def figures(runs: Runs, benchmark: Benchmark) -> list[content.Figure]:
     return [plot.on_page for plot in able([*FIGURES], runs, benchmark)[0]]
 
 
-def scores(name: str, result: points.Result, benchmark: Benchmark) -> content.Figure | None:
+def scores(name: str, result: counts.Result, benchmark: Benchmark) -> content.Figure | None:
     """Return a figure of the scores of the principal score's kind, shares or points; None if none is defined."""
     shares = not benchmark.is_points(benchmark.principal)
     alike = [one for one in benchmark.scores if benchmark.is_points(one) is not shares]
-    shown = {one: points.score(result, one) for one in alike if points.having([result], [one])}
+    shown = {one: counts.score(result, one) for one in alike if counts.having([result], [one])}
     if not shown:
         return None
     panels = {"": {name: [*shown.values()]}}
@@ -122,12 +121,12 @@ def _better(benchmark: Benchmark, score: str) -> str:
 
 def _scores(runs: Runs, benchmark: Benchmark) -> Answer:
     scored = [run.scores for run in runs]
-    names = points.two_scores(benchmark, scored)
+    names = counts.two_scores(benchmark, scored)
     if len(names) < 2:
         raise NothingToDraw("no two models both have two scores")
-    drawn = [runs[index] for index in points.having(scored, names)][:MOST_MODELS]
+    drawn = [runs[index] for index in counts.having(scored, names)][:MOST_MODELS]
     up, across = names
-    plane = {run.name: (points.score(run.scores, across), points.score(run.scores, up)) for run in drawn}
+    plane = {run.name: (counts.score(run.scores, across), counts.score(run.scores, up)) for run in drawn}
     shares = (not benchmark.is_points(across), not benchmark.is_points(up))
     return Answer(
         f"Which models are good at {up}, and which at {across}?",
@@ -138,8 +137,8 @@ def _scores(runs: Runs, benchmark: Benchmark) -> Answer:
 
 
 def _groups(runs: Runs, benchmark: Benchmark) -> Answer:
-    drawn = runs[: style.MODELS]
-    name, each = points.groups(benchmark, [run.scores for run in drawn])
+    drawn = runs[: charts.MODELS]
+    name, each = counts.groups(benchmark, [run.scores for run in drawn])
     if not each:
         raise NothingToDraw("the scores have no groups")
     panels = {name: {run.name: [*scores.values()] for run, scores in zip(drawn, each, strict=True)}}
@@ -152,7 +151,7 @@ def _groups(runs: Runs, benchmark: Benchmark) -> Answer:
 
 
 def _classes(runs: Runs, _: Benchmark) -> Answer:
-    drawn = runs[: style.MODELS]
+    drawn = runs[: charts.MODELS]
     models = {run.name: counts.of_classes(run.items) for run in drawn}
     known = {name for classes in models.values() for name in classes}
     if not known:
@@ -183,7 +182,7 @@ def _classes(runs: Runs, _: Benchmark) -> Answer:
 
 
 def _places(runs: Runs, _: Benchmark) -> Answer:
-    drawn = runs[: style.MODELS]
+    drawn = runs[: charts.MODELS]
     models = {run.name: counts.by_tenth(run.items) for run in drawn}
     tenths = [tenth for shares in models.values() for tenth in shares]
     wrong, mentions = sum(tenth.count for tenth in tenths), sum(tenth.total for tenth in tenths)
@@ -202,7 +201,7 @@ def _places(runs: Runs, _: Benchmark) -> Answer:
 
 
 def _lengths(runs: Runs, _: Benchmark) -> Answer:
-    binned = {run.name: counts.by_length(run.items) for run in runs[: style.MODELS]}
+    binned = {run.name: counts.by_length(run.items) for run in runs[: charts.MODELS]}
     models = {model: bins for model, bins in binned.items() if len(bins) > 1}
     if not models:
         raise NothingToDraw("there are too few responses, or all have the same length")
@@ -241,7 +240,7 @@ def _together(runs: Runs, _: Benchmark) -> Answer:
             f"no two classes occur together often enough (at least {counts.FEWEST} times) to tell"
         )
     pairs = sorted(found[:MOST_PAIRS], key=lambda one: -one.times)
-    labels = [f"{style.name(one.invented)}, with {style.name(one.beside)}" for one in pairs]
+    labels = [f"{charts.name(one.invented)}, with {charts.name(one.beside)}" for one in pairs]
     ends = [f"{one.times:.3g} × ({one.when.count:,} of {one.when.total:,})" for one in pairs]
     which = (
         f"the {len(pairs)} most significant of {len(found):,} pairs"
@@ -266,15 +265,16 @@ def _judges(runs: Runs, _: Benchmark) -> Answer:
     if not voted:
         raise NothingToDraw("no two judges voted")
     voters = voted[0][0].voters
-    alike = [(run, votes) for run, votes in voted if [*run.voters] == [*voters]][: style.MODELS]
+    alike = [(run, votes) for run, votes in voted if [*run.voters] == [*voters]][: charts.MODELS]
     yeses = {run.name: counts.yeses(votes)[1:] for run, votes in alike}
     said = {model: [Share(many, sum(each)) for many in each] for model, each in yeses.items()}
     pairs = counts.pairs(np.concatenate([votes.reshape(-1, 1, len(voters)) for _, votes in alike]))
     if all(one.agree.count == one.agree.total for one in pairs):
         raise NothingToDraw("no two votes on the same text and class differ")
-    agree, kappa = (
-        _matrix(len(voters), pairs, value) for value in (lambda one: one.agree.value, lambda one: one.kappa)
-    )
+    agree, kappa = np.full((2, len(voters), len(voters)), np.nan)
+    for one in pairs:
+        for at in ((one.first, one.second), (one.second, one.first)):
+            agree[at], kappa[at] = one.agree.value, one.kappa
     caption = (
         "Left: of the questions that all voters were asked and that got a yes, how many voters said yes. Right: each "
         "two voters, by their numbers, over all models: above the diagonal how often they vote alike, below it Cohen's "
@@ -291,15 +291,6 @@ def _judges(runs: Runs, _: Benchmark) -> Answer:
         [run for run, _ in alike],
         lambda: charts.votes(said, voters, agree, kappa),
     )
-
-
-def _matrix(
-    size: int, pairs: Sequence[counts.Two], value: Callable[[counts.Two], float]
-) -> NDArray[np.float64]:
-    table = np.full((size, size), np.nan)
-    for one in pairs:
-        table[one.first, one.second] = table[one.second, one.first] = value(one)
-    return table
 
 
 # Name -> figure, in the order of a page.
