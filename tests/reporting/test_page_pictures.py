@@ -8,7 +8,7 @@ from PIL import Image as Pillow
 
 from halluscope.errors import BuildError
 from halluscope.files.pictures import open_picture
-from halluscope.reading.credits import credits
+from halluscope.reading.coco import credits
 from halluscope.reading.pictures import called
 from halluscope.reporting.page.pictures import MOST, SIDES, picture, pictures, side_of
 

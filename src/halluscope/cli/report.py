@@ -44,7 +44,7 @@ def report(given: argparse.Namespace) -> None:
 
 def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]:
     from halluscope.answering.sources import find_images
-    from halluscope.reading.credits import credits
+    from halluscope.reading.coco import credits
 
     if not (given.dataset or given.images):
         if given.credits:

@@ -15,12 +15,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Protocol, TypeVar
 
-from halluscope.errors import BuildError, LimitExceeded
+from halluscope.errors import BuildError
 from halluscope.files.opening import check_file, json_rows, leads_out, read_json, read_text, same
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
 from halluscope.paths import is_there
-from halluscope.reading.tables import check_parquet
+from halluscope.reading.tables import PARQUET, check_parquet, damaged
 from halluscope.sanitize import short_repr
 
 Row = Mapping[str, Any]
@@ -127,12 +127,12 @@ def _is_source(given: Any) -> bool:
 def _saved(rows: Any, folder: Path) -> str:
     import datasets
 
-    silent, out = datasets.are_progress_bars_disabled(), mkdtemp(dir=folder)
+    noisy, out = not datasets.are_progress_bars_disabled(), mkdtemp(dir=folder)
     datasets.disable_progress_bars()
     try:
         without_pictures(rows).save_to_disk(out)
     finally:
-        if not silent:
+        if noisy:
             datasets.enable_progress_bars()
     return out
 
@@ -140,7 +140,13 @@ def _saved(rows: Any, folder: Path) -> str:
 def read_rows(written: str) -> Any:
     """Read the rows of a file or a dataset."""
     source = Source.of(written)
-    rows = _objects(source.path) if source.is_json else _dataset(source, written)
+    if source.is_json:
+        located = list(json_rows(source.path))
+        if wrong := next((one for one in located if not isinstance(one[1], dict)), None):
+            raise ValueError(f"{wrong[0]} is {short_repr(wrong[1])}; expected an object.")
+        rows: Any = [row for _, row in located]
+    else:
+        rows = _dataset(source, written)
     if not len(rows):
         raise ValueError(f"{written} holds no rows.")
     if not source.is_json and is_subset(folder := Path(source.name)):
@@ -153,10 +159,18 @@ def read_rows(written: str) -> Any:
 
 def is_subset(folder: Path) -> bool:
     """Whether a dataset's stats.json says that it is not the dataset as published."""
+    return stated(folder, "subset") is True
+
+
+def stated(folder: Path, *keys: str) -> Any:
+    """Return what a dataset's stats.json says under these keys; None if `halluscope build` did not write it."""
     try:
-        return read_json(folder / "stats.json")["subset"] is True
-    except (BuildError, OSError, LookupError, TypeError):  # `halluscope build` did not write it
-        return False
+        found = read_json(folder / "stats.json")
+        for key in keys:
+            found = found[key]
+        return found
+    except (BuildError, OSError, LookupError, TypeError):
+        return None
 
 
 def check_distinct(sources: Sequence[str]) -> None:
@@ -246,16 +260,15 @@ def without_pictures(rows: Any) -> Any:
     return rows.remove_columns(pictures) if pictures else rows
 
 
-def _objects(path: Path) -> list[Row]:
-    rows = list(json_rows(path))
-    for where, row in rows:
-        if not isinstance(row, dict):
-            raise ValueError(f"{where} is {short_repr(row)}; expected an object.")
-    return [row for _, row in rows]
-
-
 def _dataset(source: Source, written: str) -> Any:
-    splits = _parquet(source.path) if Path(source.name).suffix == ".parquet" else _load(source)
+    if Path(source.name).suffix == ".parquet":
+        import datasets
+
+        _check_parquet(source.path)
+        with damaged(source.path, "a Parquet file"):
+            splits = datasets.load_dataset("parquet", data_files=escape(str(source.path)))
+    else:
+        splits = _load(source)
     if source.split is None and len(splits) != 1:
         raise ValueError(
             f"{written} has the splits {', '.join(splits)}; name one: {written}@{next(iter(splits))}."
@@ -325,32 +338,35 @@ def _check_folder(folder: Path) -> None:
         raise BuildError(
             f"{folder / ALSO_A_CARD} is not supported; remove it, and name the data files in {CARD}."
         )
-    for name in _named_by(folder / CARD):
-        if "::" in name or "://" in name or leads_out(name):
-            raise BuildError(
-                f"{folder / CARD} names {short_repr(name)} as data, which is outside the folder; expected names of "
-                "files inside it. Nothing was fetched. Copy the data into the folder, and correct the card."
-            )
-    for state in folder.rglob(STATE):
-        for name in _texts(read_json(state).get("_data_files")):
-            if leads_out(name):
-                raise BuildError(f"{state} names {short_repr(name)} as data, which is outside the folder.")
+    states = {state: read_json(state).get("_data_files") for state in folder.rglob(STATE)}
+    for file, names in {folder / CARD: _named_by(folder / CARD), **states}.items():
+        for name in _texts(names):
+            if "::" in name or "://" in name or leads_out(name):
+                raise BuildError(
+                    f"{file} names {short_repr(name)} as data, which is outside the folder; expected names of files "
+                    f"inside it. Nothing was fetched. Copy the data into the folder, and correct {file.name}."
+                )
     for file in folder.rglob("*.parquet"):
         if file.is_file():
             _check_parquet(file)
 
 
-def _named_by(card: Path) -> list[str]:
+def _check_parquet(file: Path) -> None:
+    import pyarrow.parquet as pq
+
+    with damaged(file, PARQUET), pq.ParquetFile(file) as content:
+        check_parquet(content.metadata, str(file))
+
+
+def _named_by(card: Path) -> list[Any]:
     """Return the files and folders that a card names as data, as the library reads the card."""
     from huggingface_hub import DatasetCard
 
     if not card.is_file() or "---" not in (text := read_text(card)):
         return []
     try:
-        said: Any = DatasetCard(text).data
-        configs = said.get("configs") or []
-        named = ([config.get("data_files"), config.get("data_dir")] for config in configs)
-        return list(_texts(list(named)))
+        configs = DatasetCard(text).data.get("configs") or []
+        return [config.get(name) for config in configs for name in ("data_files", "data_dir")]
     except Exception as error:  # the library's own errors, and YAML's
         raise BuildError(
             f"{card} cannot be read: {short_repr(str(error), 200)}. Correct the YAML at its beginning, or remove "
@@ -366,20 +382,6 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _check_parquet(path: Path) -> None:
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            check_parquet(file.metadata, str(path))
-    except LimitExceeded:
-        raise
-    except Exception as error:  # pyarrow's own errors, of several kinds
-        raise BuildError(
-            f"{path} is not a Parquet file, or is cut off: {short_repr(str(error), 200)}. Get the file again."
-        ) from error
-
-
 def _kept(folder: Path, cache: Path) -> Path:
     """Return a folder for the library's cache of a dataset's folder as its files are now.
 
@@ -388,15 +390,3 @@ def _kept(folder: Path, cache: Path) -> Path:
     files = sorted(file for file in folder.resolve().rglob("*") if file.is_file())
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return cache / f"halluscope-{hashlib.sha256(repr(facts).encode(errors='replace')).hexdigest()[:16]}"
-
-
-def _parquet(path: Path) -> Any:
-    import datasets
-
-    _check_parquet(path)
-    try:
-        return datasets.load_dataset("parquet", data_files=escape(str(path)))
-    except Exception as error:  # the library raises its own errors, and pyarrow's
-        raise BuildError(
-            f"{path} is not a Parquet file: {short_repr(str(error), 200)}. Get the file again."
-        ) from error

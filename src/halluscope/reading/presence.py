@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halluscope.errors import BuildError
 from halluscope.files.opening import json_rows, read_json
-from halluscope.reading.datasets import Source, read_columns
+from halluscope.reading.datasets import Source, read_columns, stated
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
@@ -112,11 +111,8 @@ def _warn_of_classes(images: Sequence[ImageObjects], sources: Sequence[str], voc
 
 def _warn_of_a_part(folder: Path, vocabulary: Vocabulary) -> None:
     """Warn if a dataset's stats.json says that it was built from annotations of fewer classes."""
-    try:
-        known = read_json(folder / "stats.json")["counts"]["images_per_class"]
-        missing = [name for name in vocabulary.classes if name not in known]
-    except (BuildError, OSError, LookupError, TypeError):  # `halluscope build` did not write it
-        return
+    known = stated(folder, "counts", "images_per_class")
+    missing = [name for name in vocabulary.classes if isinstance(known, dict) and name not in known]
     if missing:
         _warn(f"{folder} was built from annotations without", missing, vocabulary)
 

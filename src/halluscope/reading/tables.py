@@ -6,6 +6,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from halluscope import limits
@@ -43,22 +44,11 @@ def rows(file: Readable) -> Iterator[Located]:
     """Yield the rows of a file with their locations; a JSON object of id -> text (or object) has a row per id."""
     check_file(file)
     most = limits.most("rows")
-    for number, located in enumerate(_rows(file), 1):
+    read = {".csv": _separated, ".tsv": _separated, ".parquet": _parquet, ".xlsx": _spreadsheet}
+    for number, located in enumerate(read.get(ending(file), _json)(file), 1):
         if number > most:
             limits.check("rows", number, str(file))
         yield located
-
-
-def _rows(file: Readable) -> Iterator[Located]:
-    kind = ending(file)
-    if kind in (".csv", ".tsv"):
-        yield from _separated(file, "\t" if kind == ".tsv" else ",")
-    elif kind == ".parquet":
-        yield from _parquet(file)
-    elif kind == ".xlsx":
-        yield from _spreadsheet(file)
-    else:
-        yield from _json(file)
 
 
 def _json(file: Readable) -> Iterator[Located]:
@@ -66,13 +56,18 @@ def _json(file: Readable) -> Iterator[Located]:
     start = after_gap(text)
     end = text.find("\n", start)
     is_one_line = end < 0 or after_gap(text, end) == len(text)
-    if text.startswith("{", start) and (is_one_line or not _is_one_per_line(text, start, end)):
-        where = f"{file}, line 1" if is_one_line else str(file)
-        limits.check("rows", text.count(":"), where)  # at least as many colons as ids
-        content = parse(text, where)
-        yield from by_id(content, str(file)) if _is_by_id(content) else [(where, content)]
-    else:
+    # one object a line: the first ends in a brace, or the second begins with one
+    is_one_per_line = text[start:end].rstrip().endswith("}") or text.startswith("{", end + 1)
+    if not text.startswith("{", start) or (is_one_per_line and not is_one_line):
         yield from rows_of(text, str(file))
+        return
+    where = f"{file}, line 1" if is_one_line else str(file)
+    limits.check("rows", text.count(":"), where)  # at least as many colons as ids
+    content = parse(text, where)
+    # a text or an object per id: the keys do not look like columns' names
+    kinds = {type(value) for value in content.values()}
+    is_by_id = bool(content) and kinds <= {str, dict} and not any(map(_COLUMN.fullmatch, content))
+    yield from by_id(content, str(file)) if is_by_id else [(where, content)]
 
 
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
@@ -82,22 +77,10 @@ def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
         yield f"{where}, {key!r:.80}", row
 
 
-def _is_one_per_line(text: str, start: int, end: int) -> bool:
-    """Whether a text's first lines hold an object each: the first ends in a brace, or the second begins with one."""
-    return text[start:end].rstrip().endswith("}") or text.startswith("{", end + 1)
-
-
-def _is_by_id(content: Mapping[str, Any]) -> bool:
-    """Whether an object holds a text or an object per id: its keys do not look like columns' names."""
-    kinds = {type(value) for value in content.values()}
-    return bool(content) and kinds <= {str, dict} and not any(_COLUMN.fullmatch(key) for key in content)
-
-
-def _separated(file: Readable, separator: str) -> Iterator[Located]:
+def _separated(file: Readable) -> Iterator[Located]:
     text = read_text(file)
-    header = re.match(r"[^\r\n]*", text.lstrip())
-    if separator == "," and header and "," not in header[0] and ";" in header[0]:
-        separator = ";"
+    header = re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0]
+    separator = "\t" if ending(file) == ".tsv" else ";" if ";" in header and "," not in header else ","
     table = cells(text, str(file), separator)
     names = next(table, [])
     _check_header(names, file)
@@ -138,10 +121,24 @@ def _check_header(names: Sequence[str], file: Readable) -> None:
         )
 
 
+@contextmanager
+def damaged(file: Any, what: str, advice: str = "Get the file again.") -> Iterator[None]:
+    """Turn the errors of a library that reads a file, which are of several kinds, into one that says what to do."""
+    try:
+        yield
+    except (BuildError, LimitExceeded, PermissionError):
+        raise
+    except Exception as error:
+        raise BuildError(f"{file} is not {what}: {short_repr(str(error), 200)}. {advice}") from error
+
+
+PARQUET = "a Parquet file, or is cut off"
+
+
 def _parquet(file: Readable) -> Iterator[Located]:
     import pyarrow.parquet as pq
 
-    try:
+    with damaged(file, PARQUET):
         content = pq.ParquetFile(io.BytesIO(read_bytes(file)))
         check_parquet(content.metadata, str(file))
         size = done = 0
@@ -151,12 +148,6 @@ def _parquet(file: Readable) -> Iterator[Located]:
             limits.check("unpacked", size, str(file))
             yield from ((f"{file}, row {done + place}", row) for place, row in enumerate(rows, 1))
             done += len(rows)
-    except (BuildError, LimitExceeded, PermissionError):
-        raise
-    except Exception as error:  # pyarrow's own errors, of several kinds
-        raise BuildError(
-            f"{file} is not a Parquet file, or is cut off: {short_repr(str(error), 200)}. Get the file again."
-        ) from error
 
 
 def check_parquet(metadata: Any, where: str) -> None:
@@ -174,42 +165,29 @@ def _spreadsheet(file: Readable) -> Iterator[Located]:
             f"{file} needs openpyxl ({error}): pip install 'halluscope[excel]', or save the sheet as csv."
         ) from error
     data = io.BytesIO(read_bytes(file))
-    try:
-        _check_parts(data, file)
+    with damaged(file, "an xlsx file, or is damaged", "Save the sheet again, or as csv."):
+        with zipfile.ZipFile(data) as archive:
+            parts = archive.infolist()
+        # zipfile never unpacks more than the sizes that the parts state
+        limits.check("sheet", sum(part.file_size for part in parts), str(file))
+        if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
+            raise BuildError(
+                f"{file} is compressed by a method that xlsx files do not use. Save the sheet again, or as csv."
+            )
         sheet = load_workbook(data, read_only=True, data_only=True, keep_links=False).active
         sheet.reset_dimensions()  # the size that the file states may be too small
-        yield from _of_sheet(sheet, file)
-    except (BuildError, LimitExceeded):
-        raise
-    except Exception as error:  # errors of openpyxl, zipfile and XML
-        raise BuildError(
-            f"{file} is not an xlsx file, or is damaged: {short_repr(str(error), 200)}. Save the sheet again, or as "
-            "csv."
-        ) from error
-
-
-def _check_parts(data: io.BytesIO, file: Readable) -> None:
-    """Check the sizes that the parts of a spreadsheet state; zipfile never unpacks more than these."""
-    with zipfile.ZipFile(data) as archive:
-        parts = archive.infolist()
-    limits.check("sheet", sum(part.file_size for part in parts), str(file))
-    if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
-        raise BuildError(
-            f"{file} is compressed by a method that xlsx files do not use. Save the sheet again, or as csv."
-        )
-
-
-def _of_sheet(sheet: Any, file: Readable) -> Iterator[Located]:
-    first = next(sheet.iter_rows(max_row=1, values_only=True), ())
-    header = ["" if name is None else str(name) for name in first]
-    _check_header(header, file)
-    lines = sheet.iter_rows(min_row=2, max_col=max(1, len(header)), values_only=True)
-    for number, row in enumerate(lines, 2):
-        if number > MOST_ROWS:
-            raise BuildError(f"{file} has more than the {MOST_ROWS:,} rows of a sheet. Save the sheet again.")
-        if any(cell is not None for cell in row):
-            found = {name: _cell(name, cell) for name, cell in zip(header, row, strict=False)}
-            yield f"{file}, row {number}", dict.fromkeys(header, "") | found
+        first = next(sheet.iter_rows(max_row=1, values_only=True), ())
+        header = ["" if name is None else str(name) for name in first]
+        _check_header(header, file)
+        lines = sheet.iter_rows(min_row=2, max_col=max(1, len(header)), values_only=True)
+        for number, row in enumerate(lines, 2):
+            if number > MOST_ROWS:
+                raise BuildError(
+                    f"{file} has more than the {MOST_ROWS:,} rows of a sheet. Save the sheet again."
+                )
+            if any(cell is not None for cell in row):
+                found = {name: _cell(name, cell) for name, cell in zip(header, row, strict=False)}
+                yield f"{file}, row {number}", dict.fromkeys(header, "") | found
 
 
 def _cell(column: str, cell: Any) -> Any:

@@ -22,8 +22,8 @@ from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
 from halluscope.files.writing import check_new
-from halluscope.reading import boxes
-from halluscope.reading.boxes import Boxes
+from halluscope.reading import coco
+from halluscope.reading.coco import Boxes
 
 FEATURES = Features(
     {
@@ -60,7 +60,7 @@ def make(
         sources["instructions"] = order.fetch("instructions", instructions, "--instructions")
     files = {name: source.path for name, source in sources.items()}
 
-    table = boxes.read(files["annotations"])
+    table = coco.read_boxes(files["annotations"])
     check(table, order.spec, order.subset)
     numbers = facts(table)
     complete = order.spec.matches(numbers, order.subset)

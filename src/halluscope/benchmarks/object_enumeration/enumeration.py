@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from halluscope.errors import BuildError
-from halluscope.reading.boxes import Box, fitted
+from halluscope.reading.coco import Box, fitted
 
 INSTRUCTION = "<image> Give a list of objects and locations in the image."
 

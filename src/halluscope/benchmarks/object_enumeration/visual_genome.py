@@ -9,7 +9,7 @@ from halluscope.benchmarks.object_enumeration.enumeration import Fitting, Instan
 from halluscope.errors import BuildError
 from halluscope.files.json_stream import entries
 from halluscope.files.opening import Readable
-from halluscope.reading.boxes import Box, box_of
+from halluscope.reading.coco import Box, box_of
 from halluscope.sanitize import short_repr
 
 
