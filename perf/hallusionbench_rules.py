@@ -17,7 +17,6 @@ from typing import Any
 from tabulate import tabulate
 
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
-from halluscope.benchmarks.hallusionbench.rows import VisualQuestion, read_all
 from halluscope.judging import rules
 from halluscope.reporting.tables import percent
 
@@ -40,7 +39,7 @@ def main() -> None:
         (today[_key(answer)], answer["model_prediction"]) for answer in answers if _key(answer) in today
     ]
     print(f"{len(answers)} responses, {len(joined)} joined to a current question\n")
-    questions = read_all([row for row, _ in joined])
+    questions = hallusionbench.GRADED.read_all([row for row, _ in joined])
     report([(question, text) for question, (_, text) in zip(questions, joined, strict=True)], options.show)
     score(joined)
 
@@ -52,7 +51,7 @@ def score(answered: list[tuple[dict[str, Any], str]]) -> None:
     print("\n" + ", ".join(f"{name} {percent(result[name])} %" for name in names))
 
 
-def report(answered: list[tuple[VisualQuestion, str]], show: bool) -> None:
+def report(answered: list[tuple[Any, str]], show: bool) -> None:
     """Print tables by rule and by role."""
     readings = [(question, text, rules.read(text, question.question)) for question, text in answered]
     by_rule = Counter((reading.rule, reading.answer) for _, _, reading in readings)
@@ -83,7 +82,7 @@ _HEADER = [
 ]
 
 
-def _row(role: str | None, readings: list[tuple[VisualQuestion, str, rules.Reading]]) -> list[Any]:
+def _row(role: str | None, readings: list[tuple[Any, str, rules.Reading]]) -> list[Any]:
     about = [(question, reading.answer) for question, _, reading in readings if role in (None, question.role)]
     right = sum(answer == (rules.YES if question.yes else rules.NO) for question, answer in about)
     counts = Counter(answer for _, answer in about)

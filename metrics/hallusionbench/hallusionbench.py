@@ -2,7 +2,7 @@
 
 import datasets
 
-from halluscope.benchmarks.hallusionbench.rows import read
+from halluscope.benchmarks.hallusionbench.metric import GRADED
 from halluscope.hub import module
 
 _ROW = {
@@ -23,4 +23,4 @@ class HallusionBench(module.Module):
 
     benchmark = "hallusionbench"
     row = {"predictions": datasets.Value("string"), "references": _ROW}
-    read_row = staticmethod(read)
+    read_row = staticmethod(GRADED.read)

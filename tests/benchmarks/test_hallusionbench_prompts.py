@@ -3,20 +3,16 @@
 import hashlib
 import json
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.benchmarks.hallusionbench.prompts import (
-    AGREEMENTS,
-    VERDICTS,
-    WORDINGS,
-    correctness,
-    read,
-    same,
-)
+from halluscope.benchmarks.hallusionbench.prompts import CODES, PROMPTS, asked, read
 
+VERDICTS, AGREEMENTS = CODES["correctness"], CODES["same"]
+correctness, same = partial(asked, "correctness"), partial(asked, "same")
 CORRECTNESS = {word: word for word in VERDICTS}
 SAME = {word: word for word in AGREEMENTS}
 
@@ -78,19 +74,19 @@ def about(answer: str, by: str = "ours"):
     ],
 )
 def test_repeating_an_answer_or_a_word_of_it_is_no_verdict(answer):
-    asked = about(answer)
+    one = about(answer)
     words = re.findall(r"[\w-]+", answer)
-    assert not [reply for reply in (answer, json.dumps(answer), *words) if asked.read(reply)]
+    assert not [reply for reply in (answer, json.dumps(answer), *words) if one.read(reply)]
     agreement = same({"question": "Is it red?", "control": "It is the same", "answer": "different: no"})
     assert not [reply for reply in ("same", "Same.", "different") if agreement.read(reply)]
 
 
-@given(st.text(), st.sampled_from(VERDICTS), st.text(), st.data())
+@given(st.text(), st.sampled_from([*VERDICTS]), st.text(), st.data())
 def test_no_part_of_an_answer_is_a_verdict(before, word, after, data):
     answer = before + word + after
     start, end = (data.draw(st.integers(0, len(answer))) for _ in "ab")
-    asked = about(answer)
-    assert asked.read(answer) is asked.read(answer[min(start, end) : max(start, end)]) is None
+    one = about(answer)
+    assert one.read(answer) is one.read(answer[min(start, end) : max(start, end)]) is None
 
 
 @pytest.mark.parametrize(
@@ -98,13 +94,13 @@ def test_no_part_of_an_answer_is_a_verdict(before, word, after, data):
 )
 def test_an_honest_verdict_on_any_answer_is_read(answer):
     """Whoever says the words as the prompt, or the schema, has them."""
-    asked = about(answer)
-    prompted = re.findall(r"generate [“\"]([\w-]+)[”\"]", asked.prompt)
-    assert prompted == asked.schema["properties"]["verdict"]["enum"]
-    assert [asked.read(word) for word in prompted] == [*VERDICTS]
-    assert [asked.read(f"{word}.\nThe bar is red.") for word in prompted] == [*VERDICTS]
-    assert [asked.read(json.dumps({"verdict": word})) for word in prompted] == [*VERDICTS]
-    assert asked.read(f"{prompted[0]} or {prompted[1]}") is None
+    one = about(answer)
+    prompted = re.findall(r"generate [“\"]([\w-]+)[”\"]", one.prompt)
+    assert prompted == one.schema["properties"]["verdict"]["enum"]
+    assert [one.read(word) for word in prompted] == [*VERDICTS]
+    assert [one.read(f"{word}.\nThe bar is red.") for word in prompted] == [*VERDICTS]
+    assert [one.read(json.dumps({"verdict": word})) for word in prompted] == [*VERDICTS]
+    assert one.read(f"{prompted[0]} or {prompted[1]}") is None
 
 
 def test_the_papers_words_are_asked_by_where_they_stand_in_no_answer():
@@ -115,11 +111,11 @@ def test_the_papers_words_are_asked_by_where_they_stand_in_no_answer():
 
 def test_the_authors_words_lay_two_answers_side_by_side_without_the_question():
     fields = {"question": "Is it red?", "control": "It is blue.", "answer": "It is green."}
-    asked = same(fields, "authors")
-    assert asked.prompt.endswith("\n response1:It is green.\nresponse2: It is blue.\nOutput:")
-    assert fields["question"] not in asked.prompt and fields["question"] in same(fields).prompt
-    assert [asked.read(word) for word in AGREEMENTS] == [*AGREEMENTS]
-    assert asked.read("The same") is asked.read("They are not the same.") is None, "the script takes both"
+    one = same(fields, "authors")
+    assert one.prompt.endswith("\n response1:It is green.\nresponse2: It is blue.\nOutput:")
+    assert fields["question"] not in one.prompt and fields["question"] in same(fields).prompt
+    assert [one.read(word) for word in AGREEMENTS] == [*AGREEMENTS]
+    assert one.read("The same") is one.read("They are not the same.") is None, "the script takes both"
     assert about("Yes.", "authors").prompt != about("Yes.").prompt
 
 
@@ -129,9 +125,9 @@ AUTHORS = {"correctness": "21bb81e2", "same": "0bb4f15c"}
 def test_the_authors_prompts_are_sent_as_they_are():
     """Compare digests of the templates; texts stand in them as they are, and no schema is asked for."""
     fields = {"question": 'Is "it" red?', "reference": "{answer}", "answer": "It is\nred.", "control": "No."}
-    asked = {"correctness": correctness(fields, "authors"), "same": same(fields, "authors")}
-    for name, one in asked.items():
-        template = getattr(WORDINGS["authors"], name)
+    both = {"correctness": correctness(fields, "authors"), "same": same(fields, "authors")}
+    for name, one in both.items():
+        template = PROMPTS["authors"][name]
         assert hashlib.sha256(template.encode()).hexdigest().startswith(AUTHORS[name])
         assert one.schema is None
         plain = re.sub(r"\{(\w+)\}", lambda found: fields[found[1]], template)

@@ -77,7 +77,7 @@ class Labelled(Graded):
         named = {name.lower(): of for name, of in groups.items()}
         return {**grouped({ACCURACY: (right, every)}, cluster, named), **grouped(further, cluster, {})}
 
-    def facts(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+    def facts(self, rows: Sequence[Any], verdicts: Judged, scores: Mapping[str, float]) -> dict[str, Any]:
         """Return no further keys: unreadable responses are counted."""
         return {}
 
@@ -87,8 +87,8 @@ class Labelled(Graded):
 
     def each(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, Any]]:
         """Return each row's label, and how its response is read."""
-        read = verdicts.values["read"][0]
-        return [{"label": label, "read": one} for label, one in zip(self._labels(rows), read, strict=True)]
+        each = zip(self.added(rows, verdicts), self._labels(rows), verdicts.values["read"][0], strict=True)
+        return [{**adds, "label": label, "read": read} for adds, label, read in each]
 
     def _labels(self, rows: Sequence[Any]) -> list[str]:
         return [getattr(row, self.data["benchmark"]["target"]) for row in rows]

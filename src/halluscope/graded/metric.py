@@ -154,22 +154,34 @@ class Graded(Rows):
         super().__init__(package)
         self.choices = {name: one["choices"] for name, one in self.data.get("options", {}).items()}
         verdict = self.data.get("verdict", {})
-        self.given: str = verdict.get("option", "")
+        self.option: str = verdict.get("option", "")  # that names a file of given verdicts
+        own = {self.option: f"{verdict['doc']} If given, no judge is asked."} if self.option else {}
+        self.given: Mapping[str, str] = verdict.get("given", own)  # given verdicts -> what they are
         self.unread: str = verdict.get("unread", "unreadable")
         self.criteria = tuple(
             Criterion(name, KINDS[one["kind"]], one.get("most", 1))
             for name, one in verdict.get("criteria", {}).items()
         )
-        named = {self.given: Sequence[Any] | None} if self.given else {}
+        named: dict[str, Any] = dict.fromkeys(self.given, Sequence[Any] | None)
         self.compute = self._named(self._compute, {**named, **dict.fromkeys(self.choices, str | None)})
         self.compute.__doc__ = self._doc()
-        self.inputs = self._named(self._inputs, named)
+        self.inputs = self._named(self._inputs, named if self.option else {})
 
     # In what benchmarks differ
 
     def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """Return the choices, with the first one of an option that the user left open."""
         return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
+
+    def size(self, chosen: Mapping[str, Any]) -> int:
+        """Return how many rows the benchmark has."""
+        return int(self.dataset["rows"])
+
+    def select(
+        self, rows: list[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: dict[str, Any]
+    ) -> tuple[list[Any], Sequence[str], dict[str, Any]]:
+        """Return the rows and responses that count, and the options, with given verdicts on these rows."""
+        return rows, texts, options
 
     def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
         """Return the prompt that the options name, with the reader of its replies."""
@@ -229,7 +241,15 @@ class Graded(Rows):
         first = [verdicts.values[one.name] for one in self.criteria]
         return np.asarray(np.isnan(np.array(first)).any(axis=0))
 
-    def facts(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+    def about(self, row: Any) -> dict[str, Any]:
+        """Return what the table of questions says of a row itself."""
+        return {name: getattr(row, name) for name in ("id", *self.dataset.get("shown", ()))}
+
+    def digest(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, str]:
+        """Return `verdicts`, a digest that tells a language model's verdicts from others; {} if no model judged."""
+        return verdicts.digest([row.id for row in rows])
+
+    def facts(self, rows: Sequence[Any], verdicts: Judged, scores: Mapping[str, float]) -> dict[str, Any]:
         """Return further keys of the result."""
         return {self.unread: float(self.unreadable(verdicts).mean())}
 
@@ -243,9 +263,19 @@ class Graded(Rows):
         return {"judge": verdicts.key, **shown, "repeats": verdicts.repeats, **verdicts.drawn}
 
     def each(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, Any]]:
-        """Return what the table of questions says of each verdict (first repeat)."""
+        """Return what the table of questions says of each response: its part in the means, and its first verdict."""
         unread = self.unreadable(verdicts)[0]
-        return [{self.unread: bool(unread[row]), **verdicts.of(row)} for row in range(len(rows))]
+        return [
+            {**adds, self.unread: bool(unread[place]), **verdicts.of(place)}
+            for place, adds in enumerate(self.added(rows, verdicts))
+        ]
+
+    def added(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, float | None]]:
+        """Return what each response adds to the scores that are means; None if it does not count."""
+        alone = self.tally(rows, next(verdicts.each()), np.arange(len(rows)), {})
+        return tallies.added(
+            {name: of for name, of in alone.items() if name in self.data["benchmark"]["means"]}
+        )
 
     def judged(
         self, rows: Sequence[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: Mapping[str, Any]
@@ -256,8 +286,8 @@ class Graded(Rows):
             "judge": judge["default"],
             **{name: judge[name] for name in ("max_tokens",) if name in judge},
         }
-        given = options.get(self.given)
-        options = {name: value for name, value in options.items() if name != self.given}
+        given = options[self.option]
+        options = {name: value for name, value in options.items() if name != self.option}
         grading = options_of.build(VerdictOptions, options, self.name, **usual)
         flags_of = (Criterion(name, bool) for name in self.data["verdict"].get("flags", ()))
         named, notes = [*self.criteria, *flags_of], self.data["verdict"].get("notes", {})
@@ -279,17 +309,15 @@ class Graded(Rows):
             )
 
         rules = {rule: partial(self.by_rule, rule, rows, texts) for rule in self.rules}
-        return judged.judge(grading, self.criteria, len(rows), (self.given, given), rules, ask)
+        return judged.judge(grading, self.criteria, len(rows), (self.option, given), rules, ask)
 
     # The metric
 
     def _inputs(self, rows: Sequence[Any], *, responses: str = "", **options: Any) -> dict[str, Any]:
         """Return the metric's inputs from rows, and from a file or run with verdicts on the responses of this name."""
-        ids, given = [row.id for row in rows], options.get(self.given)
-        return {
-            "references": rows,
-            **judged.as_option(self.given, given, responses, ids, self.criteria, self.words),
-        }
+        ids, given = [row.id for row in rows], options.get(self.option)
+        verdicts = judged.as_option(self.option, given, responses, ids, self.criteria, self.words)
+        return {"references": rows, **verdicts}
 
     def _compute(
         self,
@@ -313,8 +341,10 @@ class Graded(Rows):
         rows = self.read_all(references)
         resampling = Bootstrap(bootstrap, seed, level)
         chosen = self.defaults(chosen)
-        warn_of_a_part(len(rows), self.dataset["rows"])
-        verdicts = self.judged(rows, texts, chosen, {"judge_seed": seed, **judging})
+        options = {"judge_seed": seed, **dict.fromkeys(self.given), **judging}
+        rows, texts, options = self.select(rows, texts, chosen, options)
+        warn_of_a_part(len(rows), self.size(chosen))
+        verdicts = self.judged(rows, texts, chosen, options)
         cluster, groups = numbers([self.cluster_of(row) for row in rows]), self.groups(rows)
         words = {MEAN_WORDS: lengths.tally(texts, cluster)}
         counts = [{**self.tally(rows, one, cluster, groups), **words} for one in verdicts.each()]
@@ -325,7 +355,7 @@ class Graded(Rows):
             return found | self.derived(found)
 
         result: dict[str, Any] = {name: float(value[0]) for name, value in scores().items()}
-        result |= self.facts(rows, verdicts)
+        result |= self.facts(rows, verdicts, result)
         result |= {"questions": len(rows), self.over: clusters}
         if named := self.dataset.get("counts"):
             result["counts"] = tallies.counted(counts, named, groups)
@@ -338,20 +368,14 @@ class Graded(Rows):
             **choice(thoughts),
             interval=resampling,
         )
-        result |= verdicts.digest([row.id for row in rows])
+        result |= self.digest(rows, verdicts)
         if resampling.resamples:
             result["interval"] = resampling.intervals(map(scores, resampling.weights(clusters)))
         if len(counts) > 1:
             result["spread"] = tallies.spread(counts)
         if per_question:
-            alone = self.tally(rows, next(verdicts.each()), np.arange(len(rows)), groups)
-            means = self.data["benchmark"]["means"]
-            added = tallies.added({name: of for name, of in alone.items() if name in means})
-            shown = self.dataset.get("shown", ())
-            result["per_question"] = [
-                {"id": row.id, **{column: getattr(row, column) for column in shown}, **adds, **says}
-                for row, adds, says in zip(rows, added, self.each(rows, verdicts), strict=True)
-            ]
+            each = zip(rows, self.each(rows, verdicts), strict=True)
+            result["per_question"] = [{**self.about(row), **says} for row, says in each]
         return result
 
     def _named(self, method: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
@@ -380,8 +404,7 @@ class Graded(Rows):
             "predictions": "the LVLM's raw responses, one per row.",
             "references": doc.get("references", REFERENCES.format(self.dataset["file"])),
         }
-        if self.given:
-            options[self.given] = f"{self.data['verdict']['doc']} If given, no judge is asked."
+        options |= self.given
         options |= {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
         options |= {name: text.format(over=self.over) for name, text in self.shared.items()}
         if "judge" in self.data:

@@ -29,6 +29,11 @@ def _tuples(table: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
 
 
+def _directions(scores: Mapping[str, str]) -> dict[str, Any]:
+    """Return which direction of each score is better; "" stands for neither."""
+    return {name: direction or None for name, direction in scores.items()}
+
+
 def record(package: str) -> Benchmark:
     """Return the record of the benchmark whose data file lies in this package."""
     table = data(package)
@@ -52,19 +57,20 @@ def record(package: str) -> Benchmark:
     judged: dict[str, Any] = {"options": chosen}
     if "judge" in table:
         judge, verdict = table["judge"], table["verdict"]
-        given = options.given(verdict["option"], verdict["columns"], verdict["does"])
+        named = verdict.get("option")
+        given = [options.given(named, verdict["columns"], verdict["does"])] if named else []
         judged = {
             "judges": Judges("verdicts", judge["default"], tuple(judge["rules"]), judge["published"]),
             "options": (
                 *options.for_verdicts(judge["about"], judge.get("max_tokens", MAX_TOKENS)),
                 *chosen,
-                given,
+                *given,
             ),
-            "input_options": (verdict["option"],),
+            "input_options": (named,) if named else tuple(verdict["given"]),
         }
     return Benchmark(
-        **_tuples(about),
-        extra_numbers=dict.fromkeys(("questions", "images", *of.get("extra_numbers", ()))),
+        **(_tuples(about) | {"scores": _directions(about["scores"])}),
+        extra_numbers={"questions": None, "images": None} | _directions(of.get("extra_numbers", {})),
         datasets=(dataset,),
         items="per_question",
         engine={"rows": "GRADED", "report": "VIEW", "view": "VIEW"},

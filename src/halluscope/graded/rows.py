@@ -102,8 +102,8 @@ class Rows:
 
     # In what benchmarks differ
 
-    def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the derived columns of a row."""
+    def derive(self, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+        """Return the derived columns of a row that stands there."""
         return {}
 
     def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,7 +205,7 @@ class Rows:
             for name, one in self.columns.items()
             if not one.derived
         }
-        found |= self.derive(found)
+        found |= self.derive(found, where)
         return self.row_type(**{name: found[name] for name in self.columns}, form=str(row.get("form") or ""))
 
     def features(self, *names: str) -> dict[str, Any]:

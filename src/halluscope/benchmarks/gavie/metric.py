@@ -102,9 +102,9 @@ class GAVIE(Graded):
         regions = {row.image_id: row.regions or () for row in rows}
         return {**super().counts(rows), "regions": sum(map(len, regions.values()))}
 
-    def facts(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+    def facts(self, rows: Sequence[Any], verdicts: Judged, scores: Mapping[str, float]) -> dict[str, Any]:
         """Return how many responses have both scores."""
-        return {**super().facts(rows, verdicts), "rated": int(np.sum(~self.unreadable(verdicts)))}
+        return {**super().facts(rows, verdicts, scores), "rated": int(np.sum(~self.unreadable(verdicts)))}
 
     def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
         """Return the rows with the regions of their images."""

@@ -1,505 +1,444 @@
-"""HallusionBench: language hallucination and visual illusion, told apart by control pairs (Guan et al., CVPR 2024).
+"""What HallusionBench's data file cannot say: which questions belong together, two verdicts, and a diagnosis.
+
+A control pair is one question about several figures: the original image and edited images, and for a visual supplement
+(VS) also no image (section 3.2, equation 1). Its control question has figure_id 0. Keys contain the category and the
+subcategory, because `ocr` occurs in both categories.
 
 Each response is judged correct, incorrect or uncertain. Where the diagnosis needs it, a judge also says whether the
-response agrees with the response to the control question: the same question about the original image, or without an
-image. Verdicts become scores per question, pair and figure.
+response agrees with the response to the control question. Verdicts become scores per question, pair and figure.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from halluscope import options
-from halluscope.benchmarks.hallusionbench import BENCHMARK, scoring
-from halluscope.benchmarks.hallusionbench import prompts as wordings
-from halluscope.benchmarks.hallusionbench.rows import (
-    OFFICIAL,
-    Counting,
-    VisualQuestion,
-    describe,
-    known_protocol,
-    read_all,
-    wanted,
-)
-from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN, Layout
-from halluscope.inputs import flags, listed, paired, warn_of_a_part
+from halluscope import options as options_of
+from halluscope.benchmarks.hallusionbench import prompts, scoring
+from halluscope.benchmarks.hallusionbench.scoring import FAILURES, UNCERTAIN, Layout
+from halluscope.benchmarks.hallusionbench.view import HallusionView
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable
+from halluscope.graded.metric import Graded
+from halluscope.graded.rows import Row
+from halluscope.inputs import id_of, is_id, listed
 from halluscope.judging import rules
 from halluscope.judging.options import GIVEN, VerdictOptions
+from halluscope.judging.verdicts import Judged
 from halluscope.judging.votes import NO, YES
-from halluscope.responses import lengths, parsers
-from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.reading.fields import Fields
+from halluscope.responses import parsers
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of, form_of, signature
-from halluscope.stats import tallies as tallying
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.signature import data_of
 from halluscope.stats.tallies import Bools, Ints, Tally
 
-RULES = "rules"  # The default judge: it reads yes, no and uncertain by rules
+ROLES = ("no_visual", "original", "edited")
+"""The kind of image that a question is about, by its `visual_input`."""
 
 UNREAD = -1
 HEADLINE = ("aAcc", "qAcc", "fAcc")
+CODES = {"correctness": (0, 1, 2), "same": (0, 1)}
+"""Verdict -> its codes."""
 
-
-def compute(
-    predictions: Sequence[str],
-    references: Sequence[Any],
-    *,
-    correctness: ArrayLike | str | None = None,
-    same: ArrayLike | str | None = None,
-    protocol: str = OFFICIAL,
-    bias: str | None = None,
-    prompts: str | None = None,
-    reading: str = wordings.STRICT,
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_question: bool = False,
-    thoughts: str = REMOVED,
-    **judging: Any,
-) -> dict[str, Any]:
-    """Score an LVLM's responses to HallusionBench's questions.
-
-    Args:
-        predictions: the LVLM's raw responses, one per question.
-        references: the dataset's rows without images, in the same order; upstream's own rows also work.
-        correctness: 0 incorrect, 1 correct, 2 uncertain, one per row. If given, no judge is asked.
-        same: 1 if the response agrees with the response to the control question, else 0, one per row. If given, no
-            judge is asked.
-        protocol: "official" (all questions), "lmms-eval" or "vlmevalkit" (only questions with a visual).
-        bias: what counts as a yes in `pct_diff` and `fp_ratio`: "answers" applies equations 6 and 7 to the readable
-            responses; "official" infers a yes from the verdicts, as the authors' script does. The default is "answers"
-            if rules judge correctness, else "official".
-        prompts: the wording of a language model's prompts: "ours" (the paper's prompt about correctness, and this
-            project's about whether two responses agree) or "authors" (both as the authors' script sends them). The
-            default is "ours", or "authors" with reading="official". Rules need no prompt.
-        reading: how a language model's replies are read: "strict", or "official", as the authors' script does: a reply
-            with "correct" in it counts, and none is unreadable. It needs the authors' prompts.
-        bootstrap: how many times to resample the sets for an interval; 0 for no interval. Questions of a set depend on
-            each other.
-        seed: the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.
-        level: the confidence level of the interval, in (0, 1).
-        per_question: also return, for each question, the verdict on the response, the kind of failure, and whether the
-            response or its verdict was unreadable (first repeat); with repeats, also the verdict of each repeat.
-        thoughts: "removed" takes out what the LVLM thought (`halluscope.responses.thoughts`), "kept" judges it too.
-        judging: which judge gives verdicts, and how it is asked: judge ("rules", the default, and "vlmevalkit", which
-            reads yes and no as that harness does without its judge, need no model), repeats (section 4.1: three; the
-            scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, device,
-            store, progress; see `halluscope.judging.options.VerdictOptions`.
-
-    Returns:
-        Fractions in [0, 1]: `aAcc` (equation 3), `qAcc` (equation 5), `fAcc` (equation 4); `easy_aAcc`, the share of
-        pairs whose responses about the original or no image are all right; `hard_aAcc`, the same for edited images;
-        `figure_score`, the mean over figures of the share of right responses; `correct`, `inconsistent` and `wrong`,
-        shares of the figures (section 4.3.2); `language_hallucination`, `visual_illusion` and `mixed`, shares of the
-        failed responses (Figure 3); and `fp_ratio` (equation 7). `pct_diff` (equation 6) is in [-1, 1].
-        By category, as in the authors' script: `aAcc/VD`, `qAcc/VD`, `fAcc/VD`, `easy_aAcc/VD`, `hard_aAcc/VD`,
-        `figure_score/VD`, and the same for "VS"; the script's column "Wrong" per figure is 1 - `fAcc`. By subcategory:
-        `aAcc/<category>/<subcategory>`.
-        A share of nothing is NaN: `fp_ratio` and the diagnosis for a perfect model, and the diagnosis without the
-        questions that have no visual ("lmms-eval", "vlmevalkit"). With "vlmevalkit" also `overall`, the mean of `aAcc`,
-        `qAcc` and `fAcc`.
-        `unread`, the share of unreadable responses or verdicts, which count as uncertain; `uncertain`, the share of
-        responses that were read as uncertain (both are None for given verdicts); `questions`; `pairs`; `figures`;
-        `sets`; `counts`, the `easy_questions`, `hard_questions` and `figures` of each category, as the script prints
-        them; `mean_words`, the mean length of the responses; `thoughts`, how many responses held thoughts that were
-        removed; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap; `spread`
-        with repeats, the least and greatest value of each score.
-
-    Raises:
-        ValueError: for any bad input, before a model is asked.
-    """
-    flags(per_question=per_question)
-    predictions, references = paired(predictions, references)
-    predictions, thought = take_out(predictions, thoughts)
-    questions = read_all(references)
-    resampling = Bootstrap(bootstrap, seed, level)
-    grading = options.build(VerdictOptions, judging, "hallusionbench", judge=RULES, judge_seed=seed)
-    counting = known_protocol(protocol)
-    given = _codes(correctness, "correctness", (0, 1, 2), len(questions))
-    agreed = _codes(same, "same", (0, 1), len(questions))
-    kept = _counted(questions, protocol)
-    questions, predictions = [questions[row] for row in kept], [predictions[row] for row in kept]
-    given, agreed = (None if codes is None else codes[kept] for codes in (given, agreed))
-    layout = Layout.of(questions)
-    if not counting.visual_only:
-        _check_controls(questions, layout)
-    warn_of_a_part(len(questions), counting.questions)
-    usual = "answers" if given is None and grading.named(READERS) else "official"
-    bias = usual if bias is None else bias
-    BENCHMARK.check_choices(reading=reading)
-    official = reading == wordings.OFFICIAL
-    prompts = (wordings.AUTHORS if official else wordings.OURS) if prompts is None else prompts
-    BENCHMARK.check_choices(bias=bias, prompts=prompts)
-    if official and prompts == wordings.OURS:
-        raise ValueError(
-            "reading is 'official', which reads only replies to the authors' prompts, but prompts is 'ours'; expected "
-            "prompts='authors', or reading='strict'."
-        )
-    needs_judge = given is None or (agreed is None and not counting.visual_only)
-    if needs_judge and not grading.named(READERS):
-        _check_worded(questions)
-    judge = _judge_of(grading, prompts, reading) if needs_judge else None
-    if not needs_judge:
-        grading.check_once("the verdicts are given and nothing is judged")
-    verdicts = _judge(judge, questions, predictions, layout, given, agreed, not counting.visual_only)
-    reader = READERS[grading.judge if grading.named(READERS) else RULES]
-    length = {MEAN_WORDS: lengths.tally(predictions, layout.set)}
-    counted = _tallies(layout, verdicts, reader if bias == "answers" else None, questions, predictions)
-    tallies = [{**tally, **length} for tally in counted]
-
-    result: dict[str, Any] = tallying.scores(tallies)
-    if counting.mean:
-        result["overall"] = float(np.mean([result[name] for name in HEADLINE]))
-    judge_key = judge.key if judge else GIVEN
-    result |= {
-        "unread": verdicts.unread,
-        "uncertain": verdicts.uncertain,
-        **_sizes(questions, layout),
-        "thoughts": thought,
-        "signature": signature(
-            "hallusionbench",
-            data=data_of("hallusionbench", map(_about, questions)),
-            protocol=protocol,
-            correctness=judge_key if given is None else GIVEN,
-            same=_same_key(counting, agreed, judge_key),
-            repeats=len(tallies),
-            **(grading.drawn if isinstance(judge, _LanguageModel) else {}),
-            bias=["answers", reader.key] if bias == "answers" else bias,
-            **form_of(question.form for question in questions),
-            **choice(thoughts),
-            interval=resampling,
-        ),
-    }
-    if isinstance(judge, _LanguageModel):
-        result["verdicts"] = data_of("verdicts", _verdicts_of(questions, verdicts))
-    result |= tallying.uncertainty(tallies, resampling)
-    if per_question:
-        result["per_question"] = _of_each_question(questions, layout, verdicts)
-    return result
-
-
-def chance(references: Sequence[Any], protocol: str = OFFICIAL) -> dict[str, float]:
-    """Return the expected scores of a model that tosses a coin for yes or no.
-
-    Table 2's "Random Chance" is one such run, judged by GPT-4.
-    """
-    questions = read_all(references)
-    return scoring.chance(Layout.of([questions[row] for row in _counted(questions, protocol)]))
-
-
-def _about(question: VisualQuestion) -> list[Any]:
-    """Return what distinguishes a question from others."""
-    return [*question.id, question.question, question.yes, question.details]
-
-
-def _sizes(questions: Sequence[VisualQuestion], layout: Layout) -> dict[str, Any]:
-    """Return how many questions, pairs, figures and sets are scored."""
-    return {
-        "questions": len(questions),
-        "pairs": len(np.unique(layout.pair)),
-        "figures": len(np.unique(layout.figure[~layout.no_visual])),
-        "sets": layout.sets,
-        "counts": scoring.counted(layout),
-    }
-
-
-# The judges.
-
-
-@dataclass(frozen=True)
-class _Verdicts:
-    """Verdicts [repeats, rows] and their shares; unreadable verdicts count as uncertain or different.
-
-    `is_unread` marks the responses whose verdict on correctness was unreadable.
-    """
-
-    correctness: Ints
-    is_unread: Bools
-    same: Ints | None
-    unread: float | None
-    uncertain: float | None
-
-
-class _Judging(Protocol):
-    """Gives verdicts [repeats, rows], `UNREAD` where a verdict is missing."""
-
-    @property
-    def key(self) -> Any:
-        """The part of a signature that names this judge."""
-
-    def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
-        """Return 0 (incorrect), 1 (correct), 2 (uncertain) or `UNREAD` per response."""
-
-    def same(
-        self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
-    ) -> Ints:
-        """Return 1 if a response agrees with the response to its control question, else 0, or `UNREAD`."""
-
-
-class _Reader:
-    """Reads yes, no or uncertain, and compares it with the right answer."""
-
-    def __init__(self, key: str, read: Callable[[str, str], str | None]) -> None:
-        self._key, self._read = key, read
-
-    @property
-    def key(self) -> str:
-        """The name of the rules, with their version."""
-        return self._key
-
-    def read(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> list[str | None]:
-        return [self._read(text, question.question) for question, text in zip(questions, texts, strict=True)]
-
-    def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
-        codes = {None: UNREAD, rules.UNCERTAIN: UNCERTAIN}
-        answers = zip(questions, self.read(questions, texts), strict=True)
-        return np.array(
-            [[codes.get(answer, int(question.yes == (answer == rules.YES))) for question, answer in answers]]
-        )
-
-    def same(
-        self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
-    ) -> Ints:
-        pairs = zip(self.read(questions, controls), self.read(questions, texts), strict=True)
-        return np.array([[UNREAD if None in pair else int(pair[0] == pair[1]) for pair in pairs]])
-
-
-def _read_vlmevalkit(text: str, _: str) -> str | None:
-    return {YES: rules.YES, NO: rules.NO}.get(parsers.vlmevalkit(text))
-
-
-READERS = {
-    RULES: _Reader(rules.KEY, lambda text, question: rules.read(text, question).answer),
-    "vlmevalkit": _Reader("vlmevalkit", _read_vlmevalkit),
+# Judge -> its name in a signature, with its version, and what it reads in a response to a question
+READERS: Mapping[str, tuple[str, Callable[[str, str], str | None]]] = {
+    "rules": (rules.KEY, lambda text, question: rules.read(text, question).answer),
+    "vlmevalkit": (
+        "vlmevalkit",
+        lambda text, question: {YES: rules.YES, NO: rules.NO}.get(parsers.vlmevalkit(text)),
+    ),
 }
 
 
-class _LanguageModel:
-    """Asks a language model, in one of the wordings of `prompts`, and reads its replies in one of two ways."""
+class Question(Row):
+    """A question of HallusionBench."""
 
-    def __init__(self, grading: VerdictOptions, prompts: str, reading: str) -> None:
-        self._grading, self._by = grading, (prompts, reading)
+    category: str
+    subcategory: str
+    set_id: int
+    gt_answer: str
 
     @property
-    def key(self) -> list[str]:
-        """The judge's key, which its first reply may change, and the key of the prompts."""
-        prompts, reading = self._by
-        named = [self._grading.chat.key, wordings.WORDINGS[prompts].key]
-        return [*named, wordings.OFFICIAL] if reading == wordings.OFFICIAL else named
+    def yes(self) -> bool:
+        """Whether yes is the right answer."""
+        return self.gt_answer == "yes"
 
-    def correctness(self, questions: Sequence[VisualQuestion], texts: Sequence[str]) -> Ints:
-        asked = [
-            {
-                "question": question.question,
-                "reference": question.details or _word(question.yes),
-                "answer": text,
-            }
-            for question, text in zip(questions, texts, strict=True)
-        ]
-        codes = {"incorrect": INCORRECT, "correct": CORRECT, "unclear": UNCERTAIN}
-        return _coded(self._grading.verdicts([wordings.correctness(one, *self._by) for one in asked]), codes)
+    @property
+    def group(self) -> str:
+        """The category and subcategory, such as "VD/ocr"."""
+        return f"{self.category}/{self.subcategory}"
 
-    def same(
-        self, questions: Sequence[VisualQuestion], controls: Sequence[str], texts: Sequence[str]
-    ) -> Ints:
-        asked = [
-            {"question": question.question, "control": control, "answer": text}
-            for question, control, text in zip(questions, controls, texts, strict=True)
-        ]
-        codes = {"same": 1, "different": 0}
-        return _coded(self._grading.verdicts([wordings.same(one, *self._by) for one in asked]), codes)
+    @property
+    def set(self) -> str:
+        """The set, such as "VD/ocr/3"; questions of a set depend on each other."""
+        return f"{self.group}/{self.set_id}"
 
 
-def _coded(words: Sequence[Sequence[str | None]], codes: Mapping[str, int]) -> Ints:
-    return np.array([[UNREAD if word is None else codes[word] for word in row] for row in words])
-
-
-def _judge_of(grading: VerdictOptions, prompts: str, reading: str) -> _Judging:
-    """Return the judge; a language model is prepared now, before any response is read."""
-    if grading.named(READERS):
-        grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
-        return READERS[grading.judge]
-    grading.prepare(READERS)
-    return _LanguageModel(grading, prompts, reading)
-
-
-def _judge(
-    judging: _Judging | None,
-    questions: Sequence[VisualQuestion],
-    texts: Sequence[str],
-    layout: Layout,
-    given: Ints | None,
-    agreed: Ints | None,
-    diagnosed: bool,
-) -> _Verdicts:
-    """Judge what is not given, and judge agreement only where a diagnosis needs it."""
-    judged = given[np.newaxis] if given is not None else _of(judging).correctness(questions, texts)
-    replied = judged.ravel() if given is None else np.array([], dtype=np.int64)
-    correctness = np.where(judged == UNREAD, UNCERTAIN, judged)
-    same = None
-    if diagnosed and agreed is not None:
-        same = np.broadcast_to(agreed, correctness.shape)
-    elif diagnosed:
-        same, asked = _agreement(_of(judging), questions, texts, layout, correctness)
-        correctness = np.broadcast_to(correctness, same.shape)
-        replied = np.concatenate([replied, asked])
-    return _Verdicts(
-        correctness,
-        judged == UNREAD,
-        same,
-        unread=None if judging is None else float((replied == UNREAD).sum() / max(1, len(replied))),
-        uncertain=None if given is not None else float((judged == UNCERTAIN).mean()),
-    )
-
-
-def _agreement(
-    judging: _Judging,
-    questions: Sequence[VisualQuestion],
-    texts: Sequence[str],
-    layout: Layout,
-    correctness: Ints,
-) -> tuple[Ints, Ints]:
-    """Return agreement with the controls [repeats, rows], 0 where it does not matter, and the verdicts asked for."""
-    needed = np.array([scoring.needs_same(layout, row) for row in correctness])
-    rows = np.flatnonzero(needed.any(axis=0)).tolist()
-    if not rows:
-        return np.zeros_like(correctness), np.array([], dtype=np.int64)
-    controls = [texts[int(layout.control[row])] for row in rows]
-    found = judging.same([questions[row] for row in rows], controls, [texts[row] for row in rows])
-    same = np.zeros((max(len(correctness), len(found)), len(questions)), dtype=np.int64)
-    same[:, rows] = found == 1
-    return same, found[np.broadcast_to(needed[:, rows], found.shape)]
-
-
-def _of(judging: _Judging | None) -> _Judging:
-    assert judging is not None, "compute makes one unless all verdicts are given"
-    return judging
-
-
-# The result.
-
-
-def _tallies(
-    layout: Layout,
-    verdicts: _Verdicts,
-    reader: _Reader | None,
-    questions: Sequence[VisualQuestion],
-    texts: Sequence[str],
-) -> list[Tally]:
-    """Return one tally per repeat. With a reader, a yes is read from the responses, otherwise from the verdicts."""
-    said = None if reader is None else reader.read(questions, texts)
-    yes = None if said is None else np.array([answer == rules.YES for answer in said])
-    read = None if said is None else np.array([answer is not None for answer in said])
-    return [
-        scoring.tally(
-            layout,
-            correctness,
-            None if verdicts.same is None else verdicts.same[repeat] == 1,
-            scoring.said_yes_officially(layout, correctness) if yes is None else yes,
-            read,
-        )
-        for repeat, correctness in enumerate(verdicts.correctness)
-    ]
-
-
-def _verdicts_of(questions: Sequence[VisualQuestion], verdicts: _Verdicts) -> Iterator[Iterable[Any]]:
-    """Yield the verdicts on each response, in all repeats."""
-    given = [verdicts.correctness, *([] if verdicts.same is None else [verdicts.same])]
+def describe(question: Any) -> str:
+    """Return a question's id in words."""
     return (
-        [*one.id, *(code for each in given for code in each[:, row])] for row, one in enumerate(questions)
+        f"{question.group} set {question.set_id} figure {question.figure_id} question {question.question_id}"
     )
 
 
-def _of_each_question(
-    questions: Sequence[VisualQuestion], layout: Layout, verdicts: _Verdicts
-) -> list[dict[str, Any]]:
-    correctness = verdicts.correctness[0]
-    same = None if verdicts.same is None else verdicts.same[0] == 1
-    right = scoring.right(layout, correctness)
-    failure = [0] * len(questions) if same is None else scoring.diagnose(layout, correctness, same)
-    several = len(verdicts.correctness) > 1
-    return [
-        {
-            "question": describe(question.id),
-            "correctness": int(correctness[row]),
-            "aAcc": bool(right[row]),
-            "failure": FAILURES[failure[row]] or None,
-            "unread": bool(verdicts.is_unread[0, row]),
-            **({"repeats": {"correctness": verdicts.correctness[:, row].tolist()}} if several else {}),
+def _number(row: Fields, name: str) -> int:
+    value: Any = row.given.get(name)
+    number = id_of(value) if isinstance(value, str) else value
+    if number is None or not is_id(number) or number < 0:
+        raise row.wrong(name, "a whole number of at least 0")
+    return int(number)
+
+
+def _word(row: Fields, name: str) -> str:
+    if not (word := row.text(name)).isidentifier():
+        raise row.wrong(name, "a word such as 'chart'")
+    return word
+
+
+def _answer(row: Fields, name: str) -> str:
+    value: Any = row.given.get(name)
+    answer = str(value).strip().lower() if isinstance(value, str | int) else ""
+    if answer not in (known := {"yes": "yes", "no": "no", "1": "yes", "0": "no"}):
+        raise row.wrong(name, "'yes' or 'no'")
+    return known[answer]
+
+
+def _feature(kind: str) -> Callable[[], Any]:
+    def feature() -> Any:
+        from datasets import Value
+
+        return Value(kind)
+
+    return feature
+
+
+class HallusionBench(Graded):
+    """HallusionBench's metric."""
+
+    over = "sets"
+    row_base = Question
+    kinds: ClassVar = {
+        "number": (_number, _feature("int64")),
+        "word": (_word, _feature("string")),
+        "answer": (_answer, _feature("string")),
+    }
+
+    # The rows
+
+    def derive(self, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+        """Return the keys of a question's pair and figure."""
+        visual, category, figure = (values[name] for name in ("visual_input", "category", "figure_id"))
+        if visual > 2:
+            raise ValueError(
+                f"{where}: visual_input is {visual}; expected 0 (none), 1 (original) or 2 (edited)."
+            )
+        if (visual == 0) != (category == "VS" and figure == 0):
+            raise ValueError(
+                f"{where}: visual_input is {visual} in {category} with figure_id {figure}; expected 0 for VS rows with "
+                "figure_id 0, and for no other row."
+            )
+        of_set = f"{category}/{values['subcategory']}/{values['set_id']}"
+        figure = f"{of_set}_{figure}" if visual else None
+        return {
+            "pair": f"{of_set}/q{values['question_id']}",
+            "figure": figure,
+            "filename": figure and f"{figure}.png",
+            "role": ROLES[visual],
         }
-        for row, question in enumerate(questions)
-    ]
 
+    def identity(self, row: Any) -> Iterator[Any]:
+        """Yield what distinguishes a question from others."""
+        yield from (*row.id, row.question, row.yes, row.gt_answer_details)
 
-# The checks of the input.
+    def cluster_of(self, row: Any) -> Any:
+        """Return the set that a question shares with the questions it depends on."""
+        return row.set
 
+    def wanted(self, row: Any, *, protocol: str = "official") -> bool:
+        """Whether a protocol counts a question: the harnesses count those with a visual, 951 of 1,129."""
+        return protocol == "official" or row.visual_input != 0
 
-def _counted(questions: Sequence[VisualQuestion], protocol: str) -> list[int]:
-    """Return the rows that a protocol counts."""
-    kept = [row for row, one in enumerate(questions) if wanted(one, protocol=protocol)]
-    if not kept:
-        raise ValueError(
-            f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
+    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the counts of the dataset's rows (Figure 2 of the paper)."""
+        category, role = Counter(row.category for row in rows), Counter(row.role for row in rows)
+        cell = Counter((row.group, row.role) for row in rows)
+        return {
+            "questions": len(rows),
+            "visual_dependent": category["VD"],
+            "visual_supplement": category["VS"],
+            **{name: role[name] for name in ROLES},
+            "pairs": len({row.pair for row in rows}),
+            "figures": len({row.figure for row in rows} - {None}),
+            "answers_yes": sum(row.yes for row in rows),
+            "questions_per_subcategory": {
+                group: {name: cell[group, name] for name in ROLES}
+                for group in sorted({row.group for row in rows})
+            },
+        }
+
+    def check_images(self, names: list[str], folder: Readable, only_present: bool) -> None:
+        """Decode the images of all figures; with `only_present`, some may be missing, but not all."""
+        # File names such as 0_0.png occur in several subcategories: only the whole path is unique.
+        absent = [name for name in names if not (folder / name).is_file()]
+        if absent and (not only_present or len(absent) == len(names)):
+            raise BuildError(
+                f"{len(absent):,} of the {len(names):,} images are not in {folder}: {', '.join(absent[:5])}. "
+                "Name the folder hallusion_bench, which holds VD and VS, or its zip."
+            )
+        super().check_images([name for name in names if name not in absent], folder, False)
+
+    # The verdicts
+
+    def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the choices; the authors' reading reads only replies to their own prompts."""
+        official = chosen["reading"] == "official"
+        if official and chosen["prompts"] == "ours":
+            raise ValueError(
+                "reading is 'official', which reads only replies to the authors' prompts, but prompts is 'ours'; "
+                "expected prompts='authors', or reading='strict'."
+            )
+        usual = super().defaults(
+            {**chosen, "prompts": chosen["prompts"] or ("authors" if official else None)}
         )
-    return kept
+        return {**usual, "bias": chosen["bias"]}
+
+    def size(self, chosen: Mapping[str, Any]) -> int:
+        """Return how many of the benchmark's questions a protocol counts."""
+        return 1129 if chosen["protocol"] == "official" else 951
+
+    def select(
+        self, rows: list[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: dict[str, Any]
+    ) -> tuple[list[Any], Sequence[str], dict[str, Any]]:
+        """Return the rows, responses and given verdicts that a protocol counts."""
+        given = {name: _codes(options.get(name), name, len(rows)) for name in CODES}
+        kept = [place for place, row in enumerate(rows) if self.wanted(row, protocol=chosen["protocol"])]
+        if not kept:
+            raise ValueError(
+                f"No question has a visual, and the protocol {chosen['protocol']!r} counts only those that have one."
+            )
+        counted = {name: None if codes is None else codes[kept] for name, codes in given.items()}
+        return [rows[place] for place in kept], [texts[place] for place in kept], {**options, **counted}
+
+    def judged(
+        self, rows: Sequence[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> Judged:
+        """Judge what is not given, and judge agreement only where a diagnosis needs it."""
+        given = {name: options[name] for name in CODES}
+        options = {name: value for name, value in options.items() if name not in CODES}
+        grading = options_of.build(VerdictOptions, options, self.name, judge="rules")
+        layout, diagnosed = Layout.of(rows), chosen["protocol"] == "official"
+        if diagnosed:
+            _check_controls(rows, layout)
+        rule = grading.judge if grading.named(READERS) else None
+        needs_judge = given["correctness"] is None or (given["same"] is None and diagnosed)
+        if rule:
+            why = f"{rule!r} gives the same verdicts each time" if needs_judge else ""
+            grading.check_once(why or "the verdicts are given and nothing is judged")
+        elif needs_judge:
+            _check_worded(rows)
+            grading.prepare(READERS)
+        reader_key, read = READERS[rule or "rules"]
+        bias = chosen["bias"] or ("answers" if given["correctness"] is None and rule else "official")
+        pairs = zip(texts, rows, strict=True) if rule or bias == "answers" else ()
+        answers = [read(text, row.question) for text, row in pairs]
+
+        def ask(what: str, places: Sequence[int]) -> Ints:
+            """Return verdicts [repeats, places], `UNREAD` where one is missing."""
+            if rule:
+                return np.array([[_by_rule(what, rows, answers, layout, place) for place in places]])
+            asked = [
+                prompts.asked(
+                    what,
+                    {
+                        "question": rows[place].question,
+                        "reference": rows[place].gt_answer_details or ("Yes." if rows[place].yes else "No."),
+                        "control": texts[int(layout.control[place])],
+                        "answer": texts[place],
+                    },
+                    chosen["prompts"],
+                    chosen["reading"],
+                )
+                for place in places
+            ]
+            codes = prompts.CODES[what]
+            return np.array(
+                [
+                    [UNREAD if word is None else codes[word] for word in repeat]
+                    for repeat in grading.verdicts(asked)
+                ]
+            )
+
+        replies: list[Ints] = []
+        if given["correctness"] is None:
+            found = ask("correctness", range(len(rows)))
+            replies.append(found.ravel())
+        else:
+            found = given["correctness"][np.newaxis]
+        correctness = np.where(found == UNREAD, UNCERTAIN, found)
+        values: dict[str, Any] = {"correctness": correctness, "unread": found == UNREAD}
+        if diagnosed and given["same"] is not None:
+            values["same"] = np.broadcast_to(given["same"] == 1, correctness.shape)
+        elif diagnosed:
+            needed = np.array([scoring.needs_same(layout, row) for row in correctness])
+            places = np.flatnonzero(needed.any(axis=0)).tolist()
+            agreed = ask("same", places) if places else np.zeros((len(correctness), 0), dtype=np.int64)
+            shape = max(len(correctness), len(agreed)), len(rows)
+            same = np.zeros(shape, dtype=bool)
+            same[:, places] = agreed == 1
+            replies.append(agreed[np.broadcast_to(needed[:, places], agreed.shape)])
+            values = {name: np.broadcast_to(of, shape) for name, of in values.items()} | {"same": same}
+        if bias == "answers":
+            known = {
+                "yes": [one == rules.YES for one in answers],
+                "read": [one is not None for one in answers],
+            }
+            values |= {name: np.broadcast_to(of, values["correctness"].shape) for name, of in known.items()}
+        judge = reader_key if rule else self._key(grading, chosen) if needs_judge else GIVEN
+        every = np.concatenate(replies) if replies else np.array([])
+        key = {
+            "protocol": chosen["protocol"],
+            "correctness": judge if given["correctness"] is None else GIVEN,
+            "same": "no" if not diagnosed else judge if given["same"] is None else GIVEN,
+            "bias": ["answers", reader_key] if bias == "answers" else bias,
+            "unread": float((every == UNREAD).sum() / max(1, len(every))) if needs_judge else None,
+            "uncertain": float((found == UNCERTAIN).mean()) if given["correctness"] is None else None,
+        }
+        by_model = needs_judge and not rule
+        return Judged(
+            (), values, key, grading.drawn if by_model else {}, [{}] * len(rows) if by_model else ()
+        )
+
+    def _key(self, grading: VerdictOptions, chosen: Mapping[str, Any]) -> list[str]:
+        """Return a language model's key, which its first reply may change, and the key of the prompts."""
+        named = [grading.chat.key, prompts.PROMPTS[chosen["prompts"]]["key"]]
+        return [*named, "official"] if chosen["reading"] == "official" else named
+
+    # The result
+
+    def tally(
+        self, rows: Sequence[Any], values: Mapping[str, Any], cluster: Ints, groups: Mapping[str, Bools]
+    ) -> Tally:
+        """Count the scores by set."""
+        layout, correctness = Layout.of(rows), values["correctness"]
+        good = scoring.right(layout, correctness)
+        # the authors' script infers a yes: right where yes is right, or not right where no is right
+        yes = values.get("yes", np.equal(good, layout.yes))
+        failure = scoring.diagnose(layout, correctness, values["same"]) if "same" in values else None
+        found = scoring.tally(layout, good, failure, yes, values.get("read", np.ones_like(good)))
+        return {name: found[name] for name in (*self.data["benchmark"]["scores"], *found) if name in found}
+
+    def facts(self, rows: Sequence[Any], verdicts: Judged, scores: Mapping[str, float]) -> dict[str, Any]:
+        """Return VLMEvalKit's headline, the shares of unreadable and uncertain verdicts, and what is scored."""
+        layout = Layout.of(rows)
+        headline = float(np.mean([scores[name] for name in HEADLINE]))
+        return {
+            **({"overall": headline} if verdicts.key["protocol"] == "vlmevalkit" else {}),
+            "unread": verdicts.key["unread"],
+            "uncertain": verdicts.key["uncertain"],
+            "questions": len(rows),
+            "pairs": len(np.unique(layout.pair)),
+            "figures": len(np.unique(layout.figure[~layout.no_visual])),
+            "sets": len(np.unique(layout.set)),
+            "counts": scoring.counted(layout),
+        }
+
+    def signed(self, rows: Sequence[Any], verdicts: Judged, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the protocol, who gave each verdict, and how a yes is known."""
+        *first, bias = ((name, verdicts.key[name]) for name in ("protocol", "correctness", "same", "bias"))
+        return dict([*first, ("repeats", verdicts.repeats), *verdicts.drawn.items(), bias])
+
+    def about(self, row: Any) -> dict[str, Any]:
+        """Return the question's id in words."""
+        return {"question": describe(row)}
+
+    def digest(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, str]:
+        """Return a digest of a language model's verdicts in all repeats."""
+        if not verdicts.by_model:
+            return {}
+        given = [verdicts.values[name].astype(int) for name in CODES if name in verdicts.values]
+        each = ([*row.id, *(code for of in given for code in of[:, place])] for place, row in enumerate(rows))
+        return {"verdicts": data_of("verdicts", each)}
+
+    def each(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, Any]]:
+        """Return the verdict on each response, and how it failed."""
+        layout, correctness = Layout.of(rows), verdicts.values["correctness"]
+        right, same = scoring.right(layout, correctness[0]), verdicts.values.get("same")
+        none = np.zeros(len(rows), dtype=np.int64)
+        failure = none if same is None else scoring.diagnose(layout, correctness[0], same[0])
+        return [
+            {
+                "correctness": int(correctness[0, place]),
+                "aAcc": bool(right[place]),
+                "failure": FAILURES[failure[place]] or None,
+                "unread": bool(verdicts.values["unread"][0, place]),
+                **(
+                    {"repeats": {"correctness": correctness[:, place].tolist()}}
+                    if len(correctness) > 1
+                    else {}
+                ),
+            }
+            for place in range(len(rows))
+        ]
+
+    def chance(self, references: Sequence[Any], protocol: str = "official") -> dict[str, float]:
+        """Return the expected scores of a model that tosses a coin for yes or no.
+
+        Table 2's "Random Chance" is one such run, judged by GPT-4.
+        """
+        rows = self.read_all(references)
+        return scoring.chance(Layout.of([row for row in rows if self.wanted(row, protocol=protocol)]))
 
 
-def _codes(values: Any, name: str, allowed: tuple[int, ...], rows: int) -> Ints | None:
+def _by_rule(
+    what: str, rows: Sequence[Any], answers: Sequence[str | None], layout: Layout, place: int
+) -> int:
+    """Return the verdict on a response that was read as yes, no or uncertain."""
+    answer = answers[place]
+    if what == "same":
+        control = answers[int(layout.control[place])]
+        return UNREAD if None in (control, answer) else int(control == answer)
+    codes = {None: UNREAD, rules.UNCERTAIN: UNCERTAIN}
+    return codes.get(answer, int(rows[place].yes == (answer == rules.YES)))
+
+
+def _codes(values: Any, name: str, rows: int) -> Ints | None:
     """Return given verdicts as numbers; digits may be text, in a list or in one string."""
     if values is None:
         return None
+    allowed = CODES[name]
     digits = list(values) if isinstance(values, str) else values
-    given = listed(name, digits, f"a list, one of {', '.join(map(str, allowed))} per row", rows)
+    expected = ", ".join(map(str, allowed))
+    given = listed(name, digits, f"a list, one of {expected} per row", rows)
     known: dict[Any, int] = {key: code for code in allowed for key in (code, str(code))}
     codes = []
     for row, value in enumerate(given):
-        plain = _number(value)
+        plain = value.item() if isinstance(value, np.generic) else value
         if not isinstance(plain, int | float | str) or plain not in known:
-            raise ValueError(
-                f"{name}[{row}] is {short_repr(value)}; expected {', '.join(map(str, allowed))}."
-            )
+            raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected {expected}.")
         codes.append(known[plain])
     return np.array(codes, dtype=np.int64)
 
 
-def _number(value: Any) -> Any:
-    """Return an element of an array or a tensor as a plain number, and any other value unchanged."""
-    try:
-        return value.item()
-    except (AttributeError, RuntimeError, TypeError, ValueError):
-        return value
-
-
-def _check_worded(questions: Sequence[VisualQuestion]) -> None:
+def _check_worded(rows: Sequence[Any]) -> None:
     """Check that each row has a question to show to a language model."""
-    without = [row for row, question in enumerate(questions) if not question.question.strip()]
-    if without:
+    if without := [row for row in rows if not row.question.strip()]:
         raise ValueError(
-            f"{describe(questions[without[0]].id)} has no text in 'question' (rows without one: {len(without)}); a "
-            "language model needs the question. Pass the dataset's whole rows, or judge by 'rules'."
+            f"{describe(without[0])} has no text in 'question' (rows without one: {len(without)}); a language model "
+            "needs the question. Pass the dataset's whole rows, or judge by 'rules'."
         )
 
 
-def _check_controls(questions: Sequence[VisualQuestion], layout: Layout) -> None:
+def _check_controls(rows: Sequence[Any], layout: Layout) -> None:
     missing = np.flatnonzero(layout.control == scoring.NO_CONTROL)
     if len(missing):
-        question = questions[missing[0]]
         raise ValueError(
-            f"references[{missing[0]}] is the question {describe(question.id)}, but its control question (figure 0) is "
-            f"missing (rows without one: {len(missing)}); expected whole control pairs. Score all rows of the "
+            f"references[{missing[0]}] is the question {describe(rows[missing[0]])}, but its control question (figure "
+            f"0) is missing (rows without one: {len(missing)}); expected whole control pairs. Score all rows of the "
             "dataset, or leave out the questions without a visual by protocol='lmms-eval' or 'vlmevalkit'."
         )
 
 
-def _same_key(counting: Counting, agreed: Ints | None, judge_key: Any) -> Any:
-    if counting.visual_only:
-        return "no"
-    return judge_key if agreed is None else GIVEN
-
-
-def _word(yes: bool) -> str:
-    return "Yes." if yes else "No."
+GRADED = HallusionBench(__package__)
+VIEW = HallusionView(GRADED)
+compute, chance = GRADED.compute, GRADED.chance

@@ -6,11 +6,11 @@ to 7, sections 4.3.2 and 4.3.4, Figure 3; and the authors' script, where the pap
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from halluscope import limits
-from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, EDITED, NO_VISUAL, SUPPLEMENT, VisualQuestion
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers
 
@@ -34,47 +34,43 @@ class Layout:
     pair: Ints  # the number of its control pair
     figure: Ints  # the number of its figure; rows without a visual share a number that is not counted
     set: Ints  # the number of its set
-    group: Ints  # the number of its category and subcategory
     # the row of the control question of its pair (a control question's own row), or `NO_CONTROL`
     control: Ints
-    groups: list[str]  # the names of the categories and subcategories, such as "VD/ocr"
+    # its rows by category ("VD" and "VS", those that occur), and by category and subcategory, such as "VD/ocr"
+    categories: dict[str, Bools]
+    groups: dict[str, Bools]
 
     @classmethod
-    def of(cls, questions: Sequence[VisualQuestion]) -> "Layout":
+    def of(cls, questions: Sequence[Any]) -> "Layout":
         """Return the layout of questions, in their order."""
         controls = {question.pair: row for row, question in enumerate(questions) if question.figure_id == 0}
         visual = np.array([question.visual_input for question in questions])
-        groups = list(dict.fromkeys(question.group for question in questions))
+        category = np.array([question.category for question in questions])
+        group = np.array([question.group for question in questions])
+        groups = list(dict.fromkeys(group.tolist()))
         what = f"A table of {len(questions):,} questions by {len(groups):,} subcategories"
         limits.check("cells", len(questions) * len(groups), what)
         return cls(
             yes=np.array([question.yes for question in questions]),
-            no_visual=visual == NO_VISUAL,
-            edited=visual == EDITED,
-            supplement=np.array([question.category == SUPPLEMENT for question in questions]),
+            no_visual=visual == 0,
+            edited=visual == 2,
+            supplement=category == "VS",
             pair=numbers([question.pair for question in questions]),
             figure=numbers([question.figure or "" for question in questions]),
             set=numbers([question.set for question in questions]),
-            group=numbers([question.group for question in questions]),
             control=np.array([controls.get(question.pair, NO_CONTROL) for question in questions]),
-            groups=groups,
+            categories={name: category == name for name in ("VD", "VS") if name in category},
+            groups={name: group == name for name in groups},
         )
-
-    @property
-    def sets(self) -> int:
-        """How many sets there are; an interval resamples them."""
-        return int(self.set.max()) + 1
-
-    @property
-    def categories(self) -> dict[str, Bools]:
-        """The rows of each category that occurs: "VD" and "VS"."""
-        rows = {DEPENDENT: ~self.supplement, SUPPLEMENT: self.supplement}
-        return {category: among for category, among in rows.items() if among.any()}
 
     @property
     def is_control(self) -> Bools:
         """Whether a row is a control question."""
         return np.equal(self.control, np.arange(len(self.control)))
+
+    def count(self, rows: Bools) -> Ints:
+        """Count rows by set."""
+        return np.bincount(self.set[rows], minlength=int(self.set.max()) + 1)
 
 
 def right(layout: Layout, correctness: Ints) -> Bools:
@@ -114,59 +110,70 @@ def diagnose(layout: Layout, correctness: Ints, same: Bools) -> Ints:
     return failure.astype(np.int64)
 
 
-def said_yes_officially(layout: Layout, correctness: Ints) -> Bools:
-    """Whether the authors' script infers a yes: right where yes is right, or not right where no is right."""
-    return np.equal(right(layout, correctness), layout.yes)
+def tally(layout: Layout, good: Bools, failure: Ints | None, said_yes: Bools, read: Bools) -> Tally:
+    """Count a model's responses, by set.
 
-
-def tally(
-    layout: Layout, correctness: Ints, same: Bools | None, said_yes: Bools, read: Bools | None = None
-) -> Tally:
-    """Count a model's responses, by set."""
-    good = right(layout, correctness)
-    read = np.ones(len(good), dtype=bool) if read is None else read
-    visual = ~layout.no_visual
-    rows = _Rows(layout.set)
-    pairs, figures = _Groups(layout.pair, layout.set), _Groups(layout.figure, layout.set)
-    counts: dict[str, tuple[Ints | Floats, Ints]] = {
-        "aAcc": rows.share(good),
-        "qAcc": pairs.all(good),
-        "fAcc": figures.all(good, visual),
-        "easy_aAcc": pairs.all(good, ~layout.edited),
-        "hard_aAcc": pairs.all(good, layout.edited),
-        "pct_diff": (rows.count(said_yes & read) - rows.count(layout.yes & read), rows.count(read)),
-        "fp_ratio": rows.share(said_yes, ~good & read),
-        "correct": figures.all(good, visual),
-        "inconsistent": figures.some(good, visual),
-        "wrong": figures.all(~good, visual),
-        "figure_score": figures.mean(good, visual),
-    }
-    failure = diagnose(layout, correctness, same) if same is not None else np.zeros_like(correctness)
-    whole = ~good if same is not None else np.zeros_like(good)
+    Args:
+        layout: which rows belong together.
+        good: which responses are right: [rows].
+        failure: how each response failed, a code of `FAILURES`: [rows]; None without a diagnosis.
+        said_yes: which responses say yes: [rows].
+        read: which responses could be read as yes or no, or are known by their verdict: [rows].
+    """
+    visual, every = ~layout.no_visual, np.ones_like(good)
+    count = layout.count
+    counts: dict[str, tuple[Ints | Floats, Ints]] = {}
+    for name, among in {"": every, **layout.categories}.items():
+        end = name and f"/{name}"
+        seen = among & visual
+        counts[f"aAcc{end}"] = count(good & among), count(among)
+        counts[f"qAcc{end}"] = _shares(layout, layout.pair, good, among)["all"]
+        counts[f"fAcc{end}"] = _shares(layout, layout.figure, good, seen)["all"]
+        counts[f"easy_aAcc{end}"] = _shares(layout, layout.pair, good, among & ~layout.edited)["all"]
+        counts[f"hard_aAcc{end}"] = _shares(layout, layout.pair, good, among & layout.edited)["all"]
+        counts[f"figure_score{end}"] = _shares(layout, layout.figure, good, seen)["mean"]
+    figures = _shares(layout, layout.figure, good, visual)
+    counts |= {"correct": figures["all"], "inconsistent": figures["some"], "wrong": figures["none"]}
+    counts["pct_diff"] = count(said_yes & read) - count(layout.yes & read), count(read)
+    counts["fp_ratio"] = count(said_yes & ~good & read), count(~good & read)
     for code in (LANGUAGE, VISION, MIXED):
-        counts[FAILURES[code]] = rows.share(failure == code, whole)
-    for category, among in layout.categories.items():
-        counts |= {
-            f"aAcc/{category}": rows.share(good, among),
-            f"qAcc/{category}": pairs.all(good, among),
-            f"fAcc/{category}": figures.all(good, among & visual),
-            f"easy_aAcc/{category}": pairs.all(good, among & ~layout.edited),
-            f"hard_aAcc/{category}": pairs.all(good, among & layout.edited),
-            f"figure_score/{category}": figures.mean(good, among & visual),
-        }
-    for number, name in enumerate(layout.groups):
-        counts[f"aAcc/{name}"] = rows.share(good, layout.group == number)
-    return counts
+        whole = ~good if failure is not None else np.zeros_like(good)
+        counts[FAILURES[code]] = count(whole & (failure == code)), count(whole)
+    return counts | {
+        f"aAcc/{name}": (count(good & among), count(among)) for name, among in layout.groups.items()
+    }
+
+
+def _shares(layout: Layout, group: Ints, good: Bools, among: Bools) -> dict[str, tuple[Ints | Floats, Ints]]:
+    """Count, by set, the groups (pairs or figures) whose rows in `among` are all, in part, or not at all good.
+
+    "mean" sums each group's share of good rows. The whole is the number of groups with any row in `among`.
+    """
+    total = np.bincount(group[among], minlength=int(group.max()) + 1)
+    hits = np.bincount(group[among & good], minlength=len(total))
+    sets = layout.set[np.unique(group, return_index=True)[1]]  # each group is in one set
+    there, number = total > 0, int(layout.set.max()) + 1
+
+    def by_set(groups: Bools | Floats) -> Any:
+        return np.bincount(sets, weights=groups, minlength=number)
+
+    whole = by_set(there).astype(np.int64)
+    parts = {
+        "all": there & (hits == total),
+        "some": (hits > 0) & (hits < total),
+        "none": there & (hits == 0),
+        "mean": np.divide(hits, total, out=np.zeros(len(total)), where=there),
+    }
+    return {name: (by_set(part), whole) for name, part in parts.items()}
 
 
 def counted(layout: Layout) -> dict[str, dict[str, int]]:
     """Return how many questions and figures the authors' script counts per category, before it prints a score."""
-    visual = ~layout.no_visual
     return {
         category: {
             "easy_questions": int((among & ~layout.edited).sum()),
             "hard_questions": int((among & layout.edited).sum()),
-            "figures": len(np.unique(layout.figure[among & visual])),
+            "figures": len(np.unique(layout.figure[among & ~layout.no_visual])),
         }
         for category, among in layout.categories.items()
     }
@@ -174,88 +181,25 @@ def counted(layout: Layout) -> dict[str, dict[str, int]]:
 
 def chance(layout: Layout) -> dict[str, float]:
     """Return the expected scores of a model that tosses a coin for yes or no; the diagnosis is undefined."""
-    everything = np.ones(len(layout.yes), dtype=bool)
-    whole = _chance(layout, everything)
-    yes = float(layout.yes.mean())
+    scores: dict[str, float] = {}
+    for name, among in {"": np.ones(len(layout.yes), dtype=bool), **layout.categories}.items():
+        edited, visual, end = among & layout.edited, among & ~layout.no_visual, name and f"/{name}"
+        scores |= {
+            f"aAcc{end}": 0.5,
+            f"qAcc{end}": _mean_half(layout.pair[among]),
+            f"fAcc{end}": _mean_half(layout.figure[visual]),
+            f"easy_aAcc{end}": _mean_half(layout.pair[among & ~edited]),
+            f"hard_aAcc{end}": _mean_half(layout.pair[edited]),
+            f"figure_score{end}": 0.5 if visual.any() else np.nan,
+        }
+    yes, figures = float(layout.yes.mean()), scores["fAcc"]
     return {
-        **whole,
-        "pct_diff": 0.5 - yes,
-        "fp_ratio": 1 - yes,
-        "correct": whole["fAcc"],
-        "inconsistent": 1 - 2 * whole["fAcc"],
-        "wrong": whole["fAcc"],
+        **scores,
+        **{"pct_diff": 0.5 - yes, "fp_ratio": 1 - yes},
+        **{"correct": figures, "inconsistent": 1 - 2 * figures, "wrong": figures},
         **dict.fromkeys(FAILURES[1:], np.nan),
-        **{
-            f"{score}/{category}": value
-            for category, among in layout.categories.items()
-            for score, value in _chance(layout, among).items()
-        },
         **{f"aAcc/{name}": 0.5 for name in layout.groups},
     }
-
-
-def _chance(layout: Layout, among: Bools) -> dict[str, float]:
-    """Return the expected accuracies of a coin on some of the rows."""
-    edited, visual = among & layout.edited, among & ~layout.no_visual
-    return {
-        "aAcc": 0.5,
-        "qAcc": _mean_half(layout.pair[among]),
-        "fAcc": _mean_half(layout.figure[visual]),
-        "easy_aAcc": _mean_half(layout.pair[among & ~edited]),
-        "hard_aAcc": _mean_half(layout.pair[edited]),
-        "figure_score": 0.5 if visual.any() else np.nan,
-    }
-
-
-class _Rows:
-    """Counts rows by set."""
-
-    def __init__(self, sets: Ints) -> None:
-        self._sets, self._number = sets, int(sets.max()) + 1
-
-    def count(self, rows: Bools) -> Ints:
-        return np.bincount(self._sets[rows], minlength=self._number)
-
-    def share(self, part: Bools, whole: Bools | None = None) -> tuple[Ints, Ints]:
-        whole = np.ones_like(part) if whole is None else whole
-        return self.count(part & whole), self.count(whole)
-
-
-class _Groups:
-    """Counts groups of rows (pairs or figures) by set; each group is in one set."""
-
-    def __init__(self, groups: Ints, sets: Ints) -> None:
-        self._groups, self._number = groups, int(groups.max()) + 1
-        self._sets_of = sets[np.unique(groups, return_index=True)[1]]
-        self._rows = _Rows(self._sets_of)
-        self._sets = int(sets.max()) + 1
-
-    def all(self, good: Bools, among: Bools | None = None) -> tuple[Ints, Ints]:
-        """Count, by set, the groups whose rows in `among` are all good, and the groups with any row in `among`."""
-        total, hits = self._totals(good, among)
-        return self._by_set((hits == total) & (total > 0)), self._by_set(total > 0)
-
-    def some(self, good: Bools, among: Bools | None = None) -> tuple[Ints, Ints]:
-        """Count, by set, the groups with some but not all rows in `among` good, and the groups with any row there."""
-        total, hits = self._totals(good, among)
-        return self._by_set((hits > 0) & (hits < total)), self._by_set(total > 0)
-
-    def mean(self, good: Bools, among: Bools) -> tuple[Floats, Ints]:
-        """Sum, by set, each group's share of good rows in `among`, and count the groups with any row there."""
-        total, hits = self._totals(good, among)
-        share = np.divide(hits, total, out=np.zeros(len(total)), where=total > 0)
-        sums: Floats = np.zeros(self._sets)
-        np.add.at(sums, self._sets_of, share)
-        return sums, self._by_set(total > 0)
-
-    def _totals(self, good: Bools, among: Bools | None) -> tuple[Ints, Ints]:
-        among = np.ones_like(good) if among is None else among
-        total = np.bincount(self._groups[among], minlength=self._number)
-        return total, np.bincount(self._groups[among & good], minlength=self._number)
-
-    def _by_set(self, groups: Bools) -> Ints:
-        counts = self._rows.count(groups)
-        return np.pad(counts, (0, self._sets - len(counts)))
 
 
 def _mean_half(groups: Ints) -> float:

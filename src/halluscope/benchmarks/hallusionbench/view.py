@@ -1,4 +1,4 @@
-"""Shows HallusionBench's rows: control pairs side by side, and why each wrong response fails."""
+"""Shows HallusionBench's results like Tables 2 and 3, and its rows as control pairs, with why a response fails."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,136 +6,149 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmarks.hallusionbench.rows import DEPENDENT, ROLES, SUPPLEMENT, VisualQuestion, read
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN
+from halluscope.graded.report import View
+from halluscope.reporting import tables
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind, judged_texts, verdicts_differ
-from halluscope.reporting.tables import is_defined, percent
-from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Bools
+from halluscope.reporting.tables import (
+    Named,
+    Report,
+    Table,
+    group_table,
+    is_defined,
+    percent,
+    ranked,
+    score,
+    table,
+)
 
-LANGUAGE, VISION, MIXED = FAILURES[1:]
+LANGUAGE = FAILURES[1]
+WORDS = {failure: failure.replace("_", " ") for failure in FAILURES[1:]}
 VERDICTS = {INCORRECT: "incorrect", CORRECT: "correct", UNCERTAIN: "uncertain"}
 
-# The image that a question is asked about.
-ABOUT = dict(zip(ROLES, ("no image", "the original image", "an edited image"), strict=True))
 
-NO_IMAGE, ANY = "no image", "any"
+class HallusionView(View):
+    """How HallusionBench's results and rows are shown."""
 
-_BY_KNOWLEDGE = "it follows what it believes it knows"
+    # The result
 
-# The leaves of the decision tree (Figure 3): (kind of failure, where it occurs) -> the explanation shown.
-LEAVES = {
-    (LANGUAGE, NO_IMAGE): f"wrong without an image: {_BY_KNOWLEDGE}",
-    (LANGUAGE, SUPPLEMENT): f"wrong, and the same as its response without an image: {_BY_KNOWLEDGE}",
-    (VISION, ANY): "fails at the image: it misreads the image, or draws no answer from it",
-    (MIXED, DEPENDENT): "wrong, and the same as its response about the original: it misses the edit, or "
-    f"{_BY_KNOWLEDGE}",
-    (MIXED, SUPPLEMENT): "wrong without an image, and fails in another way with one",
-}
+    def report(
+        self, results: Named, *, rows: Sequence[Any] = (), protocol: str = "official", **_: Any
+    ) -> Report:
+        """Return tables like the paper's, best aAcc first, with remarks on each result."""
+        coin = [("random chance, expected", self.graded.chance(rows, protocol))] if rows else []  # type: ignore[attr-defined]
+        best, by = ranked([*results, *coin], "aAcc"), self.data["by_category"]
+        of_categories = [
+            [name, of or "overall", *(score(result, f"{one}{of and '/'}{of}") for one in by)]
+            for name, result in results
+            for of in (*result["counts"], "")
+        ]
+        scores = [
+            table(best, self.data["columns"], name="table 2"),
+            table(best, self.data["analysis"], self.record.is_points, name="table 3"),
+            Table("categories", ["responses", "category", *by], of_categories, left=2, ranked=True),
+            group_table(results, "aAcc"),
+        ]
+        remarks = {name: [*self.remarks(one), f"signature: {one['signature']}"] for name, one in results}
+        return tables.report(scores, remarks)
 
-WORDS = {failure: failure.replace("_", " ") for failure in (LANGUAGE, VISION, MIXED)}
+    def gaps(self, result: Mapping[str, Any]) -> Iterator[str]:
+        """Yield VLMEvalKit's headline, and the shares of unreadable and uncertain responses."""
+        if "overall" in result:
+            yield f"mean of aAcc, qAcc and fAcc: {percent(result['overall'])} %"
+        if result["unread"]:
+            yield f"unreadable: {percent(result['unread'])} % (counted as uncertain)"
+        if result["uncertain"]:
+            yield f"uncertain: {percent(result['uncertain'])} % (counted as right where there is no image)"
 
-
-def items(
-    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
-) -> Iterator[Item]:
-    """Yield a run's rows as items, one per row, in order; the rows of a control pair form a group."""
-    questions = [read(row["inputs"]["references"], "the row of a run") for row in rows]
-    pairs = _right([one.pair for one in questions], rows)
-    figures = _right([one.figure or "" for one in questions], rows)
-    for row, question, text in zip(rows, questions, judged_texts(rows, options), strict=True):
-        pair = pairs[question.pair]
-        figure = {"figure": figures[question.figure]} if question.figure else {}
-        yield Item(
-            id=row["question"],
-            text=text,
-            image=question.figure,
-            question=question.question,
-            group=question.pair,
-            facts=[*_facts(row, question), *_shares({"control pair": pair, **figure})],
-            errors=_errors(row),
-            parts={
-                "category": question.category,
-                "subcategory": question.group,
-                "asked about": ABOUT[question.role],
-            },
-            disputed=verdicts_differ(row),
-            badness=pair.count(False) / len(pair) + (not row["aAcc"]),
+    def meaning(self, scores: Mapping[str, Any]) -> str:
+        """Return what aAcc says, and why the other responses fail, in plain words."""
+        if not is_defined(scores["aAcc"]):
+            return "The accuracy is undefined: there are no responses."
+        right = f"{percent(scores['aAcc'])} of 100 responses are right"
+        if scores["aAcc"] == 1:
+            return f"{right}."
+        if not is_defined(scores[LANGUAGE]):
+            return f"{right}; why the others fail is undefined without the questions that have no image."
+        language, vision, mixed = (percent(scores[failure]) for failure in WORDS)
+        return (
+            f"{right} (an uncertain one is right where no image is shown); of 100 others, {language} fail by language "
+            f"hallucination, {vision} by visual illusion, and {mixed} by a mix of both."
         )
 
+    # The rows
 
-def asks(row: Mapping[str, Any]) -> tuple[str, dict[str, tuple[Any, int]]]:
-    """Return the right answer, and what people may mark: whether the response is right."""
-    question = read(row["inputs"]["references"], "the row of a run")
-    return f"asked about: {ABOUT[question.role]}\nright answer: {_answer(question)}", {
-        "right": (row["aAcc"], 1)
-    }
+    def items(
+        self, rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+    ) -> Iterator[Item]:
+        """Yield a run's rows as items, one per row, in order; the rows of a control pair form a group."""
+        questions = [self._question(row) for row in rows]
+        right: dict[Any, list[Any]] = defaultdict(list)
+        for row, question in zip(rows, questions, strict=True):
+            for group in (question.pair, question.figure):
+                right[group].append(row["aAcc"])
+        for row, question, text in zip(rows, questions, judged_texts(rows, options), strict=True):
+            pair = right[question.pair]
+            shares = {"control pair": pair, **({"figure": right[question.figure]} if question.figure else {})}
+            asked_about = self.data["asked_about"][question.role]
+            yield Item(
+                id=row["question"],
+                text=text,
+                image=question.figure,
+                question=question.question,
+                group=question.pair,
+                facts=[
+                    Fact("asked about", [(asked_about, "plain")]),
+                    Fact("right answer", [(self._answer(question), "plain")]),
+                    *self._outcome(row, question),
+                    *(
+                        Fact(name, [(f"{sum(each)} of {len(each)} right", "good" if all(each) else "bad")])
+                        for name, each in shares.items()
+                    ),
+                ],
+                errors=self.errors(row),
+                parts={
+                    "category": question.category,
+                    "subcategory": question.group,
+                    "asked about": asked_about,
+                },
+                disputed=verdicts_differ(row),
+                badness=pair.count(False) / len(pair) + (not row["aAcc"]),
+            )
 
+    def errors(self, row: Mapping[str, Any]) -> list[str]:
+        """Return a wrong response's kind of failure, or else its verdict; and whether it was unreadable."""
+        failed = [] if row["aAcc"] else [WORDS.get(row["failure"]) or VERDICTS[row["correctness"]]]
+        return [*failed, *([UNREADABLE] if row["unread"] else [])]
 
-def counted(values: Sequence[Mapping[str, float]]) -> dict[str, tuple[Floats, Bools]]:
-    """Return what each response adds to aAcc, and whether it counts, by verdicts."""
-    right = np.array([of.get("right", np.nan) for of in values])
-    known = ~np.isnan(right)
-    return {"aAcc": (np.where(known, right, 0), known)}
+    def asks(self, row: Mapping[str, Any]) -> tuple[str, dict[str, tuple[Any, int]]]:
+        """Return the right answer, and what people may mark: whether the response is right."""
+        question = self._question(row)
+        about = self.data["asked_about"][question.role]
+        return f"asked about: {about}\nright answer: {self._answer(question)}", {"right": (row["aAcc"], 1)}
 
+    def counted(self, values: Sequence[Mapping[str, float]]) -> Any:
+        """Return what each response adds to aAcc, and whether it counts, by verdicts."""
+        right = np.array([of.get("right", np.nan) for of in values])
+        known = ~np.isnan(right)
+        return {"aAcc": (np.where(known, right, 0), known)}
 
-def meaning(scores: Mapping[str, Any]) -> str:
-    """Return what aAcc says, and why the other responses fail, in plain words."""
-    if not is_defined(scores["aAcc"]):
-        return "The accuracy is undefined: there are no responses."
-    right = f"{percent(scores['aAcc'])} of 100 responses are right"
-    if scores["aAcc"] == 1:
-        return f"{right}."
-    if not is_defined(scores[LANGUAGE]):
-        return f"{right}; why the others fail is undefined without the questions that have no image."
-    language, vision, mixed = (percent(scores[failure]) for failure in WORDS)
-    return (
-        f"{right} (an uncertain one is right where no image is shown); of 100 others, {language} fail by language "
-        f"hallucination, {vision} by visual illusion, and {mixed} by a mix of both."
-    )
+    def _question(self, row: Mapping[str, Any]) -> Any:
+        return self.graded.read(row["inputs"]["references"], "the row of a run")
 
+    def _answer(self, question: Any) -> str:
+        right, details = question.gt_answer, question.gt_answer_details
+        return f"{right}: {details}" if details else str(right)
 
-def _right(groups: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, list[bool]]:
-    """Return, for each group, whether each of its responses is right."""
-    found: dict[str, list[bool]] = defaultdict(list)
-    for group, row in zip(groups, rows, strict=True):
-        found[group].append(row["aAcc"])
-    return found
-
-
-def _errors(row: Mapping[str, Any]) -> list[str]:
-    """Return a wrong response's kind of failure, or else its verdict; and whether it was unreadable."""
-    failed = [] if row["aAcc"] else [WORDS.get(row["failure"]) or VERDICTS[row["correctness"]]]
-    return [*failed, *([UNREADABLE] if row["unread"] else [])]
-
-
-def _facts(row: Mapping[str, Any], question: VisualQuestion) -> Iterator[Fact]:
-    yield Fact("asked about", [(ABOUT[question.role], "plain")])
-    yield Fact("right answer", [(_answer(question), "plain")])
-    yield Fact("verdict", [_verdict(row)])
-    if row["failure"]:
-        place = ANY if row["failure"] == VISION else NO_IMAGE if not question.figure else question.category
-        leaf = LEAVES[row["failure"], place]
-        yield Fact("failure", [(f"{WORDS[row['failure']]}: {leaf}", "bad")])
-
-
-def _answer(question: VisualQuestion) -> str:
-    right = "yes" if question.yes else "no"
-    return f"{right}: {question.details}" if question.details else right
-
-
-def _verdict(row: Mapping[str, Any]) -> tuple[str, Kind]:
-    if row["unread"]:
-        return "unreadable, which counts as uncertain", "open"
-    verdict = VERDICTS[row["correctness"]]
-    if row["aAcc"]:
-        is_plain = row["correctness"] == CORRECT
-        return verdict if is_plain else "uncertain, which is right without an image", "good"
-    return verdict, "bad"
-
-
-def _shares(groups: Mapping[str, Sequence[bool]]) -> Iterator[Fact]:
-    """Say how many responses of each group are right."""
-    for name, answers in groups.items():
-        kind: Kind = "good" if all(answers) else "bad"
-        yield Fact(name, [(f"{sum(answers)} of {len(answers)} right", kind)])
+    def _outcome(self, row: Mapping[str, Any], question: Any) -> Iterator[Fact]:
+        kind: Kind = "good" if row["aAcc"] else "bad"
+        said = VERDICTS[row["correctness"]]
+        if row["unread"]:
+            said, kind = "unreadable, which counts as uncertain", "open"
+        elif row["aAcc"] and row["correctness"] != CORRECT:
+            said = "uncertain, which is right without an image"
+        yield Fact("verdict", [(said, kind)])
+        if failure := row["failure"]:
+            leaves = self.data["leaves"][failure]
+            leaf = leaves.get(question.category if question.figure else "none") or leaves["any"]
+            yield Fact("failure", [(f"{WORDS[failure]}: {leaf}", "bad")])

@@ -54,7 +54,7 @@ class HQH(Graded):
 
     rules = (REFERENCE_ONLY,)
 
-    def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def derive(self, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
         """Return the level of a question's type."""
         return {"level": self.data["levels"][values["type"]]}
 

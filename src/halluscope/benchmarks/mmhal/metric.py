@@ -67,7 +67,7 @@ READERS = {"strict": ("strict-2", read_words), OFFICIAL: ("official-3", read_off
 class MMHal(Graded):
     """MMHal-Bench's metric."""
 
-    def derive(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    def derive(self, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
         """Return the photograph's file name."""
         url = values["image_url"]
         return {"file_name": url.rpartition("/")[2] if url else None}
