@@ -72,7 +72,7 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
         name: the name of the dataset, or of the source of its labels.
         rows: the values of each row.
     """
-    each = list(rows)
+    each = list(map(tuple, rows))  # a row may be read once only
     try:  # texts, as usual, need no `str`
         lines = [*map("\x1f".join, each)]  # type: ignore[arg-type]
     except TypeError:
