@@ -14,7 +14,7 @@ import halluscope
 from halluscope import cli, registry
 from halluscope.building import spec
 from halluscope.errors import HubError, RegistryError
-from halluscope.hub import metric
+from halluscope.hub import contents
 from halluscope.hub.space import LINES, Page
 from halluscope.options import defaults, keywords
 from halluscope.paths import share
@@ -311,7 +311,7 @@ def test_nothing_is_scored_in_a_room_without_a_metric(room, tmp_path):
     with pytest.raises(RegistryError, match=f"{room.name} has no metric"):
         room.compute([], [])
     with pytest.raises(HubError, match=f"no metric {room.name!r}"):
-        metric.read(room.name, "acme")
+        contents.metric(room.name, "acme")
 
 
 @of_datasets_alone()

@@ -15,7 +15,7 @@ from halluscope import cli, registry
 from halluscope.building import build_info
 from halluscope.building.output import Table
 from halluscope.errors import BuildError, HubError
-from halluscope.hub import dataset
+from halluscope.hub import contents
 from tests import small_datasets
 
 HOSTILE = (
@@ -221,7 +221,7 @@ def test_a_link_that_leads_out(what: str, throne: Path, capsys: pytest.CaptureFi
     with pytest.raises(BuildError, match="which is outside"):
         build_info.compare(throne, stats(throne)["tables"])
     with pytest.raises(BuildError, match="which is outside"):
-        dataset.read("throne_coco", "acme", throne, subset=True)
+        contents.dataset("throne_coco", "acme", throne, subset=True)
 
 
 def test_a_file_that_is_named_twice(throne: Path) -> None:
@@ -241,7 +241,7 @@ def test_what_a_card_needs_and_is_not_there(throne: Path) -> None:
         with pytest.raises(
             HubError, match="throne_coco is not as a build leaves it, and gives no card: .* --force"
         ):
-            dataset.read("throne_coco", "acme", throne, subset=True)
+            contents.dataset("throne_coco", "acme", throne, subset=True)
 
 
 def test_a_shard_that_is_no_parquet_file(throne: Path) -> None:
@@ -251,11 +251,11 @@ def test_a_shard_that_is_no_parquet_file(throne: Path) -> None:
     whole = changed(stats(throne), ("tables", 0, "shards", 0, "sha256"), sha256)
     (throne / "stats.json").write_text(json.dumps(whole))
     with pytest.raises(HubError, match="is not as a build leaves it, and gives no card: Parquet magic bytes"):
-        dataset.read("throne_coco", "acme", throne, subset=True)
+        contents.dataset("throne_coco", "acme", throne, subset=True)
 
 
 def test_the_mark_is_not_published(throne: Path) -> None:
-    files = dataset.read("throne_coco", "acme", throne, subset=True).files
+    files = contents.dataset("throne_coco", "acme", throne, subset=True).files
     data = "data/validation-00000-of-00001.parquet"
     assert {*files} == {"README.md", "spec.toml", "stats.json", data}
 

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from halluscope import registry
 from halluscope.building import output
 from halluscope.building import spec as specs
-from halluscope.hub import dataset, metric
+from halluscope.hub import contents
 from halluscope.paths import share
 from tests import small_datasets
 
@@ -29,7 +29,7 @@ SECTIONS = ["Columns", "Counts", "Licence", "Sources", "Limits", "Citation"]
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a small copy of every dataset."""
     folder = tmp_path_factory.mktemp("built")
-    for name in dataset.names():
+    for name in contents.datasets():
         small_datasets.build(name, folder)
     return folder
 
@@ -45,7 +45,7 @@ def check(data: Any) -> None:
     assert isinstance(data.tags, list) and data.tags
 
 
-@pytest.mark.parametrize("name", dataset.names())
+@pytest.mark.parametrize("name", contents.datasets())
 def test_a_dataset_card_is_what_the_hub_accepts(name: str, built: Path) -> None:
     text = (built / name / "README.md").read_text()
     loaded = DatasetCard(text)
@@ -77,7 +77,7 @@ def test_a_selection_by_a_list_that_is_not_commercial_says_so(name: str, built: 
     assert "list" in text and "CC BY-NC 4.0" in text and "not commercially" in text
 
 
-@pytest.mark.parametrize("name", dataset.names())
+@pytest.mark.parametrize("name", contents.datasets())
 def test_a_dataset_card_tells_a_visitor_what_matters(name: str, built: Path) -> None:
     text = (built / name / "README.md").read_text()
     headings = [heading.rstrip("s") for heading in re.findall(r"^## (.+)$", text, re.MULTILINE)]
@@ -91,7 +91,7 @@ def test_a_dataset_card_tells_a_visitor_what_matters(name: str, built: Path) -> 
             assert re.search(rf"^\| `{column}` \| ", text, re.MULTILINE), column
 
 
-@pytest.mark.parametrize("name", metric.names())
+@pytest.mark.parametrize("name", contents.metrics())
 def test_a_metric_card_is_what_the_hub_accepts(name: str) -> None:
     text = share("metrics", name, "README.md").read_text()
     loaded = SpaceCard(text)
@@ -111,7 +111,7 @@ def test_a_metric_card_is_what_the_hub_accepts(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*(f"dataset {n}" for n in dataset.names()), *(f"metric {n}" for n in metric.names())]
+    "name", [*(f"dataset {n}" for n in contents.datasets()), *(f"metric {n}" for n in contents.metrics())]
 )
 def test_markdown_is_whole(name: str, built: Path) -> None:
     """Each table is parsed as a table: none of its lines is left over as text."""
@@ -142,7 +142,7 @@ def test_a_card_in_a_browser(built: Path, tmp_path: Path, browser: Any) -> None:
 TEXTS = ["A person drinks from a cup.", "A lawn.", "A dog."]
 
 
-@pytest.mark.parametrize("name", dataset.names())
+@pytest.mark.parametrize("name", contents.datasets())
 def test_a_dataset_cards_example_runs(
     name: str, built: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

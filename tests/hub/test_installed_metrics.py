@@ -13,7 +13,7 @@ from halluscope import __version__
 from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.cli import main
-from halluscope.hub import installed, metric
+from halluscope.hub import contents, installed
 from halluscope.paths import share
 from tests.files.disk import content, full
 
@@ -73,7 +73,7 @@ def test_the_bare_name_with_and_without_a_network(hub, modules, tmp_path):
 
 
 def test_listed_installed_upgraded_removed(modules, capsys, monkeypatch):
-    names = metric.names()
+    names = contents.metrics()
     assert main(["install-metrics", "--list"]) == 0
     assert capsys.readouterr().out.splitlines()[:-1] == [f"{name}: not installed" for name in names]
     assert not modules.exists()  # looking makes nothing
@@ -165,4 +165,6 @@ def test_a_copy_that_cannot_be_moved_in_leaves_the_one_that_is_there(modules, ca
     capsys.readouterr()
     main(["install-metrics", "--list"])
     said = capsys.readouterr().out.splitlines()[:-1]
-    assert [line.partition(",")[0] for line in said] == [f"{n}: halluscope {version}" for n in metric.names()]
+    assert [line.partition(",")[0] for line in said] == [
+        f"{n}: halluscope {version}" for n in contents.metrics()
+    ]

@@ -17,7 +17,7 @@ from halluscope import __version__, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.building import spec as specs
 from halluscope.cli import main
-from halluscope.hub import dataset, metric
+from halluscope.hub import contents
 from halluscope.hub.publisher import Hub, Publication, make_plan
 from halluscope.paths import share
 from tests import small_datasets
@@ -85,8 +85,8 @@ def other_spec(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) ->
 def test_every_dataset_and_metric_is_published_and_loads(
     hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert {*dataset.names()} <= {*small_datasets.BUILDS}  # a new dataset needs a small copy
-    names = [name for name in dataset.names() if name not in dataset.unlicensed()]
+    assert {*contents.datasets()} <= {*small_datasets.BUILDS}  # a new dataset needs a small copy
+    names = [name for name in contents.datasets() if name not in contents.unlicensed()]
     for name in names:
         small_datasets.build(name, tmp_path / "built")
     of_datasets = ["dataset", "all", "--org", "acme", "--folder", str(tmp_path / "built"), "--subset"]
@@ -98,7 +98,7 @@ def test_every_dataset_and_metric_is_published_and_loads(
         assert f"dataset acme/{name}, version " in said
         for file in (tmp_path / "built" / name / "data").rglob("*.parquet"):
             assert file.relative_to(tmp_path / "built" / name).as_posix() in said
-    for name in dataset.unlicensed():
+    for name in contents.unlicensed():
         assert f"left out: {name} has no licence" in said
 
     for command in (of_datasets, of_metrics):
@@ -108,7 +108,7 @@ def test_every_dataset_and_metric_is_published_and_loads(
         f"acme/{name}" for name in names
     }
     assert {name for kind, name in hub.repositories if kind == "space"} == {
-        f"acme/{name}" for name in metric.names()
+        f"acme/{name}" for name in contents.metrics()
     }
     for (kind, _), repository in hub.repositories.items():
         assert repository.private is (kind == "dataset")
@@ -190,8 +190,8 @@ def test_a_new_card_goes_to_main_and_the_tag_stays(
 ) -> None:
     upload(capsys, built)
     before = hub["dataset", "acme/throne_coco"].head
-    render = dataset.output.card
-    monkeypatch.setattr(dataset.output, "card", lambda *what: render(*what) + "\nA better word.\n")
+    render = contents.output.card
+    monkeypatch.setattr(contents.output, "card", lambda *what: render(*what) + "\nA better word.\n")
     status, said = upload(capsys, built)
     assert status == 0 and "its tag stays where it is" in said
     repository = hub["dataset", "acme/throne_coco"]
@@ -506,7 +506,7 @@ def refused(capsys: pytest.CaptureFixture[str], hub: StandInHub, *arguments: str
 
 def test_not_built(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(capsys, hub, "dataset", "all", "--folder", str(tmp_path))
-    names = [name for name in dataset.names() if name not in dataset.unlicensed()]
+    names = [name for name in contents.datasets() if name not in contents.unlicensed()]
     assert {"throne_coco", "pope_c_objects365"} < {*names}
     for name in names:
         assert f"{tmp_path / name}. Build it first: halluscope build {name}." in said
@@ -518,7 +518,7 @@ def test_not_built(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixtur
         assert "expected no other name with it, got typo" in refused(capsys, hub, kind, "all", "typo")
 
 
-@pytest.mark.parametrize("name", sorted({*dataset.unlicensed()} | {"hqh"} & {*dataset.names()}))
+@pytest.mark.parametrize("name", sorted({*contents.unlicensed()} | {"hqh"} & {*contents.datasets()}))
 def test_without_a_licence(
     name: str, hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -618,7 +618,7 @@ def test_a_space_that_could_not_start(
     ):
         said = refused(capsys, hub, "metric", "throne", "--package", wrong)
         assert f"--package is '{wrong}'; expected a URL" in said
-    monkeypatch.setattr(metric, "ON_AN_INDEX", True)
+    monkeypatch.setattr(contents, "ON_AN_INDEX", True)
     assert main(["publish", "metric", "throne", "--org", "acme", "--upload"]) == 0
     pinned = share("metrics", "throne", "requirements.txt").read_bytes()
     assert hub["space", "acme/throne"].files["requirements.txt"] == pinned

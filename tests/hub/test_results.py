@@ -12,7 +12,7 @@ import halluscope
 from halluscope import registry
 from halluscope.building import spec as specs
 from halluscope.cli import main
-from halluscope.hub import benchmark
+from halluscope.hub import contents
 from halluscope.reading.datasets import read_rows
 from tests import small_datasets
 from tests.standin_hub import TOKEN, Answer
@@ -46,7 +46,7 @@ def send(capsys: pytest.CaptureFixture[str], run: Path, *more: str, model: str =
 
 
 def test_each_config_of_questions_is_a_task_of_its_own():
-    told = yaml.safe_load(benchmark.eval_yaml("pope", ["coco", "aokvqa", "gqa"]))
+    told = yaml.safe_load(contents.eval_yaml("pope", ["coco", "aokvqa", "gqa"]))
     assert [one["id"] for one in told["tasks"]] == [
         "pope_accuracy",
         "pope_aokvqa_accuracy",
@@ -83,13 +83,13 @@ def test_somebody_elses_repository_is_left_alone(hub, capsys):
 def test_a_benchmark_without_data(name, hub, capsys):
     """Each benchmark whose principal score is better when higher gets a repository; the others say why not."""
     status, said = published(capsys, "benchmark", name, "--org", "acme", "--upload")
-    if why := benchmark.unfit(registry.benchmark(name)):
+    if why := contents.unfit(registry.benchmark(name)):
         assert status == 2 and why in said and not hub.repositories
         return
     assert status == 0, said
     files = hub["dataset", f"acme/{name}"].files
     told = yaml.safe_load(files["eval.yaml"])
-    assert told["evaluation_framework"] == "halluscope" and told["tasks"][0]["id"] == benchmark.task(name)
+    assert told["evaluation_framework"] == "halluscope" and told["tasks"][0]["id"] == contents.task(name)
     assert f"halluscope build {name}" in files["README.md"].decode()
     assert "nothing to do" in published(capsys, "benchmark", name, "--org", "acme", "--upload")[1]
 

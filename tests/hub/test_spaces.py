@@ -13,13 +13,13 @@ import pytest
 
 from halluscope import __version__, registry
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.hub import metric
+from halluscope.hub import contents
 from halluscope.hub.space import JSON_LINES, LINES, Box, Page
 from halluscope.paths import checkout, share
 from halluscope.signature import data_of
 from tests.small_datasets import needs
 
-NAMES = metric.names()
+NAMES = contents.metrics()
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore:{of}")  # gradio's own use of pandas
     for of in (".future.no_silent_downcasting", "The copy keyword is deprecated")

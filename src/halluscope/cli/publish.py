@@ -10,15 +10,15 @@ from halluscope.errors import HubError
 from halluscope.terminal import say
 
 if TYPE_CHECKING:
-    from halluscope.hub.publisher import Hub, Plan, Publication
+    from halluscope.hub.publisher import Hub, Publication
 
 EVERY = "all"
 
 
 def publish_dataset(options: argparse.Namespace) -> None:
-    from halluscope.hub import dataset
+    from halluscope.hub import contents
 
-    unlicensed = dataset.unlicensed() if {*options.names} == {EVERY} else {}
+    unlicensed = contents.unlicensed() if {*options.names} == {EVERY} else {}
     for name, why in unlicensed.items():
         say(f"left out: {name} has no licence ({why})")
     folder: Path | None = options.folder
@@ -26,43 +26,41 @@ def publish_dataset(options: argparse.Namespace) -> None:
 
     def read(name: str) -> "Publication":
         own = folder if holds_one or folder is None else folder / name
-        return dataset.read(name, options.org, own, options.subset, not options.no_eval)
+        return contents.dataset(name, options.org, own, options.subset, not options.no_eval)
 
-    _publish(options, [name for name in dataset.names() if name not in unlicensed], read)
+    _publish_named(options, [name for name in contents.datasets() if name not in unlicensed], read)
 
 
 def publish_metric(options: argparse.Namespace) -> None:
-    from halluscope.hub import metric
+    from halluscope.hub import contents
 
-    _publish(options, metric.names(), lambda name: metric.read(name, options.org, options.package))
+    _publish_named(
+        options, contents.metrics(), lambda name: contents.metric(name, options.org, options.package)
+    )
 
 
 def publish_benchmark(options: argparse.Namespace) -> None:
-    from halluscope.hub import benchmark, dataset
+    from halluscope.hub import contents
 
-    fit = [name for name in dataset.names() if not benchmark.unfit(registry.benchmark(name))]
-    _publish(options, fit, lambda name: benchmark.read(name, options.org))
+    fit = [name for name in contents.datasets() if not contents.unfit(registry.benchmark(name))]
+    _publish_named(options, fit, lambda name: contents.benchmark(name, options.org))
 
 
 def publish_results(options: argparse.Namespace) -> None:
     from halluscope.hub import results
-    from halluscope.hub.publisher import plans
 
     _check_names(options, "model", "benchmark")
-    hub = _hub(options.source.partition("/")[0] if _is_name(options.source) else "", options.upload)
-    entry, first = results.read(options.folder, options.model, options.benchmark, options.source, hub)
-    publications = [*first, results.publication(entry, options.model, hub)]
-    _show(options, hub, plans(publications, hub, options.public))
+    hub = _hub(options, options.source.partition("/")[0] if _is_name(options.source) else "")
+    found = results.publications(options.folder, options.model, options.benchmark, options.source, hub)
+    _publish(options, found, hub)
 
 
 def publish_report(options: argparse.Namespace) -> None:
-    from halluscope.hub import report_space
-    from halluscope.hub.publisher import plans
+    from halluscope.hub import contents
 
     _check_names(options, "space")
-    publication = report_space.read(options.folders, options.space)
-    hub = _hub(options.space.partition("/")[0], options.upload)
-    _show(options, hub, plans([publication], hub, options.public))
+    publication = contents.report(options.folders, options.space)
+    _publish(options, [publication], _hub(options, options.space.partition("/")[0]))
 
 
 def _is_name(text: str) -> bool:
@@ -75,31 +73,31 @@ def _check_names(options: argparse.Namespace, *names: str) -> None:
             raise HubError(f"--{name} is {given!r:.80}; expected a name on the Hub, such as org/name.")
 
 
-def _hub(organization: str, upload: bool) -> "Hub | None":
+def _hub(options: argparse.Namespace, organization: str) -> "Hub | None":
     from huggingface_hub import get_token
 
     from halluscope.hub.publisher import Hub
 
-    return Hub(organization) if upload or get_token() else None
+    return Hub(organization) if options.upload or get_token() else None
 
 
-def _publish(options: argparse.Namespace, known: Sequence[str], read: Callable[[str], "Publication"]) -> None:
-    """Check everything and show the plans, before anything is changed."""
-    from halluscope.hub.publisher import make_plans
+def _publish_named(
+    options: argparse.Namespace, known: Sequence[str], read: Callable[[str], "Publication"]
+) -> None:
+    from halluscope.hub.publisher import each
 
     names = [*dict.fromkeys(options.names)]
     if EVERY in names and (others := [name for name in names if name != EVERY]):
         raise HubError(f"{EVERY!r} stands for all; expected no other name with it, got {', '.join(others)}.")
-    hub, plans = make_plans(
-        known if EVERY in names else names, read, options.org, options.public, options.upload
-    )
-    _show(options, hub, plans)
+    publications = each(known if EVERY in names else names, read)
+    _publish(options, publications, _hub(options, options.org))
 
 
-def _show(options: argparse.Namespace, hub: "Hub | None", plans: "list[Plan]") -> None:
-    """Show the plans, and carry them out if that is asked for."""
-    from halluscope.hub.publisher import publish
+def _publish(options: argparse.Namespace, publications: "Sequence[Publication]", hub: "Hub | None") -> None:
+    """Check everything and show the plans, before anything is changed; carry them out if that is asked for."""
+    from halluscope.hub.publisher import make_plans, publish
 
+    plans = make_plans(publications, hub, options.public)
     say("\n".join(map(str, plans)))
     if hub is None:
         say("\nThere is no token for the Hub, so nothing was compared with the Hub.")

@@ -61,8 +61,8 @@ def export(given: argparse.Namespace) -> None:
 
 def leaderboard(given: argparse.Namespace) -> None:
     """Show the results on the Hub for a benchmark, beside the user's runs and the paper's rows."""
-    from halluscope.hub import leaderboard
+    from halluscope.hub.results import entries, report
 
     runs = folder.checked(given.runs) if given.runs else {}
-    found = leaderboard.entries(given.repository)
-    common.output(given, found, lambda: list(leaderboard.report(found, given.repository, runs)))
+    found = entries(given.repository)
+    common.output(given, found, lambda: list(report(found, given.repository, runs)))

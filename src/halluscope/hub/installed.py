@@ -11,10 +11,10 @@ import shutil
 import time
 from pathlib import Path
 
+from halluscope import registry
 from halluscope.errors import OutputError
 from halluscope.files.opening import read_json
 from halluscope.files.writing import new_folder
-from halluscope.hub.metric import module, names
 from halluscope.paths import share
 from halluscope.version import __version__
 
@@ -29,19 +29,35 @@ def cache() -> Path:
 
 
 def install() -> list[str]:
-    """Put this version's metrics into evaluate's module cache, in place of another version's; return `listed`."""
+    """Put this version's metrics into evaluate's module cache, in place of another version's; return `listed`.
+
+    Each metric is put there whole or not at all, and becomes the newest of its name.
+    """
     from evaluate.loading import init_dynamic_modules
 
     init_dynamic_modules()
-    for name in names():
-        _install(_home(name), module(share("metrics", name)))
+    for home, source in _homes():
+        target = home / _digest(source, __version__)
+        home.mkdir(parents=True, exist_ok=True)
+        for package in (home.parent, home):
+            (package / "__init__.py").touch()
+        if not target.is_dir():
+            with new_folder(target) as new:
+                (new / "__init__.py").touch()
+                shutil.copyfile(source, new / source.name)
+                (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
+        elif _version(target) is None:
+            raise OutputError(f"{target} is no longer what halluscope put there; remove it, and try again.")
+        others = [copy for copy in _copies(home) if copy != target]
+        newest = max([time.time(), *(_modified(copy) + 1 for copy in others)])
+        os.utime(target / source.name, (newest, newest))
+        _remove(others)
     return listed()
 
 
 def remove() -> list[str]:
     """Remove our copies of any version, and return the metrics' names; other modules stay."""
-    homes = sorted(cache().glob(_home("*").name))
-    removed = [home for home in homes if _remove(_copies(home))]
+    removed = [home for home in sorted(cache().glob("evaluate-metric--*")) if _remove(_copies(home))]
     for home in removed:
         if not _copies(home):
             shutil.rmtree(home)
@@ -50,41 +66,23 @@ def remove() -> list[str]:
 
 def listed() -> list[str]:
     """Return in a line per metric what its bare name leads to."""
-    return [f"{name}: {_state(name)}" for name in names()]
+    lines = []
+    for home, source in _homes():
+        state, copy = "not installed", max(_copies(home), key=_modified, default=None)
+        if copy and (version := _version(copy)) is None:
+            state = f"another module, not from halluscope ({copy})"
+        elif copy:
+            is_current = copy.name == _digest(source, __version__)
+            how = "this version" if is_current else "not this version; run halluscope install-metrics again"
+            state = f"halluscope {version}, {how}"
+        lines.append(f"{source.stem}: {state}")
+    return lines
 
 
-def _state(name: str) -> str:
-    copies = sorted(_copies(_home(name)), key=_modified)
-    if not copies:
-        return "not installed"
-    if (version := _version(copies[-1])) is None:
-        return f"another module, not from halluscope ({copies[-1]})"
-    current = copies[-1].name == _digest(module(share("metrics", name)), __version__)
-    state = "this version" if current else "not this version; run halluscope install-metrics again"
-    return f"halluscope {version}, {state}"
-
-
-def _home(name: str) -> Path:
-    return cache() / f"evaluate-metric--{name}"
-
-
-def _install(home: Path, source: Path) -> None:
-    """Put one metric into the cache, whole or not at all, and make it the newest."""
-    target = home / _digest(source, __version__)
-    home.mkdir(parents=True, exist_ok=True)
-    for package in (home.parent, home):
-        (package / "__init__.py").touch()
-    if not target.is_dir():
-        with new_folder(target) as new:
-            (new / "__init__.py").touch()
-            shutil.copyfile(source, new / source.name)
-            (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
-    elif _version(target) is None:
-        raise OutputError(f"{target} is no longer what halluscope put there; remove it, and try again.")
-    others = [copy for copy in _copies(home) if copy != target]
-    newest = max([time.time(), *(_modified(copy) + 1 for copy in others)])
-    os.utime(target / source.name, (newest, newest))
-    _remove(others)
+def _homes() -> list[tuple[Path, Path]]:
+    """Return for each metric the folder of its copies, and the module that `evaluate` loads."""
+    names = [benchmark.name for benchmark in registry.benchmarks()]
+    return [(cache() / f"evaluate-metric--{name}", share("metrics", name, f"{name}.py")) for name in names]
 
 
 def _remove(copies: list[Path]) -> bool:

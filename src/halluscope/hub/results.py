@@ -1,24 +1,24 @@
-"""Puts the principal score of a run into a model's repository, where the Hub's leaderboards look for it."""
+"""Results on the Hub: a run's principal score in a model's repository, and the leaderboard that collects them."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
-from huggingface_hub import EvalResultEntry, constants, eval_result_entries_to_yaml
+from huggingface_hub import EvalResultEntry, HfApi, constants, eval_result_entries_to_yaml
 
 from halluscope.building import spec as specs
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import HubError
-from halluscope.hub.benchmark import task, unfit
-from halluscope.hub.publisher import RESULTS, Hub, Publication
+from halluscope.hub.contents import task, unfit
+from halluscope.hub.publisher import RESULTS, Hub, Publication, calling
 from halluscope.options import defaults
 from halluscope.registry import SIGNATURE
 from halluscope.reporting import published
-from halluscope.reporting.tables import is_defined
+from halluscope.reporting.tables import Cell, Notes, Table, is_defined, plain
 from halluscope.runs import folder as folders
-from halluscope.runs.folder import differences
-from halluscope.runs.results import caveats
+from halluscope.runs.results import beside, caveats
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import keys_of
@@ -26,19 +26,17 @@ from halluscope.signature import keys_of
 NOTES = 200  # the most characters of notes
 
 
-def read(
-    folder: Path, model: str, benchmark: str, source: str, hub: Hub | None
-) -> tuple[EvalResultEntry, list[Publication]]:
-    """Return a run's result, and what to publish before it.
+def publications(folder: Path, model: str, benchmark: str, source: str, hub: Hub | None) -> list[Publication]:
+    """Return what publishes a run's result: its entry in the model's repository, after the run itself if that is asked.
 
     Args:
         folder: the run.
-        model: "org/name" of the model's repository.
+        model: "org/name" of the model's repository; somebody else's gets a pull request.
         benchmark: "org/name" of the dataset's repository.
         source: where the run can be seen: a URL, or "org/name", a dataset that then gets the run's folder; or "".
-        hub: where the revision of the dataset is looked up; None gives none.
+        hub: where the dataset's revision and the model's results are looked up; None looks up nothing.
     """
-    if problem := next(differences(folder), None):
+    if problem := next(folders.differences(folder), None):
         raise HubError(
             f"{folder} does not verify: {problem}. `halluscope verify {folder}` shows what differs."
         )
@@ -46,97 +44,128 @@ def read(
     record, score = run.benchmark, run.benchmark.principal
     if why := unfit(record):
         raise HubError(f"{folder} cannot stand on the Hub: {why}.")
-    one = _built(folder, run)
+    built = _built(folder, run)
     if not is_defined(value := run.scores.get(score)):
         raise HubError(f"{folder}: {score} is undefined; expected a number.")
     percent = published.in_percent(record, run.options, score)
-    first, url = [], source
+    found, url = [], source
     if source and "://" not in source:
-        files = {
-            file.relative_to(folder).as_posix(): file for file in sorted(folder.rglob("*")) if file.is_file()
-        }
-        first.append(Publication("dataset", source, f"A run of {record.name} by {model}", files))
+        paths = sorted(file for file in folder.rglob("*") if file.is_file())
+        files = {file.relative_to(folder).as_posix(): file for file in paths}
+        found.append(Publication("dataset", source, f"A run of {record.name} by {model}", files))
         url = f"{constants.ENDPOINT}/datasets/{source}"
     entry = EvalResultEntry(
         dataset_id=benchmark,
-        dataset_revision=hub.revision(benchmark, f"v{one['version']}") if hub else None,
-        task_id=task(one["name"], one["config"]),
+        dataset_revision=hub.revision(benchmark, f"v{built['version']}") if hub else None,
+        task_id=task(built["name"], built["config"]),
         value=round(100 * value, 2) if percent else round(value, 4),
         date=str(run.about["made"]),
         source_url=url or None,
         source_name="a run of halluscope" if url else None,
         notes=_notes(run) or None,
     )
-    return entry, first
-
-
-def publication(entry: EvalResultEntry, model: str, hub: Hub | None) -> Publication:
-    """Return the file of a result, for a commit to one's own model or a pull request, after a look at what is there."""
     variant = "".join(sign if sign.isalnum() else "-" for sign in entry.notes or "").strip("-").lower()
-    name = "-".join(filter(None, (entry.task_id, variant)))[:100]
-    path = f"{RESULTS}/halluscope-{name}.yaml"
-    text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True)
+    path = f"{RESULTS}/halluscope-{f'{entry.task_id}-{variant}'.rstrip('-')[:100]}.yaml"
     proposed = hub is not None and model.partition("/")[0] not in hub.names
-    notes: list[str] = [f"{entry.value} in the task {entry.task_id} of {entry.dataset_id}"]
-    for where, file, entries in hub.results(model) if hub else ():
-        for other in entries:
-            if _same_task(other, entry):
-                if other.get("value") == entry.value:
-                    notes.append(f"the same result is there already, in {file} of {where}")
-                elif file != path or where != "main" or proposed:
-                    raise HubError(
-                        f"{file} of {one_line(where, 200)} states {short_repr(other.get('value'))} for the task "
-                        f"{entry.task_id}, and this run {entry.value}. Nothing is sent; settle it there first."
-                    )
+    notes = [f"{entry.value} in the task {entry.task_id} of {entry.dataset_id}"]
+    for where, file, other in hub.results(model) if hub else ():
+        dataset = other.get("dataset")
+        known = dataset if isinstance(dataset, dict) else {}
+        if (known.get("id"), known.get("task_id"), other.get("notes") or None) != (
+            entry.dataset_id,
+            entry.task_id,
+            entry.notes,
+        ):
+            continue
+        if other.get("value") == entry.value:
+            notes.append(f"the same result is there already, in {file} of {where}")
+        elif file != path or where != "main" or proposed:
+            raise HubError(
+                f"{file} of {one_line(where, 200)} states {short_repr(other.get('value'))} for the task "
+                f"{entry.task_id}, and this run {entry.value}. Nothing is sent; settle it there first."
+            )
+    text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True)
+    sent = {} if len(notes) > 1 and proposed else {path: text.encode()}
     message = f"{entry.task_id} on {entry.dataset_id} by halluscope"
-    files = {} if len(notes) > 1 and proposed else {path: text.encode()}
-    return Publication("model", model, message, files, proposed=proposed, notes=tuple(notes))
-
-
-def _same_task(other: Mapping[str, Any], entry: EvalResultEntry) -> bool:
-    dataset = other.get("dataset")
-    return (
-        isinstance(dataset, Mapping)
-        and (dataset.get("id"), dataset.get("task_id")) == (entry.dataset_id, entry.task_id)
-        and (other.get("notes") or None) == entry.notes
-    )
+    return [*found, Publication("model", model, message, sent, proposed=proposed, notes=tuple(notes))]
 
 
 def _built(folder: Path, run: Run) -> Mapping[str, Any]:
     """Return which build was scored, after a check that all its rows were."""
-    built = run.ready.matched.built
-    if len(built) != 1:
+    matched = run.ready.matched
+    if len(matched.built) != 1:
         raise HubError(
             f"{folder} does not say which build of a dataset was scored; expected one folder that `halluscope build` "
             "made. Score that again, with --out."
         )
-    (one,) = built
-    if one["spec_sha256"] != sha256_of(specs.load(one["name"]).file):
+    (built,) = matched.built
+    if built["spec_sha256"] != sha256_of(specs.load(built["name"]).file):
         raise HubError(
-            f"{folder} was scored on another version of {one['name']} than today's; build and score it anew."
+            f"{folder} was scored on another version of {built['name']} than today's; build and score it anew."
         )
-    rows = len(run.ready.matched.rows)
+    rows = len(matched.rows)
     problems = [
         *caveats(run.benchmark, run.scores, run.options),
-        *(["the dataset is a subset or a changed copy."] if one["subset"] else []),
-        *(["the responses answer a sample of the rows."] if run.ready.matched.sampled else []),
-        *([f"it has {rows:,} rows; expected {one['rows']:,}."] if rows != one["rows"] else []),
+        *(["the dataset is a subset or a changed copy."] if built["subset"] else []),
+        *(["the responses answer a sample of the rows."] if matched.sampled else []),
+        *([f"it has {rows:,} rows; expected {built['rows']:,}."] if rows != built["rows"] else []),
     ]
     if problems:
         raise HubError(
             f"{folder} is not a result on the whole benchmark, so it is not published: {problems[0]}"
         )
-    return one
+    return built
 
 
 def _notes(run: Run) -> str:
     """Return in what a run differs from the defaults: judge, prompt, parser and other choices."""
     keys, unless = keys_of(run.scores[SIGNATURE]), defaults(run.benchmark.compute)
-    judges = [f"judged by {keys[name]}" for name in ("judges", "judge", "correctness") if name in keys]
-    chosen = [
-        f"{one.name} {run.options[one.name]}"
-        for one in run.benchmark.options
-        if one.choices and run.options.get(one.name, unless.get(one.name)) != unless.get(one.name)
-    ]
-    asked = ["with a prompt of its own"] if run.ready.matched.other_prompts else []
-    return one_line(", ".join([*judges, *chosen, *asked]), NOTES)
+    notes = [f"judged by {keys[name]}" for name in ("judges", "judge", "correctness") if name in keys]
+    for option in run.benchmark.options:
+        usual = unless.get(option.name)
+        if option.choices and (chosen := run.options.get(option.name, usual)) != usual:
+            notes.append(f"{option.name} {chosen}")
+    if run.ready.matched.other_prompts:
+        notes.append("with a prompt of its own")
+    return one_line(", ".join(notes), NOTES)
+
+
+# The leaderboard
+
+
+def entries(repository: str) -> list[dict[str, Any]]:
+    """Return the results for a dataset on the Hub, each with its source and how it was made."""
+    with calling(f"reading the leaderboard of {repository}"):
+        return [
+            {
+                "model": str(one.model_id),
+                "value": float(one.value),
+                "how": str(one.notes or ""),
+                "source": str((one.source or {}).get("url") or one.filename),
+                "verified": bool(one.verified),
+                "proposed": one.pull_request is not None,
+            }
+            for one in HfApi().get_dataset_leaderboard(repository, base_model_only=False)
+        ]
+
+
+def report(found: list[dict[str, Any]], repository: str, runs: Mapping[str, Run]) -> Iterator[Table | Notes]:
+    """Yield a table per way of judging and asking, your own runs, and the paper's rows; none is ranked with another."""
+    by_how: dict[str, list[list[Cell]]] = defaultdict(list)
+    for one in sorted(found, key=lambda one: -one["value"]):
+        model = one_line(one["model"], 80) + " (proposed)" * one["proposed"]
+        by_how[one["how"]].append([model, plain(one["value"], ".2f"), one_line(one["source"], 120)])
+    for how in dict.fromkeys(one["how"] for one in found):
+        header = [one_line(how or "as by default", 80), "value", "source"]
+        yield Table("leaderboard", header, by_how[how], of=f"{repository} on the Hub")
+    if not found:
+        yield Notes([f"{repository} has no results on the Hub."])
+    if runs:
+        first = next(iter(runs.values()))
+        benchmark, score = first.benchmark, first.benchmark.principal
+        rows: list[list[Cell]] = []
+        for name, run in runs.items():
+            times = 100 if published.in_percent(benchmark, run.options, score) else 1
+            rows.append([name, plain(run.scores[score] * times, ".2f"), published.how(run.scores)])
+        yield Table("yours", ["your runs", score, "how"], rows)
+        yield from beside(benchmark, [(name, run.scores) for name, run in runs.items()], first.options)

@@ -1,24 +1,34 @@
 """The page of a metric's Space: it scores an example, or whatever is pasted in its place.
 
 Each metrics/<name>/app.py says what its page asks for (`Page`); this module builds and runs the page. Nothing that is
-pasted is shown as HTML, kept, or sent anywhere, and the page sends no request to any other server.
+pasted is shown as HTML, kept, or sent anywhere, and the page sends no request to any other server: the responses are in
+a frame that reaches nothing around it, and the chart is an image.
 """
 
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from html import escape
 from typing import Any, NamedTuple
 
 from halluscope import limits
 from halluscope.errors import LimitExceeded, MissingExtra
-from halluscope.hub.space_html import render
+from halluscope.reporting.figures.plots import scores as chart_of_scores
+from halluscope.reporting.page import content
+from halluscope.reporting.page.html_template import data_uri
+from halluscope.reporting.page.writing import Report
 from halluscope.responses.files import text_of
+from halluscope.runs.comparing import flat
+from halluscope.runs.page import of_result, of_signature, shown_result
 from halluscope.sanitize import short_repr
 
 LINES, JSON_LINES = "one row per line", "JSON lines"
+NAME = "responses"  # of the LVLM
+HEIGHT = 700  # pixels of the frame
+CHARTS = ("classes", "groups")  # the figures that are useful for a few rows, the most useful first
 
 Table = Sequence[list[str]]
 
@@ -30,9 +40,8 @@ class Box:
     label: str  # what goes into the box, and how a line is read
     example: str  # what it holds at first
     read: Callable[[str], Any] = str  # makes a row of a plain line; its ValueError says what was expected
-    keys: tuple[
-        str, ...
-    ] = ()  # the first of them that a JSON object has holds the row; () takes whole objects
+    # the first of them that a JSON object has holds the row; () takes whole objects
+    keys: tuple[str, ...] = ()
     responses: bool = False  # whether a JSON object's text is found as in a file of responses
 
     def rows(self, text: str, form: str) -> list[Any]:
@@ -43,26 +52,24 @@ class Box:
                     f"{self.label}: {amount:,} {limits.LIMITS[limit].unit}; this page takes {most:,}. Use the package "
                     "for more."
                 )
+        rows = []
         lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
-        return [self._row(line, form, f"{self.label}, line {number}") for number, line in enumerate(lines, 1)]
-
-    def _row(self, line: str, form: str, where: str) -> Any:
-        try:
-            row = json.loads(line) if form == JSON_LINES else self.read(line)
-        except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
-            raise ValueError(f"{where}: {short_repr(line)} cannot be read: {error}.") from error
-        if not isinstance(row, dict):
-            return row
-        if self.responses:
-            return text_of(row, where)[0]
-        if form != JSON_LINES or not self.keys:
-            return row
-        key = next((key for key in self.keys if key in row), None)
-        if key is None:
-            raise ValueError(
-                f"{where} has none of the keys {', '.join(self.keys)}; it has {', '.join(row)!s:.200}."
-            )
-        return row[key]
+        for number, line in enumerate(lines, 1):
+            where = f"{self.label}, line {number}"
+            try:
+                row = json.loads(line) if form == JSON_LINES else self.read(line)
+            except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
+                raise ValueError(f"{where}: {short_repr(line)} cannot be read: {error}.") from error
+            if isinstance(row, dict) and self.responses:
+                row = text_of(row, where)[0]
+            elif isinstance(row, dict) and form == JSON_LINES and self.keys:
+                if not (held := [row[key] for key in self.keys if key in row]):
+                    raise ValueError(
+                        f"{where} has none of the keys {', '.join(self.keys)}; it has {', '.join(row)!s:.200}."
+                    )
+                row = held[0]
+            rows.append(row)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -111,19 +118,21 @@ class Page:
             warnings.simplefilter("always", UserWarning)
             try:
                 rows = self.predictions.rows(predictions, form), self.references.rows(references, form)
-                options = {
-                    name: choice.value(value)
-                    for (name, choice), value in zip(self.choices.items(), chosen, strict=True)
-                }
+                each = zip(self.choices.items(), chosen, strict=True)
+                options = {**self.options, **{name: choice.value(shown) for (name, choice), shown in each}}
                 with limits.given(f"cells={limits.most('page_cells')}"):
-                    result = dict(self.score(*rows, **self.options, **options))
-                html = render(result, *rows, {**self.options, **options})
+                    result = dict(self.score(*rows, **options))
+                html = _html(result, *rows, options)
             except (ValueError, OSError, ImportError, RecursionError) as error:
                 return Answer(str(error))
-        each = (result.pop(self.each, None) if self.each else None) or []
-        signature = str(result.pop("signature"))
+        found = (result.pop(self.each, None) if self.each else None) or []
+        keys, signature = list(found[0]) if found else [], str(result.pop("signature"))
+        cells = [[str(line), *(_plain(row[key]) for key in keys)] for line, row in enumerate(found, 1)]
         remarks = [str(one.message) for one in warned if issubclass(one.category, UserWarning)]
-        return Answer("\n".join(remarks), *html, list(_listed(result)), _rows(each), signature)
+        scores = [[name, _plain(value)] for name, value in flat(result) if value is not None]
+        return Answer(
+            "\n".join(remarks), *html, scores, [["line", *keys], *cells] if cells else [], signature
+        )
 
     def example(self) -> Answer:
         """Score the example, which is shown at first."""
@@ -185,24 +194,8 @@ def names(line: str) -> list[str]:
     return [name.strip() for name in line.split(",")] if line.strip() else []
 
 
-def _listed(result: Mapping[str, Any], of: str = "") -> Iterator[list[str]]:
-    """Yield a result as rows of a table; nested values are named by their path."""
-    for name, value in result.items():
-        if isinstance(value, Mapping):
-            yield from _listed(value, f"{of}{name}/")
-        elif value is not None:
-            yield [f"{of}{name}", _plain(value)]
-
-
-def _rows(each: Sequence[Mapping[str, Any]]) -> Table:
-    """Return rows as a table with a header, numbered like the pasted lines."""
-    keys = list(each[0]) if each else []
-    rows = [[str(line), *(_plain(row[key]) for key in keys)] for line, row in enumerate(each, 1)]
-    return [["line", *keys], *rows] if each else []
-
-
 def _framed(rows: Table) -> dict[str, Any]:
-    """Return rows in the form of gradio's table."""
+    """Return rows, their header first, in the form of gradio's table."""
     return {"headers": rows[0] if rows else [""], "data": [*rows[1:]]}
 
 
@@ -212,3 +205,34 @@ def _plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return (" to " if isinstance(value, tuple) else ", ").join(map(_plain, value))
     return "" if value is None else str(value)
+
+
+def _html(
+    result: Mapping[str, Any],
+    predictions: Sequence[Any],
+    references: Sequence[Any],
+    options: Mapping[str, Any],
+) -> tuple[str, str]:
+    """Return a result's responses, marked as in a report, and a chart; "" for a result without rows."""
+    benchmark, texts, charts = of_signature(result), "", dict[str, content.Figure]()
+    if benchmark.items:
+        own = {name: value for name, value in options.items() if name in benchmark.keywords}
+        shown = shown_result(result, predictions, references, NAME, **own)
+        if "image_ids" in benchmark.input_options:  # rows have no ids, but were pasted on lines
+            items = [replace(item, id=f"line {line}") for line, item in enumerate(shown.items, 1)]
+            shown = replace(shown, items=items)
+        whole = of_result(shown).page
+        (head,) = whole.headlines
+        title = f"{head.score}: {head.value}" + (f" ({head.interval})" if head.interval else "")
+        # only the responses, below the score and its meaning; the rest is shown around the frame
+        texts = Report(content.Page(title, head.meaning, [], [], [], whole.runs)).frame(HEIGHT)
+        charts = {figure.name: figure for figure in whole.figures}
+    figure = next((charts[name] for name in CHARTS if name in charts), None)
+    if not (figure := figure or chart_of_scores(NAME, result, benchmark)):
+        return texts, ""
+    source, title = data_uri(figure.svg.encode("utf-8", "replace"), "image/svg+xml"), escape(figure.title)
+    return texts, (
+        f'<figure style="margin: 0"><strong>{title}</strong>'
+        f'<img src="{source}" alt="{title}" style="width: 100%; margin: .5rem 0">'
+        f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+    )

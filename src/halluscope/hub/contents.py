@@ -1,0 +1,297 @@
+"""What a repository shall hold: a built dataset's, a metric's Space, a benchmark's without data, and a report's Space.
+
+A dataset is checked first: that it is whole, fits its spec, and may be published.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from halluscope import registry
+from halluscope.building import build_info, output
+from halluscope.building import spec as specs
+from halluscope.building.build_info import SPEC, STATS
+from halluscope.building.fetch import sha256_of
+from halluscope.errors import HubError
+from halluscope.hub.publisher import CARD, EVAL, Publication, Release
+from halluscope.paths import share
+from halluscope.reading.datasets import home
+from halluscope.registry import HIGHER, Benchmark
+from halluscope.reporting.page.writing import write
+from halluscope.runs.comparing import compare
+from halluscope.runs.folder import checked
+from halluscope.runs.page import all_shown, page
+from halluscope.runs.run import benchmark_of
+from halluscope.sanitize import one_line
+from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
+from halluscope.version import __version__
+
+REQUIREMENTS, PAGE = "requirements.txt", "index.html"
+FRAMEWORK = "halluscope"  # its entry in huggingface.js: CONTRIBUTING.md, "Releasing"
+
+ON_AN_INDEX = False
+"""Whether `pip install halluscope` finds this package. CONTRIBUTING.md, "Releasing", says when that changes."""
+
+
+def datasets() -> list[str]:
+    """Return the names of this project's datasets."""
+    return sorted(dataset.name for dataset in registry.datasets())
+
+
+def unlicensed() -> dict[str, str]:
+    """Return the datasets that only their authors may publish, each with the reason."""
+    all_specs = map(specs.load, datasets())
+    return {spec.name: spec.license_note for spec in all_specs if spec.license == specs.UNKNOWN}
+
+
+def dataset(
+    name: str, organization: str, folder: Path | None = None, subset: bool = False, with_eval: bool = True
+) -> Publication:
+    """Check a dataset that was built in a folder; `subset` allows a subset or a changed copy."""
+    import pyarrow.parquet as pq
+    from datasets import Features
+
+    record = registry.dataset(name)
+    spec, folder, build = specs.load(record.name), folder or home(name), f"halluscope build {name}"
+    if spec.license == specs.UNKNOWN:
+        raise HubError(
+            f"{name} has no licence, so nobody but its authors may publish it: {spec.license_note} Build it where you "
+            "use it."
+        )
+    if not (folder / STATS).is_file():
+        raise HubError(f"{name} was not built in {folder}. Build it first: {build}.")
+    stats = build_info.read_stats(folder / STATS)
+    if (stats["name"], stats["spec_sha256"]) != (name, sha256_of(spec.file)):
+        raise HubError(
+            f"{folder} is stale: it holds {stats['name']} {stats['version']}, built from another spec than today's "
+            f"{spec.file} ({name} {spec.version}). Build it again: {build} --force."
+        )
+    shards = build_info.compare(folder, stats["tables"])
+    try:
+        features = {
+            table["config"]: Features.from_arrow_schema(pq.read_schema(folder / table["shards"][0]["file"]))
+            for table in stats["tables"]
+        }
+        card = output.card(spec, stats, features)
+    except Exception as error:  # of pyarrow, datasets or jinja2
+        raise HubError(
+            f"{folder} is not as a build leaves it, and gives no card: {one_line(error, 200)}. Build it again: {build} "
+            "--force."
+        ) from error
+    # Columns that hold images, by name or because they hold bytes at any depth
+    held = [
+        (column.name, config)
+        for config, columns in features.items()
+        for column in columns.arrow_schema
+        if column.name == "image" or "binary" in str(column.type)
+    ]
+    if held and not spec.publish_images:
+        again = "; ".join([*_without_images(name), f"halluscope publish dataset {name} --folder DIR"])
+        raise HubError(
+            f"{name} was built with images (column {held[0][0]!r} of config {held[0][1]!r}), and its spec does not let "
+            f"them be published: {spec.license_note} Keep this build for your own use, and publish a copy that is "
+            f"built without images: {again}."
+        )
+    if stats["subset"] and not subset:
+        raise HubError(
+            f"{folder} is a subset or a changed copy of {name}, not the dataset as published. Pass --subset to "
+            "publish it all the same; its card says so."
+        )
+    card = card.replace(f'"datasets/{name}"', f'"{organization}/{name}"')
+    files: dict[str, Path | bytes] = {CARD: card.encode(), SPEC: spec.file, STATS: folder / STATS}
+    why, notes = unfit(registry.benchmark(name)), []
+    if stats["subset"]:
+        notes.append("A subset or a changed copy; its card says so.")
+    elif with_eval and not why:
+        files[EVAL] = eval_yaml(name, [config for config in features if config != record.images])
+    if why:
+        notes.append(f"Without {EVAL}: {why}.")
+    return Publication(
+        kind="dataset",
+        repo_id=f"{organization}/{name}",
+        message=f"{name} {spec.version}",
+        files=files | {file.relative_to(folder).as_posix(): file for file in shards},
+        release=_release(spec, STATS, json.loads),
+        notes=tuple(notes),
+    )
+
+
+def _release(spec: specs.Spec, file: str, parse: Callable[[str], Any]) -> Release:
+    """Return the version of a spec's dataset; on the Hub, a file with its name states it."""
+
+    def version(text: str) -> str | None:
+        try:
+            facts = parse(text)
+            return facts["version"] if facts["name"] == spec.name and facts["version"] else None
+        except (ValueError, RecursionError, TypeError, LookupError):
+            return None
+
+    return Release(spec.version, f"v{spec.version}", file, version)
+
+
+def _without_images(name: str) -> list[str]:
+    """Return the commands that build a copy without images into a folder DIR."""
+    build, source = f"halluscope build {name}", specs.load(name).built_from
+    if source is None:
+        return [f"{build} --no-images --out DIR/{name}"]
+    return [*_without_images(source), f"{build} --source DIR/{source} --out DIR/{name}"]
+
+
+# A benchmark: eval.yaml, and a repository of it and a card alone
+
+
+def task(name: str, config: str = "") -> str:
+    """Return the id of a dataset's task: its questions in a config, and the score.
+
+    >>> task("throne_coco"), task("pope"), task("pope", "gqa")
+    ('throne_coco_f0_5_cls', 'pope_accuracy', 'pope_gqa_accuracy')
+    """
+    other = config not in ("", "default", registry.dataset(name).config)
+    score = registry.benchmark(name).principal.replace(".", "_").lower()
+    return f"{name}{f'_{config}' if other else ''}_{score}"
+
+
+def unfit(benchmark: Benchmark) -> str:
+    """Say why a benchmark's principal score cannot stand in a leaderboard of the Hub; "" if it can."""
+    if not benchmark.has_metric:
+        return f"{benchmark.title} is for training and has no score"
+    if benchmark.direction(benchmark.principal) == HIGHER:
+        return ""
+    return (
+        f"the principal score of {benchmark.title}, {benchmark.principal}, is not better when it is higher, and the "
+        "Hub's leaderboards know no other order"
+    )
+
+
+def eval_yaml(name: str, configs: Sequence[str] = ()) -> bytes:
+    """Return the eval.yaml of a dataset with these configs of questions; () for the one that is asked by default."""
+    benchmark, spec = registry.benchmark(name), specs.load(name)
+    content = {
+        "name": spec.title,
+        "description": f"{benchmark.title}: {benchmark.about}. The score is {benchmark.principal}.",
+        "evaluation_framework": FRAMEWORK,
+        "tasks": [
+            {"id": task(name, config), "config": config, "split": spec.split}
+            for config in configs or [registry.dataset(name).config or "default"]
+        ],
+    }
+    return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True)).encode()
+
+
+def benchmark(name: str, organization: str) -> Publication:
+    """Return a repository without data, for a dataset that its users build themselves."""
+    benchmark, spec = registry.benchmark(name), specs.load(registry.dataset(name).name)
+    if why := unfit(benchmark):
+        raise HubError(f"{name} cannot be a benchmark on the Hub: {why}.")
+    sources = "\n".join(f"- <{source.url}>" for source in spec.sources.values())
+    card = f"""---
+pretty_name: {spec.title}
+license: {spec.license}
+---
+# {spec.title}
+{" ".join(benchmark.description.split())}
+
+This repository holds no data. Its leaderboard collects {benchmark.principal} of models. Build the data yourself:
+```console
+$ halluscope build {name}
+$ halluscope score {benchmark.name} --responses mine.jsonl --dataset {name} --out run
+$ halluscope publish results run --model ORG/MODEL --benchmark {organization}/{name}
+```
+
+## Licence
+{spec.license_note}
+
+## Sources
+{sources or f"The dataset {spec.built_from} of halluscope."}
+
+## Citation
+```bibtex
+{benchmark.citation.strip()}
+```
+"""
+    return Publication(
+        kind="dataset",
+        repo_id=f"{organization}/{name}",
+        message=f"{name} {spec.version}, card and eval.yaml",
+        files={CARD: card.encode(), EVAL: eval_yaml(name), SPEC: spec.file},
+        release=_release(spec, SPEC, tomllib.loads),
+        notes=("Without data; the card says where they come from.",),
+    )
+
+
+# A metric, and a report
+
+
+def metrics() -> list[str]:
+    """Return the names of this project's metrics."""
+    return [benchmark.name for benchmark in registry.benchmarks()]
+
+
+def metric(name: str, organization: str, package: str | None = None) -> Publication:
+    """Return what to publish; `package` says, as pip takes it, where the Space installs this package from.
+
+    The tag is "halluscope-<version>": `evaluate` looks for a tag of its own version, such as v0.4.6, before main.
+    """
+    if name not in metrics():
+        raise HubError(f"There is no metric {name!r:.80} to publish; expected one of {', '.join(metrics())}.")
+    folder = share("metrics", name)
+    card, pinned = ((folder / file).read_text("utf-8") for file in (CARD, REQUIREMENTS))
+    if package is not None:
+        url = re.fullmatch(r"(?:halluscope\s*@\s*)?((?:git\+)?https://\S+)", package.strip())
+        if not url:
+            raise HubError(
+                f"--package is {package!r:.120}; expected a URL (https://... or git+https://...), or 'halluscope @ "
+                "URL'."
+            )
+        extras = "".join(re.findall(r"\[[\w,-]+\]", pinned))
+        pinned = f"# halluscope=={__version__}\nhalluscope{extras} @ {url[1]}\n"
+    elif not ON_AN_INDEX:
+        raise HubError(
+            "halluscope is on no package index yet, so a Space that asks an index for it cannot start. Say where "
+            "to install it from: --package URL, of a wheel or of a repository (git+https://...@v0.1.0)."
+        )
+
+    def version(text: str) -> str | None:
+        pin = re.search(r"^\s*(?:# )?halluscope(?:\[[\w,]+\])?==(\S+)\s*$", text, re.MULTILINE)
+        return pin[1] if pin else None
+
+    return Publication(
+        kind="space",
+        sdk="gradio",
+        repo_id=f"{organization}/{name}",
+        message=f"{name} {__version__}",
+        files={
+            CARD: card.replace(f'"metrics/{name}"', f'"{organization}/{name}"').encode(),
+            REQUIREMENTS: pinned.encode(),
+            f"{name}.py": folder / f"{name}.py",
+            "app.py": folder / "app.py",
+        },
+        release=Release(__version__, f"halluscope-{__version__}", REQUIREMENTS, version),
+        notes=(f"The Space installs {package or f'halluscope {__version__} from an index'}.",),
+    )
+
+
+def report(folders: Sequence[Path], space: str) -> Publication:
+    """Return the Space of a report on runs of one benchmark: the page as it is, without pictures."""
+    runs = checked(folders)
+    benchmark = benchmark_of(runs.values())
+    compared = compare(runs, [], Bootstrap(RESAMPLES)) if len(runs) > 1 else None
+    with TemporaryDirectory() as here:
+        write(page(benchmark, all_shown(runs), {}, compared), Path(here) / PAGE)
+        content = (Path(here) / PAGE).read_bytes()
+    title, names = f"{benchmark.title} report", one_line(", ".join(runs), 80)
+    card = f"---\ntitle: {title}\nsdk: static\npinned: false\n---\n{benchmark.title}: {names}\n"
+    return Publication(
+        kind="space",
+        sdk="static",
+        repo_id=space,
+        message=f"Report on {names}",
+        files={CARD: card.encode(), PAGE: content},
+        notes=("The page has no pictures: their owners decide who may show them.",),
+    )
