@@ -10,7 +10,7 @@ import numpy as np
 
 import halluscope
 from halluscope import registry
-from halluscope.explaining import differences, protocols
+from halluscope.explaining import explained, protocols
 from halluscope.explaining.explained import Explained
 from timing import compare
 
@@ -38,7 +38,7 @@ def explain(responses: str, dataset: list[str]) -> list[float]:
     chosen = [one for one in stated.usual if not one.needs]
     found = Explained(pope, stated, chosen, [responses], dataset, {})
     found.compute()
-    assert len([*differences.differences(found, SCORE)]) == 10
+    assert len([*explained.differences(found, SCORE)]) == 10
     return [found.score(setting, SCORE) for setting in found.settings()]
 
 

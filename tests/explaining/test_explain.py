@@ -11,7 +11,7 @@ import halluscope
 from halluscope import cli, registry
 from halluscope.cli import common
 from halluscope.errors import RegistryError
-from halluscope.explaining import differences, protocols
+from halluscope.explaining import explained, protocols
 from halluscope.explaining.explained import Explained
 from halluscope.explaining.protocols import CHOSEN, FILE
 from halluscope.judging.models.language_model import LanguageModelJudge
@@ -485,7 +485,7 @@ def test_differences_are_sums(benchmark, each_explained, capsys):
     """Of all scores and each pair of protocols, computed and printed."""
     found, words = each_explained[benchmark.name]
     for score in benchmark.scores:
-        for one in differences.differences(found, score):
+        for one in explained.differences(found, score):
             whole = one.values[-1] - one.values[0]
             assert [*one.parts] == ["prompt", *CHOSEN]
             for parts in (one.parts, one.in_other_order):

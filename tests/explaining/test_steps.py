@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.explaining.differences import OTHER_ORDER, parts, path
+from halluscope.explaining.explained import OTHER_ORDER, parts, path
 from halluscope.explaining.protocols import ASPECTS
 
 FIRST, SECOND = (dict.fromkeys(ASPECTS, name) for name in "ab")

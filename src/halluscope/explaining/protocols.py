@@ -5,7 +5,7 @@ with the given options.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +14,6 @@ from halluscope.options import nearest
 from halluscope.registry import Benchmark
 
 FILE = "protocols.toml"
-
-OWN = "halluscope"  # the only protocol of a package that states none
 
 # What can differ between two protocols, in the order in which a score is made; and what options choose of it.
 PROMPT, ROWS, LABELS, PARSER, COUNTING = ASPECTS = ("prompt", "rows", "labels", "parser", "counting")
@@ -33,7 +31,7 @@ class Way:
     options: Mapping[str, Any] = field(default_factory=dict)  # the options of the benchmark that it sets
     # for labels, the option that names their dataset; "" for the labels of the dataset that is scored
     dataset: str = ""
-    without: tuple[str, ...] = ()  # the user's options that do not apply in it
+    without: Sequence[str] = ()  # the user's options that do not apply in it
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Discrepancy:
     """Why the program that a protocol is named after prints other numbers."""
 
     why: str = ""  # the reason, with the options that remove it
-    scores: tuple[str, ...] = ()  # the scores that it moves; () for all
+    scores: Sequence[str] = ()  # the scores that it moves; () for all
     # the options that together remove it, with their values; true stands for any value
     unless: Mapping[str, Any] = field(default_factory=dict)
 
@@ -69,10 +67,10 @@ class Protocol:
     labels: Way = Way()  # which labels count as right
     parser: Way = Way()  # how a response is read, or who judges it
     counting: Way = Way()  # how readings become scores
-    scores: tuple[str, ...] = ()  # the scores that it reports; () for all
+    scores: Sequence[str] = ()  # the scores that it reports; () for all
     # score -> its key in a result, where that is another name
     called: Mapping[str, str] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()  # options without which it cannot be computed
+    needs: Sequence[str] = ()  # options without which it cannot be computed
     discrepancy: Discrepancy = Discrepancy()  # why its own program prints other numbers
     only_named: bool = False  # whether it is computed only when the user names it
 
@@ -90,11 +88,11 @@ class Protocol:
 class Protocols:
     """The protocols that a package states, and what is shown of them."""
 
-    each: tuple[Protocol, ...]  # the protocols; the first is that of the benchmark's authors
-    compared: tuple[str, ...]  # the scores whose differences are shown unless the user names others
-    shown: tuple[str, ...]  # the scores in the table
+    each: Sequence[Protocol]  # the protocols; the first is that of the benchmark's authors
+    compared: Sequence[str]  # the scores whose differences are shown unless the user names others
+    shown: Sequence[str]  # the scores in the table
     # the columns of the table of rows that say how a response was read; () for all columns
-    read: tuple[str, ...] = ()
+    read: Sequence[str] = ()
     # a value in these columns -> the word that is shown for it
     words: Mapping[str, str] = field(default_factory=dict)
 
@@ -117,12 +115,11 @@ class Protocols:
 
     def chosen(self, names: Sequence[str]) -> list[Protocol]:
         """Return the protocols of these names; the usual ones if there are none."""
-        for name in names:
-            if name not in self.names:
-                raise ValueError(
-                    f"There is no protocol {name!r:.80}.{nearest(name, self.names)} Expected one of "
-                    f"{', '.join(self.names)}."
-                )
+        if unknown := [name for name in names if name not in self.names]:
+            raise ValueError(
+                f"There is no protocol {unknown[0]!r:.80}.{nearest(unknown[0], self.names)} Expected one of "
+                f"{', '.join(self.names)}."
+            )
         return [one for one in self.each if one.name in names] if names else self.usual
 
 
@@ -130,10 +127,20 @@ def load(benchmark: Benchmark) -> Protocols:
     """Read the protocols of a benchmark as its package states them."""
     file = benchmark.folder / FILE
     if not file.is_file():
-        return _own(benchmark)
+        rows, labels = Way("all that are scored"), Way("the dataset's")
+        said = Way("as `halluscope score` does with the same options")
+        own = Protocol("halluscope", "this project", benchmark.prompt, rows, labels, said, said)
+        return Protocols([own], [benchmark.principal], list(benchmark.scores))
+    known: dict[str, dict[str, Any]] = {"": {}}
+    each = []
     try:
-        stated = _tuples(tomllib.loads(file.read_text(encoding="utf-8")))
-        each = tuple(map(_protocol, _whole(stated.pop("protocols"))))
+        stated = tomllib.loads(file.read_text(encoding="utf-8"))
+        for own_facts in stated.pop("protocols"):
+            facts = known[own_facts.pop("like", "")] | own_facts
+            known[facts["name"]] = {name: value for name, value in facts.items() if name != "only_named"}
+            ways = {aspect: Way(**facts[aspect]) for aspect in CHOSEN if aspect in facts}
+            discrepancy = Discrepancy(**facts.get("discrepancy", {}))
+            each.append(Protocol(**facts | ways | {"discrepancy": discrepancy}))
         return Protocols(each, **{"shown": stated["compared"]} | stated)
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise RegistryError(f"{FILE} of {benchmark.name} cannot be read: {error}.") from error
@@ -142,30 +149,3 @@ def load(benchmark: Benchmark) -> Protocols:
 def means(*ways: Way) -> str:
     """Return a text that is the same for ways that do the same."""
     return repr([(sorted(way.options.items()), way.dataset, way.without) for way in ways])
-
-
-def _own(benchmark: Benchmark) -> Protocols:
-    said = Way("as `halluscope score` does with the same options")
-    one = Protocol(
-        OWN, "this project", benchmark.prompt, Way("all that are scored"), Way("the dataset's"), said, said
-    )
-    return Protocols((one,), (benchmark.principal,), tuple(benchmark.scores))
-
-
-def _whole(stated: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    known: dict[str, dict[str, Any]] = {}
-    for one in stated:
-        own = {name: value for name, value in one.items() if name != "like"}
-        whole = known.get(one.get("like", ""), {}) | own
-        known[one["name"]] = {name: value for name, value in whole.items() if name != "only_named"}
-        yield whole
-
-
-def _protocol(stated: Mapping[str, Any]) -> Protocol:
-    ways = {aspect: Way(**_tuples(stated[aspect])) for aspect in CHOSEN if aspect in stated}
-    discrepancy = Discrepancy(**_tuples(stated.get("discrepancy", {})))
-    return Protocol(**_tuples(stated) | ways | {"discrepancy": discrepancy})
-
-
-def _tuples(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from halluscope.explaining import differences
-from halluscope.explaining.differences import OTHER_ORDER, Difference
-from halluscope.explaining.explained import Explained, by_reason
-from halluscope.explaining.protocols import CHOSEN, COUNTING, PROMPT, Protocol, Setting
+from halluscope.explaining import explained
+from halluscope.explaining.explained import OTHER_ORDER, Difference, Explained, by_reason
+from halluscope.explaining.protocols import CHOSEN, COUNTING, PROMPT, Setting
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, printed, scored
 from halluscope.sanitize import one_line, quoted, short_repr
 
@@ -20,91 +19,105 @@ TEXT, NAME, PROMPTED = 40, 24, 80
 
 def told(found: Explained, compared: Sequence[str], examples: int, sought: str | None = None) -> Report:
     """Return the tables and notes of `halluscope explain`."""
-    blocks: list[Table | Notes] = [] if sought is None else [Notes(_number(found, sought))]
-    blocks += _scores(found)
-    if len(found.protocols) == 1 and len(found.files) == 1:
-        blocks.append(Notes(_alone(found)))
-    else:
-        blocks += [one for score in compared for one in _differences(found, score)]
-        blocks.append(Notes(_remarks(found, compared)))
-    blocks += [Notes(_prompts(found)), Notes(_ways(found)), Notes(_examples(found, examples))]
-    return [*(one for one in blocks if isinstance(one, Table) or one.lines), *_signatures(found)]
+    several = len(found.files) > 1
 
+    def label(setting: Setting) -> str:
+        return f"{setting[COUNTING]}, {_file(setting[PROMPT])}" if several else setting[COUNTING]
 
-def _alone(found: Explained) -> list[str]:
-    (one,) = found.protocols
-    title = found.benchmark.title
-    if len(found.stated.each) == 1:
-        return [f"{title} has one protocol, so there is nothing to compare."]
-    said = f"Only {one.name} of {title}'s protocols is computed, so there is nothing to compare."
-    return [said, *_missing(found)]
-
-
-def _scores(found: Explained) -> Iterator[Table]:
+    notes: list[list[str]] = [_prompts(found), _ways(found), [*_examples(found, examples)]]
+    blocks: list[Table | Notes] = []
+    if sought is not None:
+        number = one_line(sought, 20)
+        places = [f"  {label(setting)}: {name}" for setting, name in explained.places(found, sought)]
+        none = f"{number} is not a score of these responses under these protocols."
+        blocks.append(Notes([f"{number} is", *places] if places else [none]))
     header = ["score", *(one.name for one in found.protocols)]
     for file in found.files:
-        yield Table("scores", header, _rows(found, file), of=_titled(found, _file(file)))
+        rows: list[list[Cell]] = [
+            [
+                score,
+                *(
+                    scored(
+                        found.score(found.setting(one, file), score) if one.reports(score) else math.nan,
+                        found.benchmark.is_points(score),
+                    )
+                    for one in found.protocols
+                ),
+            ]
+            for score in found.stated.shown
+        ]
+        blocks.append(Table("scores", header, rows, of=_file(file) if several else ""))
+    if len(found.protocols) == 1 and not several:
+        title = found.benchmark.title
+        if len(found.stated.each) == 1:
+            notes.insert(0, [f"{title} has one protocol, so there is nothing to compare."])
+        else:
+            name = found.protocols[0].name
+            said = f"Only {name} of {title}'s protocols is computed, so there is nothing to compare."
+            notes.insert(0, [said, *_missing(found)])
+    else:
+        each_score = {score: [*explained.differences(found, score)] for score in compared}
+        for score, differences in each_score.items():
+            blocks += _differences(found, score, differences)
+        remarks = [
+            "diff is the second score minus the first, and the sum of the columns to its right: one thing after",
+            f"the other is changed, from left to right, and the score is computed each time. {SAME} means that both",
+            "do the same.",
+        ]
+        if any(_order_matters(one) for differences in each_score.values() for one in differences):
+            order = ", ".join(OTHER_ORDER[1:])
+            remarks.append(f"* The order matters: --json also has the parts in the order {order}.")
+        notes.insert(0, [*remarks, *_missing(found)])
+    signed = {label(one): [f"signature: {found.result(one)['signature']}"] for one in found.settings()}
+    return [*blocks, *(Notes(lines) for lines in notes if lines), *below(signed)]
 
 
-def _rows(found: Explained, file: str) -> list[list[Cell]]:
-    def shown(one: Protocol, score: str) -> Number:
-        value = found.score(found.setting(one, file), score) if one.reports(score) else float("nan")
-        return scored(value, found.benchmark.is_points(score))
-
-    return [[score, *(shown(one, score) for one in found.protocols)] for score in found.stated.shown]
+def _file(name: str) -> str:
+    return one_line(name, NAME)
 
 
-def _titled(found: Explained, title: str) -> str:
-    return title if len(found.files) > 1 else ""
-
-
-def _differences(found: Explained, score: str) -> list[Table | Notes]:
-    each_two = [*differences.differences(found, score)]
-    if not each_two:
-        return [Notes([f"{score} is reported by fewer than two of the protocols."])]
-    if all(math.isnan(value) for one in each_two for value in one.values):
-        return [Notes([f"{score} is undefined for these responses."])]
-    aspects = (
-        CHOSEN if len(found.files) == 1 else (PROMPT, *CHOSEN)
-    )  # with one file, the prompt cannot differ
-    tables: list[Table | Notes] = []
-    for other in dict.fromkeys(sorted(one.second[PROMPT] for one in each_two)):
-        each = [one for one in each_two if one.second[PROMPT] == other]
-        rows = [_line(found, one, aspects, found.benchmark.is_points(score)) for one in each]
+def _differences(found: Explained, score: str, differences: Sequence[Difference]) -> Iterator[Table | Notes]:
+    if not differences:
+        yield Notes([f"{score} is reported by fewer than two of the protocols."])
+    elif all(math.isnan(value) for one in differences for value in one.values):
+        yield Notes([f"{score} is undefined for these responses."])
+        return
+    several, is_points = len(found.files) > 1, found.benchmark.is_points(score)
+    aspects = (PROMPT, *CHOSEN) if several else CHOSEN  # with one file, the prompt cannot differ
+    for other in sorted({one.second[PROMPT] for one in differences}):
+        rows: list[list[Cell]] = []
+        for one in differences:
+            if one.second[PROMPT] != other:
+                continue
+            steps = dict(zip(one.parts, pairwise(one.values), strict=True))
+            mark = "*" if _order_matters(one) else ""
+            rows.append(
+                [
+                    *(setting[COUNTING] for setting in (one.first, one.second)),
+                    _signed(one.values[0], one.values[-1], is_points, mark=mark),
+                    *(
+                        _signed(*steps[of], is_points, SAME if found.same(one.first, one.second, of) else "")
+                        for of in aspects
+                    ),
+                ]
+            )
+        title = f"{_file(found.files[0])} against {_file(other)}" if several else ""
         header = [score, "against", "diff", *aspects]
-        title = f"{_file(found.files[0])} against {_file(other)}"
-        tables.append(Table(f"differences of {score}", header, rows, left=2, of=_titled(found, title)))
-    return tables
+        yield Table(f"differences of {score}", header, rows, left=2, of=title)
 
 
-def _line(found: Explained, one: Difference, aspects: Sequence[str], plain: bool) -> list[Cell]:
-    steps = dict(zip(one.parts, pairwise(one.values), strict=True))
-    return [
-        *(setting[COUNTING] for setting in (one.first, one.second)),
-        _signed(one.values[0], one.values[-1], plain, mark="*" if _order_matters(one) else ""),
-        *(
-            _signed(*steps[aspect], plain, said=SAME if found.same(one.first, one.second, aspect) else "")
-            for aspect in aspects
-        ),
-    ]
+def _signed(first: float, second: float, is_points: bool, said: str = "", mark: str = "") -> Number:
+    """Return a difference of printed scores, so that printed parts sum to the printed whole."""
+    if math.isnan(first) or math.isnan(second):
+        return Number(None, mark=mark, said=said)
+    less = float(printed(second, is_points)) - float(printed(first, is_points))
+    form, value, times = ("+.3f", less, 1) if is_points else ("+.1f", less / 100, 100)
+    return Number(value, form, times, mark=mark, said=said)
 
 
 def _order_matters(one: Difference) -> bool:
     """Whether a part visibly changes in the other order."""
     return any(abs(part - one.in_other_order[aspect]) >= 0.0005 for aspect, part in one.parts.items())
-
-
-def _remarks(found: Explained, compared: Sequence[str]) -> list[str]:
-    lines = [
-        "diff is the second score minus the first, and the sum of the columns to its right: one thing after",
-        f"the other is changed, from left to right, and the score is computed each time. {SAME} means that both",
-        "do the same.",
-    ]
-    if any(_order_matters(one) for score in compared for one in differences.differences(found, score)):
-        lines.append(
-            f"* The order matters: --json also has the parts in the order {', '.join(OTHER_ORDER[1:])}."
-        )
-    return [*lines, *_missing(found)]
 
 
 def _missing(found: Explained) -> Iterator[str]:
@@ -115,7 +128,16 @@ def _missing(found: Explained) -> Iterator[str]:
 
 
 def _prompts(found: Explained) -> list[str]:
-    lines = [line for file in found.files for line in _asked(found, file)]
+    lines = []
+    for file in found.files:
+        said = [(prompt, count) for prompt, count in found.asked(file) if prompt]
+        if not said:
+            lines.append(f"prompts: {_file(file)} does not say what was asked")
+            continue
+        shown = ", ".join(f"{quoted(prompt, PROMPTED)} ({count:,})" for prompt, count in said[:3])
+        same = [one.name for one in found.protocols if [one.prompt] == [prompt for prompt, _ in said]]
+        which = f"what {', '.join(same)} asks" if same else "what no protocol here is known to ask"
+        lines += [f"prompts: {_file(file)} answers {shown}", f"  which is {which}"]
     lines += [f"  {one.name} asks {quoted(one.prompt, PROMPTED)}" for one in found.protocols if one.prompt]
     if len(found.files) == 1:
         lines.append(
@@ -124,85 +146,30 @@ def _prompts(found: Explained) -> list[str]:
     return lines
 
 
-def _asked(found: Explained, file: str) -> list[str]:
-    said = [(prompt, count) for prompt, count in found.asked(file) if prompt]
-    if not said:
-        return [f"prompts: {_file(file)} does not say what was asked"]
-    shown = ", ".join(f"{quoted(prompt, PROMPTED)} ({count:,})" for prompt, count in said[:3])
-    same = [one.name for one in found.protocols if [one.prompt] == [prompt for prompt, _ in said]]
-    return [
-        f"prompts: {_file(file)} answers {shown}",
-        f"  which is what {', '.join(same)} asks" if same else "  which no protocol here is known to ask",
-    ]
-
-
 def _ways(found: Explained) -> list[str]:
-    first, *others = found.protocols
-    lines = _way(first, CHOSEN)
-    for one in others:
-        lines += _way(one, [a for a in CHOSEN if one.way(a).said != first.way(a).said])
+    """Return what the first protocol does, and in what the others differ from it."""
+    lines, first = [], found.protocols[0]
+    for one in found.protocols:
+        lines.append(f"{one.name}: {one.by}")
+        for aspect in CHOSEN:
+            if one is first or one.way(aspect).said != first.way(aspect).said:
+                lines.append(f"  {aspect + ':':9} {one.way(aspect).said}")
     return lines
 
 
-def _way(one: Protocol, aspects: Sequence[str]) -> list[str]:
-    return [f"{one.name}: {one.by}", *(f"  {aspect + ':':9} {one.way(aspect).said}" for aspect in aspects)]
-
-
-def _examples(found: Explained, most: int) -> list[str]:
-    lines = []
-    for first, second, readings in differences.read_otherwise(found):
-        shown = differences.diverse(readings, most)
-        lines.append(
-            f"{first} and {second} read {len(readings.otherwise):,} of {readings.of:,} responses differently"
-            f"{', such as' if shown else ''}"
-        )
-        lines += [
-            f"  {_id(id)}: {quoted(text, TEXT)} is {_reading(found, a)}, or {_reading(found, b)}"
-            for id, text, a, b in shown
-        ]
-    return lines
-
-
-def _id(known: Mapping[str, Any]) -> str:
-    return one_line(" ".join(map(str, known.values())), NAME)
-
-
-def _reading(found: Explained, read: Mapping[str, Any]) -> str:
+def _examples(found: Explained, most: int) -> Iterator[str]:
     words = {"None": "unreadable", **found.stated.words}
-    return ", ".join(words.get(str(value)) or short_repr(value, 40) for value in read.values())
 
+    def reading(read: Mapping[str, Any]) -> str:
+        return ", ".join(words.get(str(value)) or short_repr(value, 40) for value in read.values())
 
-def _signatures(found: Explained) -> list[Notes]:
-    several = len(found.files) > 1
-    signed = {_label(setting, several): found.result(setting)["signature"] for setting in found.settings()}
-    return below({name: [f"signature: {one}"] for name, one in signed.items()})
-
-
-def _number(found: Explained, sought: str) -> list[str]:
-    places = [
-        f"  {_label(setting, len(found.files) > 1)}: {name}"
-        for setting, name in differences.places(found, sought)
-    ]
-    if places:
-        return [f"{one_line(sought, 20)} is", *places]
-    return [f"{one_line(sought, 20)} is not a score of these responses under these protocols."]
-
-
-def _label(setting: Setting, several: bool) -> str:
-    return f"{setting[COUNTING]}, {_file(setting[PROMPT])}" if several else setting[COUNTING]
-
-
-def _file(name: str) -> str:
-    return one_line(name, NAME)
-
-
-def _signed(first: float, second: float, plain: bool, mark: str = "", said: str = "") -> Number:
-    """Return a difference of printed scores, so that printed parts sum to the printed whole."""
-    if math.isnan(first) or math.isnan(second):
-        return Number(None, mark=mark, said=said)
-    less = float(printed(second, plain)) - float(printed(first, plain))
-    form, value, times = ("+.3f", less, 1) if plain else ("+.1f", less / 100, 100)
-    return Number(value, form, times, mark=mark, said=said)
+    for first, second, readings in explained.read_otherwise(found):
+        (of, otherwise), shown = readings, explained.diverse(readings, most)
+        such = ", such as" if shown else ""
+        yield f"{first} and {second} read {len(otherwise):,} of {of:,} responses differently{such}"
+        for id, text, one, other in shown:
+            row = one_line(" ".join(map(str, id.values())), NAME)
+            yield f"  {row}: {quoted(text, TEXT)} is {reading(one)}, or {reading(other)}"
 
 
 # JSON: exact differences, not rounded for display
@@ -212,64 +179,63 @@ def listed(
     found: Explained, compared: Sequence[str], examples: int, number: str | None = None
 ) -> dict[str, Any]:
     """Return all findings as JSON has them."""
+
+    def named(setting: Setting) -> dict[str, str]:
+        return {"responses": setting[PROMPT], "protocol": setting[COUNTING]}
+
+    protocols = []
+    for one in found.protocols:
+        unequal, results = found.discrepancy(one), []
+        for file in found.files:
+            setting = found.setting(one, file)
+            names = dict.fromkeys((*found.benchmark.scores, *found.stated.shown))
+            scores = {name: found.score(setting, name) for name in names if one.reports(name)}
+            signature = found.result(setting)["signature"]
+            results.append({"responses": file, "scores": scores, "signature": signature})
+        protocols.append(
+            {
+                "name": one.name,
+                "by": one.by,
+                "prompt": one.prompt or None,
+                **{aspect: one.way(aspect).said for aspect in CHOSEN},
+                "discrepancy": unequal and unequal.why,
+                "results": results,
+            }
+        )
+    differences = []
+    for difference in (one for score in compared for one in explained.differences(found, score)):
+        readings = explained.readings(found, difference.first, difference.second)
+        of, otherwise = readings or (None, None)
+        differences.append(
+            {
+                "score": difference.score,
+                "first": named(difference.first),
+                "second": named(difference.second),
+                "values": difference.values,
+                "difference": difference.values[-1] - difference.values[0],
+                "parts": difference.parts,
+                "parts_in_other_order": difference.in_other_order,
+                "read_otherwise": None if otherwise is None else len(otherwise),
+                "of": of,
+                "examples": [
+                    {**id, "text": text, "first": before, "second": after}
+                    for id, text, before, after in (explained.diverse(readings, examples) if readings else ())
+                ],
+            }
+        )
     whole = {
         "benchmark": found.benchmark.name,
         "responses": found.files,
-        "protocols": [_json_protocol(found, one) for one in found.protocols],
+        "protocols": protocols,
         "not_computed": found.not_computed,
         "prompts": {
             file: [{"prompt": prompt or None, "responses": count} for prompt, count in found.asked(file)]
             for file in found.files
         },
-        "differences": [
-            _json_difference(found, one, examples)
-            for score in compared
-            for one in differences.differences(found, score)
-        ],
+        "differences": differences,
     }
     if number is not None:
-        places = differences.places(found, number)
-        whole["number"] = [_named(setting) | {"score": name} for setting, name in places]
+        whole["number"] = [
+            named(setting) | {"score": name} for setting, name in explained.places(found, number)
+        ]
     return whole
-
-
-def _json_protocol(found: Explained, one: Protocol) -> dict[str, Any]:
-    results = []
-    for file in found.files:
-        setting = found.setting(one, file)
-        names = dict.fromkeys((*found.benchmark.scores, *found.stated.shown))
-        scores = {name: found.score(setting, name) for name in names if one.reports(name)}
-        results.append({"responses": file, "scores": scores, "signature": found.result(setting)["signature"]})
-    ways = {aspect: one.way(aspect).said for aspect in CHOSEN}
-    unequal = found.discrepancy(one)
-    return {
-        "name": one.name,
-        "by": one.by,
-        "prompt": one.prompt or None,
-        **ways,
-        "discrepancy": unequal and unequal.why,
-        "results": results,
-    }
-
-
-def _json_difference(found: Explained, one: Difference, examples: int) -> dict[str, Any]:
-    readings = differences.readings(found, one.first, one.second)
-    return {
-        "score": one.score,
-        "first": _named(one.first),
-        "second": _named(one.second),
-        "values": one.values,
-        "difference": one.values[-1] - one.values[0],
-        "parts": one.parts,
-        "parts_in_other_order": one.in_other_order,
-        "read_otherwise": None if readings is None else len(readings.otherwise),
-        "of": None if readings is None else readings.of,
-        "examples": [
-            {**id, "text": text, "first": before, "second": after}
-            for id, text, before, after in (differences.diverse(readings, examples) if readings else ())
-        ],
-    }
-
-
-def _named(setting: Setting) -> dict[str, str]:
-    return {"responses": setting[PROMPT], "protocol": setting[COUNTING]}
