@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from halluscope.benchmarks.throne.prompts import PAPER
-from halluscope.judging.scoring import ScoringVoter
-from halluscope.judging.scoring_endpoints import VLLM, Asked
+from halluscope.judging.client import Failure
+from halluscope.judging.scoring import VLLM, Asked, ScoringVoter
 from halluscope.vocabularies import load
 from real_responses import smollm2
 from timing import compare
@@ -103,10 +103,12 @@ def a_request_each(voter: ScoringVoter, texts: list[str], questions: list[Any], 
     """Return the margins from one request per question, with the same query and one item."""
     about = (voter.asked(texts, questions, pairs[pairs[:, 0] == text]) for text in range(len(texts)))
     asked = [Asked(one.query, [item]) for one in about for item in one.items]
-    bodies = (VLLM().body("m", one, voter.label_ids) for one in asked)
+    bodies = (one.body(VLLM, "m", voter.label_ids) for one in asked)
     margins = np.full(len(pairs), np.nan)
-    for place, said in voter.client.each(VLLM.path, bodies):
-        margins[place] = VLLM().margins(said, voter.label_ids, 1)[0]
+    for place, said in voter.client.each(VLLM, bodies):
+        read = asked[place].margins(VLLM, said, voter.label_ids)
+        assert not isinstance(read, Failure)
+        margins[place] = read[0]
     return margins
 
 

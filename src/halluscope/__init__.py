@@ -186,9 +186,9 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
         ValueError: for a name that stands for several judges; the message lists them.
     """
     from halluscope import vocabularies
+    from halluscope.judging.client import ENDPOINT
     from halluscope.judging.models.engine import Engine
     from halluscope.judging.resolve import named, resolve, resolve_chat
-    from halluscope.judging.server import ENDPOINT
 
     if name.startswith(ENDPOINT):
         return resolve_chat(name)

@@ -197,10 +197,6 @@ def raw(body: object) -> Said:
             "finish_reason ['stop']",
         ),
         (reply("correct", "\x1b[2J\nstop"), "finish_reason '\\x1b[2J\\nstop'"),
-        (
-            reply("correct", headers={"Content-Encoding": "zstd"}),
-            "compressed in a way that was not asked for",
-        ),
         (reply("correct", headers={"Content-Encoding": "gzip"}), "compressed, but damaged"),
         (refuse(301, "moved", headers={"Location": "/v2"}), "HTTP 301, a redirect, which is not followed"),
         (raw({}), "not the JSON of a chat completion"),

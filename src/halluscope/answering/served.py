@@ -10,9 +10,8 @@ from typing import Any
 from halluscope.answering.model import Asked, Said
 from halluscope.errors import JudgingFailed
 from halluscope.files.pictures import data_uri
-from halluscope.judging.client import AT_ONCE, DOWN_AFTER, Failure
+from halluscope.judging.client import AT_ONCE, DOWN_AFTER, ENDPOINT, Failure, Server
 from halluscope.judging.endpoint import ENDS, SEED, Endpoint, disarmed, reply_of
-from halluscope.judging.server import ENDPOINT, Server
 from halluscope.sanitize import one_line, redact
 
 # The largest image that is sent, in megabytes; OpenAI takes no larger ones

@@ -1,4 +1,4 @@
-"""Sends requests to a server over HTTP: many at once, each with a time limit, no redirects, no leak of the access key.
+"""The server that runs a model, and requests to it over HTTP: many at once, no redirects, no leak of the access key.
 
 Each request ends in the value of the server's reply or in a `Failure`. No error of the HTTP library leaves this module,
 because such an error holds the request, and so the access key. What the server says is shown only through
@@ -8,25 +8,38 @@ because such an error holds the request, and so the access key. What the server 
 import json
 import logging
 import math
+import os
 import random
+import re
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from functools import partial
+from hashlib import sha256
+from ipaddress import ip_address
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from halluscope import limits, sanitize
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.inputs import finite, whole
-from halluscope.judging.server import CONSENT, Server
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from httpx2 import AsyncClient, Response
+
+ENDPOINT = "openai:"  # The prefix for a model behind an OpenAI-compatible endpoint
+
+SCORING = "scoring:"  # The prefix for a model whose server compares the probabilities of labels
+
+OPENAI = "https://api.openai.com/v1"
+KEY_VARIABLE = "OPENAI_API_KEY"
+
+# The environment variable that lists, separated by commas, the hosts that get the access key over http:// too
+CONSENT = "HALLUSCOPE_KEY_TO"
 
 AT_ONCE = 32  # How many requests may be under way unless the user says otherwise
 
@@ -37,12 +50,143 @@ DOWN_AFTER = 8
 # The wait before the second attempt, and the longest wait, in seconds; each wait is twice the one before
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
 
-_PACKED = ("gzip", "x-gzip", "deflate")
-_GZIP_OR_ZLIB = 47  # zlib's window bits for either
-_LOGS = (
-    "httpx2",
-    *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")),
+_LOGS = ("httpx2", *(f"httpcore2.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")))
+
+_SLASH = re.compile(r"[\\/]")
+_NAMED_URL = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)", re.IGNORECASE)
+# Matches "@" and an address without http:// or https:// at the end of a name, but not a revision such as
+# "@v1.0"
+_NO_SCHEME = re.compile(
+    r"@(?:\S*://.*|(?:localhost|[\w.-]+(?=:\d)|[\w-]+(?:\.[\w-]+)*\.[a-z]+|\d+(?:\.\d+){3}|\[[\da-f:]+\])"
+    r"(?::\d{1,5})?(?:/\S*)?)",
+    re.IGNORECASE,
 )
+# Matches a host that every library reads in the same way, with or without a port
+_HOST = re.compile(r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?", re.IGNORECASE)
+
+
+@contextmanager
+def sending_nothing() -> Iterator[None]:
+    """Require no access key inside this context, in which nothing is sent."""
+    is_there = bool(os.environ.get(KEY_VARIABLE))
+    try:
+        if not is_there:
+            os.environ[KEY_VARIABLE] = sanitize.PLACEHOLDERS[0]
+        yield
+    finally:
+        if not is_there:
+            del os.environ[KEY_VARIABLE]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A model and the server that runs it. It holds no access key."""
+
+    model: str  # the model's name on the server
+    url: str  # the address, without a slash at its end
+    key_variable: str  # the environment variable that holds the access key
+    kind: str = ENDPOINT  # how the model is asked, as the prefix of a judge's name
+
+    @classmethod
+    def named(
+        cls, name: str, base_url: str | None = None, key_variable: str = KEY_VARIABLE, kind: str = ENDPOINT
+    ) -> "Server":
+        """Return the server of "MODEL[@URL]", checked to be one, with an address that holds nothing secret."""
+        sanitize.is_secret_in(key_variable)
+        model, url = name, base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        if found := _NAMED_URL.fullmatch(name):
+            model, url = found["model"], found["url"]
+        elif any(_NO_SCHEME.fullmatch(name, at.start()) for at in re.finditer("@", name)):
+            raise JudgeUnavailable(
+                f"The judge {sanitize.short_repr(kind + name.partition('@')[0])} has an address that begins with "
+                f"neither http:// nor https://; write '{kind}MODEL@http://localhost:8000/v1'. Nothing is sent."
+            )
+        if not model.strip():
+            raise JudgeUnavailable(f"{kind!r} names no model; expected '{kind}MODEL[@URL]'.")
+        if sanitize.printable(model) != model or "\n" in model:
+            raise JudgeUnavailable(
+                f"The model's name {sanitize.short_repr(model)} cannot be used; expected one line of printable "
+                "characters without an access key, which belongs in the environment."
+            )
+        try:
+            parts = urlsplit(url)
+            good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+        except ValueError:
+            good = False
+        if (
+            not (good and _HOST.fullmatch(parts.netloc) and url.isprintable())
+            or parts.query
+            or parts.fragment
+        ):
+            raise JudgeUnavailable(
+                "The judge's address cannot be used; expected http(s)://host/v1 without a user or a query. An access "
+                "key belongs in the environment."
+            )
+        server = cls(model, url.rstrip("/"), key_variable, kind)
+        server.access_key()
+        return server
+
+    @property
+    def key(self) -> str:
+        """The server's part of a judge's key: the model, and a digest of the address if it is not OpenAI's.
+
+        Of a model's name that is a path, as on some servers, it has the last part and a digest of the whole.
+        """
+        model = self.model
+        if model.startswith(("/", "\\", ".", "~")) or ":\\" in model:
+            model = f"{_SLASH.split(model)[-1]}-{_digest(model)}"
+        if self.url == OPENAI:
+            return f"{self.kind}{model}"
+        parts = urlsplit(self.url)
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+        return f"{self.kind}{model}@{_digest(f'{parts.scheme}://{parts.hostname}:{port}{parts.path}')}"
+
+    @property
+    def origin(self) -> str:
+        """The address up to the path, for messages."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the server runs on this machine: its host is localhost or a loopback address, as written."""
+        host = urlsplit(self.url).hostname or ""
+        try:
+            return host == "localhost" or ip_address(host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def may_have_key(self) -> bool:
+        """Whether the key may be sent to the server: nobody can read it on the way, or the user has named the host."""
+        parts = urlsplit(self.url.lower())
+        agreed = {host.strip().lower() for host in os.environ.get(CONSENT, "").split(",")}
+        names = {parts.netloc, parts.netloc.removesuffix(f":{parts.port}")}
+        return parts.scheme == "https" or self.is_here or bool(names & agreed)
+
+    def authorization(self) -> dict[str, str]:
+        """Return the header with the access key; empty if there is no key, or it may not be sent."""
+        key = self.access_key()
+        return {"Authorization": f"Bearer {key}"} if key and self.may_have_key else {}
+
+    def access_key(self) -> str:
+        """Return the access key, read from the environment each time so that no object holds it; "" if not set."""
+        key = os.environ.get(self.key_variable, "").strip()
+        if not key and (self.key_variable != KEY_VARIABLE or self.url == OPENAI):
+            raise JudgeUnavailable(
+                f"The judge {self.kind}{self.model} needs an access key, and the environment variable "
+                f"{self.key_variable} is not set. Set it, or give the address of a server that needs none: "
+                f"'{self.kind}{self.model}@http://localhost:8000/v1'."
+            )
+        if not (key.isascii() and key.isprintable()):
+            raise JudgeUnavailable(
+                f"The environment variable {self.key_variable} holds characters that no access key has; set it again."
+            )
+        return key
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
@@ -145,33 +289,27 @@ class Client:
         """Yield each request's index with the value of the reply's JSON or a `Failure`, in the order of arrival."""
         # A body is made only when its request starts, so memory holds no more bodies than requests may be
         # under way
-        came: SimpleQueue[tuple[int, Any]] = SimpleQueue()
-        waiting = enumerate(bodies)
+        waiting, under_way = enumerate(bodies), dict[Future[Any], int]()
+        came: SimpleQueue[Future[Any]] = SimpleQueue()
         unserved = 0
         with self._opened() as (portal, client):
-
-            def start() -> bool:
-                """Start the next request, if there is one."""
-                for index, body in waiting:
-                    future = portal.start_task_soon(self._post, client, path, body)
-                    future.add_done_callback(partial(_put, came, index))
-                    return True
-                return False
-
-            under_way = 0
             while True:
-                while under_way < self._pace.allowed and start():
-                    under_way += 1
+                while len(under_way) < self._pace.allowed and (asked := next(waiting, None)):
+                    index, body = asked
+                    future = portal.start_task_soon(self._post, client, path, body)
+                    under_way[future] = index
+                    future.add_done_callback(came.put)
                 if not under_way:
                     return
-                index, future = came.get()
+                future = came.get()
                 said = future.result()
                 unserved = unserved + 1 if isinstance(said, Failure) and not said.served else 0
                 if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
-                yield index, said
-                # Only now has the caller kept the reply, so a killed process loses few replies.
-                under_way -= 1
+                yield under_way[future], said
+                del under_way[
+                    future
+                ]  # only now, so that the caller has kept all but few replies if he is killed
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
@@ -241,7 +379,8 @@ class Client:
                     self._pace.hear(said, began)
                     if not isinstance(said, Failure) or not said.passing or attempt + 1 == self.attempts:
                         break
-                    wait = said.wait or _backed_off(attempt)
+                    backed_off = random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
+                    wait = said.wait or backed_off  # varied, so that clients do not retry in step
                     if clock.time() + wait >= end:
                         break
                     await asyncio.sleep(wait)
@@ -274,78 +413,52 @@ def check_at_once(value: int) -> int:
 
 async def _read(response: "Response") -> Any:
     """Return the value of a reply's JSON, or the `Failure` that says why it has no value."""
-    status = response.status_code
+    import httpx2
+
+    status, most = response.status_code, limits.most("reply")
     if 300 <= status < 400:
         where = response.headers.get("location", "")
         return Failure(f"HTTP {status}, a redirect, which is not followed", status, where)
-    body = await _body(response)
+    body, wrong = bytearray(), ""
+    try:
+        async for chunk in response.aiter_bytes():  # unpacks a reply that is compressed, chunk by chunk
+            body += chunk
+            if len(body) > most:
+                wrong = (
+                    f"larger than the limit 'reply' of {most:,} bytes (raise it by --limits reply={2 * most})"
+                )
+                break
+    except httpx2.DecodingError:
+        wrong = "compressed, but damaged"
     if status >= 400:
-        words = "" if isinstance(body, Failure) else _words(body)
-        return Failure(f"HTTP {status}", status, words, _asked_to_wait(response.headers.get("retry-after")))
-    if isinstance(body, Failure):
-        return body
+        try:  # without JSON's escapes, which could hide an access key
+            words = json.dumps(json.loads(body), ensure_ascii=False)
+        except (ValueError, RecursionError):
+            words = body.decode("utf-8", "replace")
+        return Failure(f"HTTP {status}", status, "" if wrong else words, _wait_of(response))
+    if wrong:
+        return Failure(wrong, status)
     try:
         return json.loads(body)
     except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
         return Failure("not JSON", status)
 
 
-async def _body(response: "Response") -> bytes | Failure:
-    """Return a reply's body, unpacked. Memory never holds more than the limit plus one chunk."""
-    packing = response.headers.get("content-encoding", "").strip().lower()
-    if packing not in ("", "identity", *_PACKED):
-        return Failure("compressed in a way that was not asked for", response.status_code)
-    most = limits.most("reply")
-    unpacker = zlib.decompressobj(wbits=_GZIP_OR_ZLIB) if packing in _PACKED else None
-    body = bytearray()
-    try:
-        async for chunk in response.aiter_raw():
-            body += unpacker.decompress(chunk, most + 1 - len(body)) if unpacker else chunk
-            if len(body) > most:
-                return Failure(
-                    f"larger than the limit 'reply' of {most:,} bytes (raise it by --limits reply={2 * most})",
-                    response.status_code,
-                )
-    except zlib.error:
-        return Failure("compressed, but damaged", response.status_code)
-    return bytes(body)
-
-
-def _words(body: bytes) -> str:
-    """Return an error's message: its JSON without escapes, which could hide an access key, or else its text."""
-    try:
-        return json.dumps(json.loads(body), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return body.decode("utf-8", "replace")
-
-
-def _asked_to_wait(said: str | None) -> float:
+def _wait_of(response: "Response") -> float:
     """Return the seconds that a Retry-After header asks for, as a number or as a date; 0 if it is neither."""
+    text = response.headers.get("retry-after", "")
     try:
-        wait = float(said or "")
+        wait = float(text)
     except ValueError:
-        wait = _seconds_until(said or "")
+        try:
+            wait = parsedate_to_datetime(text).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return 0.0
     return wait if wait > 0 else 0.0  # 0 for NaN too
-
-
-def _seconds_until(date: str) -> float:
-    try:
-        return float(parsedate_to_datetime(date).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return 0.0
 
 
 def _silent(seconds: float, of: str = "") -> Failure:
     return Failure(f"no reply within {seconds:g} s{of}", late=True)
-
-
-def _backed_off(attempt: int) -> float:
-    """Return the seconds to wait after this attempt, varied so that clients do not retry in step."""
-    return random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
-
-
-def _put(came: "SimpleQueue[tuple[int, Any]]", index: int, future: Any) -> None:
-    came.put((index, future))
 
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:

@@ -18,6 +18,7 @@ from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.inputs import finite
 from halluscope.judging import ask as asking
 from halluscope.judging.cache import IN_MEMORY, Cache, Record, cache_of
+from halluscope.judging.client import ENDPOINT
 from halluscope.judging.judge import Answered, ChatJudge, Judge, KnownJudge, Pairs, is_greedy
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
@@ -37,7 +38,6 @@ from halluscope.judging.resolve import (
     is_served,
 )
 from halluscope.judging.scoring import ScoringVoter, requests
-from halluscope.judging.server import ENDPOINT
 from halluscope.judging.votes import UNASKED
 from halluscope.vocabularies import Vocabulary
 

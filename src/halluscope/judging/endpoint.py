@@ -19,10 +19,9 @@ import numpy as np
 from halluscope import sanitize
 from halluscope.errors import HalluscopeError
 from halluscope.inputs import listed, word
-from halluscope.judging.client import AT_ONCE, Client, Failure
+from halluscope.judging.client import AT_ONCE, KEY_VARIABLE, Client, Failure, Server
 from halluscope.judging.judge import MAX_TOKENS, AnsweredBy, Pairs, Schema
 from halluscope.judging.questions import Question
-from halluscope.judging.server import KEY_VARIABLE, Server
 from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
 
 PATH = "chat/completions"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.judging.client import AT_ONCE
+from halluscope.judging.client import AT_ONCE, ENDPOINT, SCORING, Server
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.judge import MAX_TOKENS, ChatJudge, Judge
 from halluscope.judging.lexical import LexicalJudge
@@ -17,7 +17,6 @@ from halluscope.judging.models.seq2seq import CHECKER, FLAN_T5, Seq2SeqJudge, is
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.replay import ReplayJudge
 from halluscope.judging.scoring import ScoringVoter
-from halluscope.judging.server import ENDPOINT, SCORING, Server
 from halluscope.paths import is_there
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary

@@ -2,30 +2,46 @@
 
 This is a different judge from the same model as "openai:MODEL@URL", whose replies are read. Here nothing is generated,
 and the vote is the more likely label, whatever else the model would rather say. A model that thinks before it replies
-is read where its thoughts would begin, so ask such a model by "openai:". Neither server was run: the tests use a server
-of their own, which follows the documentation (`halluscope.judging.scoring_endpoints`).
+is read where its thoughts would begin, so ask such a model by "openai:".
+
+Both servers take a query and items as token ids, and read query + item for each item. This module follows stored copies
+of the files below, read in November 2026; neither server was run, and the tests use a server of their own:
+
+- vLLM, `POST /generative_scoring`: vllm/entrypoints/generate/generative_scoring/serving.py at 0487d5c, the same at
+  055e47c under vllm/frontend/, and docs.vllm.ai/en/v0.22.1/serving/online_serving/generative_scoring. A reply holds one
+  number per item, the share of the first label among the labels. The end of an overlong prompt is cut off silently.
+- SGLang, `POST /v1/score`: python/sglang/srt/managers/tokenizer_manager_score_mixin.py at 016f96e,
+  srt/entrypoints/openai/protocol.py, docs.sglang.io/docs/basic_usage/native_api, and pull request 18381 for `usage`. A
+  reply holds one probability per item and label. With --enable-mis (formerly --multi-item-scoring-delimiter) all
+  items are read as one prompt with delimiters in it. These are other prompts, and so another judge.
+
+Therefore a reply counts only if the server says that it read as many tokens as were sent. An SGLang from before that
+pull request (February 2026) does not say so, and is refused.
+
+Both have `POST /tokenize`, which gives the `tokens` of a `prompt`: vllm/entrypoints/serve/tokenize/protocol.py at
+030ea52, sglang/srt/entrypoints/openai/serving_tokenize.py at 0351c1f.
 """
 
+import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.inputs import finite
-from halluscope.judging.client import AT_ONCE, Client, Failure
+from halluscope.inputs import finite, is_number
+from halluscope.judging.client import AT_ONCE, ENDPOINT, KEY_VARIABLE, SCORING, Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, Usage
 from halluscope.judging.judge import AnsweredBy, Margins, Pairs
 from halluscope.judging.models.causal import ChatTokens, common_prefix
 from halluscope.judging.models.engine import LARGEST_LEAD
+from halluscope.judging.models.language_model import Ids
 from halluscope.judging.questions import Question
-from halluscope.judging.scoring_endpoints import Asked, Endpoint, Labels, detected, read
-from halluscope.judging.server import KEY_VARIABLE, SCORING, Server
 from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.sanitize import short_repr
 
@@ -40,10 +56,94 @@ TIMEOUT_S = 300.0
 # A prompt of several kinds of letters, by which two tokenizers are compared
 TOKENIZED = "Is it there? \u00c4pfel, 3 x \u3042."
 
+# The largest margin, in nats, that a share in double precision can express; beyond it the share is 1
+SUREST = math.log(2.0**53)
+
+# The statuses by which a server says that it has no such endpoint, or a different one at that path
+ABSENT = (400, 404, 405, 422, 501)
+
 _WORDS = r" ?[^\W\d_]+(?:, ?[^\W\d_]+)*"
 _LABELS = re.compile(f"{_WORDS}/{_WORDS}")
 
 Rows = NDArray[np.int64]
+
+Labels = tuple[list[int], list[int]]  # The token ids whose probabilities add up to that of yes, and of no
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: prompts with the same beginning."""
+
+    query: Ids  # the tokens that all prompts begin with
+    items: list[Ids]  # the remaining tokens of each prompt
+
+    def body(self, path: str, model: str, labels: Labels) -> dict[str, Any]:
+        """Return the JSON to send. SGLang is asked for probabilities among all tokens; its shares are float32."""
+        more = (
+            {"apply_softmax": True, "add_special_tokens": False} if path == VLLM else {"apply_softmax": False}
+        )
+        ids = [*labels[0], *labels[1]]  # vLLM gives the share of the first only
+        asked = {"query": self.query, "items": self.items, "label_token_ids": ids, "item_first": False}
+        return {"model": model, **asked, **more}
+
+    def margins(self, path: str, said: Any, labels: Labels) -> Margins | Failure:
+        """Return for each item by how many nats yes is more likely than no, or why that is unknown."""
+        if isinstance(said, Failure):
+            return said
+        try:
+            margins = ENDPOINTS[path](said, len(self.items), *map(len, labels))
+            read_tokens = said["usage"]["prompt_tokens"]
+            if not np.isfinite(margins).all():
+                raise ValueError("a label with the probability 0")
+        except (AttributeError, KeyError, TypeError):
+            return Failure("not the JSON of scores", 200)
+        except ValueError as error:
+            return Failure(f"not the scores that were asked for: {error}", 200)
+        if read_tokens != len(self.query) * len(self.items) + sum(map(len, self.items)):
+            return Failure(
+                "another number of tokens was read than was sent: prompts were cut, or joined by delimiters",
+                200,
+            )
+        return margins
+
+
+def _by_vllm(said: Any, items: int, *_: int) -> Margins:
+    """Return the log-odds of the share of yes."""
+    shares = np.full(items, np.nan)
+    for one in said["data"]:
+        index, share = one["index"], one["score"]
+        if type(index) is not int or not 0 <= index < items or not np.isnan(shares[index]):
+            raise ValueError("an item that was not asked about, or the same item twice")
+        shares[index] = _probability(share)
+    if np.isnan(shares).any():
+        raise ValueError(f"{items - np.isnan(shares).sum():,} scores for {items:,} items")
+    with np.errstate(divide="ignore"):
+        margins: Margins = np.minimum(np.log(shares) - np.log1p(-shares), SUREST)
+    return margins
+
+
+def _by_sglang(said: Any, items: int, yes: int, no: int) -> Margins:
+    """Return the log-odds of the sums over the tokens of yes and of no."""
+    scores = said["scores"]
+    if len(scores) != items or any(len(row) != yes + no for row in scores):
+        raise ValueError(f"{len(scores):,} scores for {items:,} items of {yes + no} labels")
+    table = np.array([[_probability(one) for one in row] for row in scores]).reshape(items, yes + no)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        margins: Margins = np.log(table[:, :yes].sum(axis=1)) - np.log(table[:, yes:].sum(axis=1))
+    return margins
+
+
+def _probability(value: Any) -> float:
+    """Return a probability, which a server may have rounded to slightly above 1."""
+    if not is_number(value) or not 0 <= value <= 1 + 1e-6:  # False for NaN
+        raise ValueError("a score that is not a probability")
+    return min(float(value), 1.0)
+
+
+# The endpoints' paths below the server's address, in the order in which they are tried, and who reads their replies.
+# vLLM has a /v1/score too, for models of another kind.
+VLLM = "generative_scoring"
+ENDPOINTS: dict[str, Callable[..., Margins]] = {VLLM: _by_vllm, "v1/score": _by_sglang}
 
 
 class ScoringVoter:
@@ -81,7 +181,12 @@ class ScoringVoter:
         attempts: int = 6,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        self.labels, self._words = labels, _words(labels)
+        if not isinstance(labels, str) or not _LABELS.fullmatch(labels):
+            raise ValueError(
+                f"labels is {short_repr(labels)}; expected words for yes and words for no, such as 'Yes/No' or "
+                "'Yes,yes/No,no'."
+            )
+        self.labels, self._words = labels, [words.split(",") for words in labels.split("/")]
         self.recheck = finite("recheck", recheck, 0, LARGEST_LEAD, "a number of nats")
         server = Server.named(model, None, key_variable, SCORING)
         root = server.url.removesuffix("/v1")
@@ -92,9 +197,16 @@ class ScoringVoter:
             if recheck
             else None
         )
-        self._tokens = _tokens(server.model, tokenizer)
+        try:
+            self._tokens = ChatTokens(tokenizer or server.model)
+        except JudgeUnavailable as error:
+            raise JudgeUnavailable(
+                f"The judge {short_repr(SCORING + server.model)} needs its model's tokenizer, for the chat template "
+                f"and the tokens of the labels, but {short_repr(tokenizer or server.model)} has no tokenizer. Name its "
+                f"folder or Hub id: tokenizer='ORG/NAME'. {error}"
+            ) from error
         self.label_ids = self._ids_of_labels()
-        self._endpoint: Endpoint | None = None
+        self._path = ""  # of the endpoint that the server has, once that is known
         self._failures: Counter[str] = Counter()
         self._usage = Usage()
 
@@ -125,10 +237,10 @@ class ScoringVoter:
 
     def probe_settings(self) -> None:
         """Find out which endpoint the server has, and whether its tokenizer is this one, unless that is known."""
-        if self._endpoint:
+        if self._path:
             return
-        endpoint = detected(self.client, self.label_ids)
-        if len(self.label_ids.yes) > 1 and not endpoint.adds_up:
+        path = self._detected()
+        if len(self.label_ids[0]) > 1 and path == VLLM:
             raise JudgeUnavailable(
                 f"labels is {short_repr(self.labels)}, but {self.client.server.origin} has vLLM's endpoint, which "
                 "gives the share of one token only; expected one word for yes, as in 'Yes/No,no'."
@@ -136,7 +248,7 @@ class ScoringVoter:
         self._compare_tokenizers()
         if self._chat:
             self._chat.probe_settings()
-        self._endpoint = endpoint
+        self._path = path
 
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
@@ -146,7 +258,11 @@ class ScoringVoter:
         for rows, margins in self._margins(texts, questions, pairs):
             close = np.abs(margins) < self.recheck
             near.append(rows[close])
-            yield rows[~close], _codes(margins[~close]), margins[~close]
+            rows, margins = rows[~close], margins[~close]
+            votes = np.where(
+                np.isnan(margins), FAILED, np.where(margins > 0, YES, NO)
+            )  # a margin of 0 is a no
+            yield rows, votes.astype(np.int8), margins
         again = np.concatenate(near)
         if self._chat and len(again):
             for indices, codes, margins in self._chat.answer(texts, questions, pairs[again]):
@@ -166,37 +282,57 @@ class ScoringVoter:
     ) -> Iterator[tuple[Rows, Margins]]:
         """Yield rows of `pairs` and their margins, request by request; NaN if no scores came."""
         self.probe_settings()
-        endpoint = self._endpoint
-        assert endpoint, "settled"
         under_way: dict[int, tuple[Rows, Asked]] = {}
 
         def bodies() -> Iterator[Mapping[str, Any]]:
             for index, rows in enumerate(requests(pairs)):
                 asked = self.asked(texts, questions, pairs[rows])
                 under_way[index] = rows, asked
-                yield endpoint.body(self.client.server.model, asked, self.label_ids)
+                yield asked.body(self._path, self.client.server.model, self.label_ids)
 
-        for index, said in self.client.each(endpoint.path, bodies()):
+        for index, said in self.client.each(self._path, bodies()):
             rows, asked = under_way.pop(index)
-            yield rows, self._read(endpoint, said, asked)
+            margins = asked.margins(self._path, said, self.label_ids)
+            if isinstance(margins, Failure):
+                self._failures[margins.reason] += len(rows)
+                margins = np.full(len(rows), np.nan)
+            else:
+                self._usage.add(said)
+            yield rows, margins
 
-    def _read(self, endpoint: Endpoint, said: Any, asked: Asked) -> Margins:
-        margins = read(endpoint, said, asked, self.label_ids)
-        if isinstance(margins, Failure):
-            self._failures[margins.reason] += len(asked.items)
-            return np.full(len(asked.items), np.nan)
-        self._usage.add(said)
-        return margins
+    def _detected(self) -> str:
+        """Return the path of the endpoint that the server has, found by asking for the scores of one token."""
+        server, absent = self.client.server, []
+        plain = f"use the judge '{ENDPOINT}MODEL@URL'. That is a different judge, whose replies are read."
+        probe = Asked(self.label_ids[0][:1], [self.label_ids[1][:1]])
+        for path in ENDPOINTS:
+            said = self.client.post(path, probe.body(path, server.model, self.label_ids))
+            failure = probe.margins(path, said, self.label_ids)
+            if not isinstance(failure, Failure):
+                return path
+            if failure.status == 200:
+                raise JudgeUnavailable(
+                    f"{server.origin}/{path} does not reply as documented: {failure.reason}. If it is SGLang, start "
+                    f"it without --enable-mis; or {plain}"
+                )
+            if failure.status not in ABSENT:
+                raise self.client.unavailable(failure)
+            absent.append(f"/{path}: {failure.reason}{f', {failure.said}' if failure.words else ''}")
+        raise JudgeUnavailable(
+            f"{server.origin} does not score labels for {short_repr(server.model)} ({'; '.join(absent)}). Check the "
+            "model's name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score, "
+            f"so {plain}"
+        )
 
     def _ids_of_labels(self) -> Labels:
         chat = self._tokens.turn(TOKENIZED)
-        yes, no = (tuple(self._tokens.after(chat, word) for word in words) for words in self._words)
+        yes, no = ([self._tokens.after(chat, word) for word in words] for words in self._words)
         if len({*yes, *no}) < len(yes) + len(no):
             raise JudgeUnavailable(
                 f"labels is {short_repr(self.labels)}, but two of these words are the same token of the tokenizer; "
                 f"expected a different token for each, such as {LABELS!r}."
             )
-        return Labels(yes, no)
+        return yes, no
 
     def _compare_tokenizers(self) -> None:
         """Compare the tokens of a prompt that ends in each label with those that the server makes."""
@@ -223,34 +359,3 @@ def requests(pairs: Pairs) -> Iterator[Rows]:
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     for rows in np.split(order, np.flatnonzero(np.diff(pairs[order, 0])) + 1):
         yield from np.split(rows, range(MOST_ITEMS, len(rows), MOST_ITEMS))
-
-
-def _codes(margins: Margins) -> NDArray[np.int8]:
-    """Return the votes that margins stand for; a margin of 0 is a no."""
-    return np.where(np.isnan(margins), FAILED, np.where(margins > 0, YES, NO)).astype(np.int8)
-
-
-def _words(labels: object) -> list[list[str]]:
-    """Return the words for yes and the words for no.
-
-    >>> _words("Yes,yes/No")
-    [['Yes', 'yes'], ['No']]
-    """
-    if not isinstance(labels, str) or not _LABELS.fullmatch(labels):
-        raise ValueError(
-            f"labels is {short_repr(labels)}; expected words for yes and words for no, such as 'Yes/No' or "
-            "'Yes,yes/No,no'."
-        )
-    return [words.split(",") for words in labels.split("/")]
-
-
-def _tokens(model: str, tokenizer: str | None) -> ChatTokens:
-    try:
-        return ChatTokens(tokenizer or model)
-    except JudgeUnavailable as error:
-        raise JudgeUnavailable(
-            f"The judge {short_repr(SCORING + model)} needs its model's tokenizer, for the chat template and the "
-            "tokens of "
-            f"the labels, but {short_repr(tokenizer or model)} has no tokenizer. Name its folder or Hub id: "
-            f"tokenizer='ORG/NAME'. {error}"
-        ) from error
