@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import halluscope
 from halluscope import cli
-from halluscope.benchmarks.amber import mentions, rows, words
+from halluscope.benchmarks.amber import rows, words
 from halluscope.benchmarks.amber.metric import compute
 from halluscope.errors import BuildError
 from halluscope.reading.words.tokens import Word
@@ -75,9 +75,9 @@ def test_a_description_by_hand():
     truth, hallu = ("sky", "man", "ship", "ship"), ("bird", "sun")
     nouns = ["man", "man", "ship", "bird", "light", "dog", "unicorn"]
     assert "unicorn" not in WORDS.known and "light" in WORDS.safe
-    found = mentions.read([*map(Word, nouns)], truth, hallu, WORDS, {})
-    assert found.mentions == ("man", "man", "ship", "bird", "light", "dog")
-    assert found.hallucinated == ("bird", "dog")
+    found = words.read([*map(Word, nouns)], truth, hallu, WORDS, {})
+    assert found.mentions == ["man", "man", "ship", "bird", "light", "dog"]
+    assert found.hallucinated == ["bird", "dog"]
     assert (found.covered, found.imagined) == ({1, 2}, {0})
     got = compute(["-"], [described(truth=truth, hallu=hallu)], nouns=[nouns])
     assert (got["chair"], got["cover"], got["hal"], got["cog"]) == (2 / 6, 2 / 4, 1.0, 1 / 2)
@@ -114,7 +114,7 @@ def test_a_synonym_saves_a_word_that_people_imagine():
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "found"),
     [
         ("A dog can be seen on the grass, and you can see a can and two cans.", "dog grass can can"),
         ("They watch a woman who skis; people watch them ski.", "woman people"),
@@ -122,8 +122,8 @@ def test_a_synonym_saves_a_word_that_people_imagine():
         ("A TV above dry leaves and a glass of cola.", "TV leave glass cola"),
     ],
 )
-def test_only_nouns_are_mentions(text, words):
-    assert compute([text], [described()], per_row=True)["per_row"][0]["mentions"] == words.split()
+def test_only_nouns_are_mentions(text, found):
+    assert compute([text], [described()], per_row=True)["per_row"][0]["mentions"] == found.split()
 
 
 def test_nouns_are_looked_up_in_a_dictionary():
@@ -140,11 +140,11 @@ def test_nouns_are_looked_up_in_a_dictionary():
     st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),
 )
 def test_a_mention_is_right_safe_or_hallucinated(nouns, truth, hallu):
-    found = mentions.read([*map(Word, nouns)], truth, hallu, WORDS, {})
+    found = words.read([*map(Word, nouns)], truth, hallu, WORDS, {})
     standing = {word for name in truth for word in (name, *WORDS.also[name])}
     wrong = [noun for noun in nouns if noun not in standing and noun not in WORDS.safe]
     assert list(found.mentions) == nouns and list(found.hallucinated) == wrong
-    assert mentions.read([*map(Word, nouns[::-1])], truth, hallu, WORDS, {}).covered == found.covered
+    assert words.read([*map(Word, nouns[::-1])], truth, hallu, WORDS, {}).covered == found.covered
 
 
 # Answers

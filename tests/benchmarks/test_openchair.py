@@ -16,8 +16,8 @@ from PIL import Image as Pillow
 
 import halluscope
 from halluscope import cli
-from halluscope.benchmarks.openchair import concreteness, prompts, rows, scoring
-from halluscope.benchmarks.openchair.metric import compute, plan
+from halluscope.benchmarks.openchair import prompts, rows
+from halluscope.benchmarks.openchair.metric import compute, plan, read_concrete
 from halluscope.errors import BuildError
 from halluscope.judging.cache import Cache
 from halluscope.judging.votes import NO, OTHER, YES
@@ -259,7 +259,7 @@ def test_concrete_nouns_alone(tmp_path, name):
     lowercases captions but not the ratings.
     """
     file = ratings(tmp_path, name)
-    assert concreteness.read(file) == {"dog", "bench", "TV"}
+    assert read_concrete(file) == {"dog", "bench", "TV"}
     voter = Voter(held)
     got = compute(["a dog, a cat, a TV, a bench and a kite"], TRUE[:1], judges=voter, concreteness=file)
     assert {noun for _, noun in voter.asked} == {"dog", "bench"} and got["nouns"] == 2
@@ -286,7 +286,7 @@ def test_a_file_of_something_else(tmp_path):
     file = tmp_path / "words.json"
     file.write_text('[{"word": "dog"}]')
     with pytest.raises(BuildError, match=r"expected the columns Word and Conc\.M"):
-        concreteness.read(file)
+        read_concrete(file)
     with pytest.raises(FileNotFoundError, match="nowhere.csv"):
         compute(["a dog"], TRUE[:1], judges="lexical", concreteness="nowhere.csv")
 
@@ -298,10 +298,12 @@ def test_nouns_that_another_program_found():
     assert got["openchair"] == 1 / 3 and keys_of(got["signature"])["nouns"] == "given"
 
 
-def test_what_counts():
-    dog, photo, again = nouns = [Word("dog", 2, 5), Word("photo", 12, 17), Word("dog", 20, 23)]
-    assert scoring.counted(nouns, "released") == [dog, again]
-    assert scoring.counted(nouns, "first") == [dog, photo]
+@pytest.mark.parametrize(("convention", "places"), [("released", [[2, 5], [20, 23]]), ("first", [[2, 5], [12, 17]])])
+def test_what_counts(convention, places):
+    got = compute(
+        ["A dog in a photo of dog"], TRUE[:1], judges="lexical", convention=convention, per_image=True
+    )
+    assert got["per_image"][0]["places"] == places
 
 
 # What is refused

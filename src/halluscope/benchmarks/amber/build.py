@@ -1,14 +1,16 @@
 """Builds amber: 1,004 images to describe and 14,216 yes/no questions about them."""
 
 import argparse
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from datasets import Features, Image, List, Value
 
-from halluscope.benchmarks.amber import vectors, words
+from halluscope.benchmarks.amber import words
 from halluscope.benchmarks.amber.rows import (
     DIMENSIONS,
     DISCRIMINATIVE,
@@ -21,7 +23,12 @@ from halluscope.benchmarks.amber.rows import (
 from halluscope.building import images, output
 from halluscope.building.command import Builder, Order
 from halluscope.building.output import Table
-from halluscope.files.opening import Readable
+from halluscope.errors import BuildError, MissingExtra
+from halluscope.sanitize import one_line, short_repr
+
+ALIKE = (
+    0.8  # Two words are synonyms if the cosine of their vectors is greater (the script's --similarity_score)
+)
 
 
 def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
@@ -54,36 +61,10 @@ COLUMNS = {
 }
 
 
-def table(rows: Sequence[AmberRow], split: str, folder: Readable | None) -> Table:
-    """Return the rows to write, with images if there is a folder to read them from."""
-    return Table.of(rows, COLUMNS, lambda one: one.row, _file_name, split, folder)
-
-
-def _file_name(one: AmberRow) -> str | None:
-    """Return the image file to store with a row: only the row that asks for a description stores its image."""
-    return one.file_name if one.task == GENERATIVE else None
-
-
-def synonyms(pairs: Sequence[tuple[str, str]], split: str) -> Table:
-    """Return the config `similar`: pairs of words that count as synonyms."""
-    rows = (dict(zip(PAIR, pair, strict=True)) for pair in pairs)
-    return Table(Features(dict.fromkeys(PAIR, Value("string"))), rows, split, SIMILAR)
-
-
 def make(order: Order, vectors_of: str | None = None) -> Path:
-    """Build amber.
-
-    Args:
-        order: what to build.
-        vectors_of: a spaCy model, by name or folder; a config `similar` then holds the pairs of AMBER's words whose
-            vectors are alike.
-
-    Raises:
-        BuildError: for files that are not those of AMBER's authors, or a model without word vectors.
-        MissingExtra: if a model is named but spaCy is not installed.
-    """
+    """Build amber; with a spaCy model, also the config `similar`, pairs of words whose vectors are alike."""
     out = order.target()
-    model = vectors.load(vectors_of) if vectors_of else None
+    model = load_vectors(vectors_of) if vectors_of else None
     sources = {
         "annotations": order.fetch("annotations"),
         "queries": order.fetch("queries", order.inside("query")),
@@ -95,12 +76,54 @@ def make(order: Order, vectors_of: str | None = None) -> Path:
     if got := order.fetch_images():
         sources["images"], folder = got, got.path
         images.check(sorted({row.file_name for row in rows}), folder)
-    tables = [table(rows, order.spec.split, folder)]
+    tables = [Table.of(rows, COLUMNS, lambda one: one.row, _picture, order.spec.split, folder)]
     if model:
-        alike = vectors.pairs(words.load().known, model)
-        numbers |= {"pairs_of_synonyms": len(alike), "vectors": vectors.name_of(model)}
-        tables.append(synonyms(alike, order.spec.split))
+        alike = pairs(words.load().known, model)
+        name = "{lang}_{name}-{version}".format_map(model.meta)  # such as "en_core_web_lg-3.8.0"
+        numbers |= {"pairs_of_synonyms": len(alike), "vectors": name}
+        both = (dict(zip(PAIR, pair, strict=True)) for pair in alike)
+        columns = Features(dict.fromkeys(PAIR, Value("string")))
+        tables.append(Table(columns, both, order.spec.split, SIMILAR))
     return output.write(order.spec, tables, numbers, sources, complete, out)
+
+
+def _picture(row: AmberRow) -> str | None:
+    """Return the image file to store with a row: only the row that asks for a description stores its image."""
+    return row.file_name if row.task == GENERATIVE else None
+
+
+def pairs(known: Collection[str], nlp: Any) -> list[tuple[str, str]]:
+    """Return the pairs of words whose vectors are alike, in alphabetical order, as the authors' inference.py has them.
+
+    An entry of several words has the mean of their vectors.
+    """
+    texts = {word: nlp.make_doc(word) for word in sorted(known)}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\[W008\]")  # a word without a vector: its cosines are 0
+        two = combinations(texts, 2)
+        return [(one, other) for one, other in two if texts[one].similarity(texts[other]) > ALIKE]
+
+
+def load_vectors(model: str) -> Any:
+    """Load a spaCy model with word vectors, by its name or folder."""
+    try:
+        import spacy
+    except ImportError:
+        raise MissingExtra("--vectors needs spaCy: pip install 'halluscope[spacy]'.") from None
+    try:
+        nlp = spacy.load(model)
+    except (OSError, ValueError, ImportError) as error:
+        raise BuildError(
+            f"--vectors {short_repr(model)} is not a spaCy model that can be loaded ({one_line(error, 200)}). "
+            "Expected a "
+            "name or a folder; `python -m spacy download en_core_web_lg` installs the model of the authors' script."
+        ) from error
+    if not nlp.vocab.vectors.n_keys:
+        raise BuildError(
+            f"--vectors {short_repr(model)} has no word vectors; expected a model with word vectors, such as "
+            "en_core_web_lg."
+        )
+    return nlp
 
 
 def _add(parser: argparse.ArgumentParser) -> None:

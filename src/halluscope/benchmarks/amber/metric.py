@@ -4,8 +4,7 @@ No model is asked: a description's nouns are compared with annotated words, and 
 a named rule.
 """
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmarks.amber import BENCHMARK, mentions, scoring, words
-from halluscope.benchmarks.amber.mentions import Description
-from halluscope.benchmarks.amber.rows import (
-    DISCRIMINATIVE,
-    GENERATIVE,
-    TASKS,
-    AmberRow,
-    read_all,
-    read_pairs,
-)
+from halluscope.benchmarks.amber import BENCHMARK, words
+from halluscope.benchmarks.amber.rows import GENERATIVE, TASKS, AmberRow, read_all, read_pairs
+from halluscope.benchmarks.amber.words import Description
 from halluscope.cores import map_texts
 from halluscope.inputs import flags, listed, paired
 from halluscope.inputs import texts as words_of
+from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading.words import readers
 from halluscope.reading.words.tokens import Word, forms_of, in_forms
 from halluscope.responses import parsers
@@ -34,18 +27,30 @@ from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Bools, Ints, Tally, numbers
+from halluscope.stats.ratios import Floats, f_of_means, ratio
+from halluscope.stats.tallies import Ints, Tally, grouped, numbers
 
-GIVEN = "given"
+OF_DESCRIPTIONS = ("chair", "cover", "hal", "cog")
+RATIOS = ("accuracy", "precision", "recall")
 
-Codes = NDArray[np.int8]
-"""How responses to questions were read [questions], as codes of `halluscope.judging.votes`."""
+# What a question is about, the suffix of its scores' names -> its kinds of question. The scores over all questions are
+# defined if each of AMBER's three dimensions has a question.
+GROUPS = {
+    "existence": ("existence",),
+    "attribute": ("state", "number", "action"),
+    "state": ("state",),
+    "number": ("number",),
+    "action": ("action",),
+    "relation": ("relation",),
+}
+THREE = ("existence", "attribute", "relation")
 
-OF_DESCRIPTION = ("mentions", "places", "hallucinated", "missed", "imagined")
-"""The columns of `per_row` that describe a description, word by word."""
+# What the authors' script adds: to each denominator, at its start; and to that of F, where it adds 0.0001 elsewhere.
+EPSILON = 0.001
+BENEATH_F = {"/existence": 0.001}
 
-NOTHING = dict.fromkeys((*OF_DESCRIPTION, "hal", "answer", "said", "accuracy", "unreadable"))
-"""An empty row of `per_row`."""
+# Score -> its numerator and denominator, each [resamples]
+Counts = Mapping[str, tuple[Floats, Floats]]
 
 # "official" is the rule of the authors' script; lmms-eval reads AMBER and POPE by different rules.
 PARSERS = {
@@ -129,19 +134,37 @@ def compute(
     rows = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
     pairs = [] if similar is None else read_pairs(similar)
-    is_described = np.array([row.task == GENERATIVE for row in rows])
+    is_described = [row.task == GENERATIVE for row in rows]
+    described = [*compress(rows, is_described)]
     image = numbers([row.file_name for row in rows])
-    found, found_by = _nouns(predictions, is_described, nouns, reader)
-    descriptions = _described([row for row in rows if row.task == GENERATIVE], found, pairs)
-    answers = parsers.read(compress(predictions, ~is_described), parser, PARSERS)
-    tally = _tally(rows, is_described, image, descriptions, answers)
-    score = partial(scoring.score, tally, scoring.CONVENTIONS[convention])
-    result: dict[str, Any] = {name: float(value[0]) for name, value in score().items()}
+    images = int(image.max()) + 1
+    found, found_by = _nouns([*compress(predictions, is_described)], nouns, reader)
+    known, synonyms = words.load(), words.synonyms(pairs)
+    descriptions = [
+        words.read(of, row.truth, row.hallu, known, synonyms)
+        for row, of in zip(described, found, strict=True)
+    ]
+    is_asked = ~np.array(is_described)
+    answers = parsers.read(compress(predictions, is_asked), parser, PARSERS)
+    codes = np.full(len(rows), OTHER, dtype=np.int8)
+    codes[is_asked] = answers
+    tally = {
+        **_of_descriptions(described, descriptions, image[~is_asked], images),
+        **_of_answers(rows, codes, is_asked, image),
+    }
+
+    def score(weights: Floats) -> dict[str, Floats]:
+        """Score the images by weights [resamples, images]."""
+        return CONVENTIONS[convention](
+            {name: (weights @ part, weights @ whole) for name, (part, whole) in tally.items()}
+        )
+
+    result: dict[str, Any] = {name: float(value[0]) for name, value in score(np.ones((1, images))).items()}
     result |= {
         "rows": len(rows),
         "descriptions": len(descriptions),
         "questions": len(answers),
-        "images": int(image.max()) + 1,
+        "images": images,
         MEAN_WORDS: mean_words(predictions),
         "thoughts": thought,
         "signature": signature(
@@ -158,89 +181,58 @@ def compute(
         ),
     }
     if bootstrap:
-        result["interval"] = resampling.intervals(map(score, resampling.weights(int(image.max()) + 1)))
+        result["interval"] = resampling.intervals(map(score, resampling.weights(images)))
     if per_row:
-        result["per_row"] = _of_each_row(rows, descriptions, answers)
+        each, said = iter(descriptions), iter(answers.tolist())
+        result["per_row"] = [
+            {"id": row.id, "dimension": row.dimension, **NOTHING}
+            | (_described(row, next(each)) if row.task == GENERATIVE else _answered(row, said_of(next(said))))
+            for row in rows
+        ]
     return result
 
 
-def _nouns(
-    texts: Sequence[str], is_described: Bools, given: Any, reader: str
-) -> tuple[list[list[Word]], str]:
+def _nouns(texts: Sequence[str], given: Any, reader: str) -> tuple[list[list[Word]], str]:
     """Return the nouns of each description, and the signature's name for what found them."""
-    described = list(compress(texts, is_described))
-    if given is None and described:
-        read, version = readers.load(reader, readers.NOUNS)
-        found = [*map_texts(read, described)]
-        if reader != readers.NLTK:
-            spelt = words.load().spelt
-            found = [in_forms(nouns, map(spelt, forms_of(nouns))) for nouns in found]
-        return found, version
-    if given is None:
+    if given is not None:
+        lists = listed("nouns", given, "a list, one list of nouns per generative row")
+        if len(lists) != len(texts):
+            raise ValueError(
+                f"There are {len(lists):,} lists of nouns and {len(texts):,} generative rows; expected one list each."
+            )
+        return [[*map(Word, words_of(f"nouns[{row}]", nouns))] for row, nouns in enumerate(lists)], "given"
+    if not texts:
         return [], ""
-    lists = listed("nouns", given, "a list, one list of nouns per generative row")
-    if len(lists) != len(described):
-        raise ValueError(
-            f"There are {len(lists):,} lists of nouns and {len(described):,} generative rows; expected one list each."
-        )
-    return [[*map(Word, words_of(f"nouns[{row}]", nouns))] for row, nouns in enumerate(lists)], GIVEN
+    read, version = readers.load(reader, readers.NOUNS)
+    found = [*map_texts(read, texts)]
+    if reader != readers.NLTK:
+        spelt = words.load().spelt
+        found = [in_forms(nouns, map(spelt, forms_of(nouns))) for nouns in found]
+    return found, version
 
 
-def _described(
-    rows: Sequence[AmberRow], nouns: Sequence[Sequence[Word]], pairs: Sequence[tuple[str, str]]
-) -> list[Description]:
-    """Return what each description mentions."""
-    known, synonyms = words.load(), mentions.synonyms(pairs)
-    return [
-        mentions.read(of, row.truth, row.hallu, known, synonyms) for row, of in zip(rows, nouns, strict=True)
-    ]
-
-
-def _tally(
-    rows: Sequence[AmberRow],
-    is_described: Bools,
-    image: Ints,
-    descriptions: Sequence[Description],
-    answers: Codes,
-) -> Tally:
-    """Count both tasks per image."""
-    images = int(image.max()) + 1
-    questions = [row for row in rows if row.task == DISCRIMINATIVE]
-    annotated = [row for row in rows if row.task == GENERATIVE]
-    of_descriptions = scoring.described(
-        descriptions,
-        np.array([len(row.truth) for row in annotated], dtype=np.int64),
-        np.array([len(row.hallu) for row in annotated], dtype=np.int64),
-        image[is_described],
-        images,
+# An empty row of `per_row`
+NOTHING = dict.fromkeys(
+    (
+        *("mentions", "places", "hallucinated", "missed", "imagined", "hal"),
+        *("answer", "said", "accuracy", "unreadable"),
     )
-    of_answers = scoring.answered(
-        np.array([row.answer == "no" for row in questions], dtype=bool),
-        answers,
-        [row.dimension for row in questions],
-        image[~is_described],
-        images,
-    )
-    return {**of_descriptions, **of_answers}
+)
 
 
-def _of_each_row(
-    rows: Sequence[AmberRow], descriptions: Sequence[Description], answers: Codes
-) -> list[dict[str, Any]]:
-    """Return what was found in each response and its part in each score; the other task's columns are None."""
-    described, replied = iter(descriptions), iter(answers.tolist())
-    return [
-        {"id": row.id, "dimension": row.dimension, **NOTHING}
-        | (
-            _of_description(row, next(described))
-            if row.task == GENERATIVE
-            else _of_answer(row, said_of(next(replied)))
-        )
-        for row in rows
-    ]
+def _described(row: AmberRow, found: Description) -> dict[str, Any]:
+    """Return what a description mentions, word by word."""
+    return {
+        "mentions": found.mentions,
+        "places": found.places,
+        "hallucinated": found.hallucinated,
+        "missed": [name for place, name in enumerate(row.truth) if place not in found.covered],
+        "imagined": [row.hallu[place] for place in sorted(found.imagined)],
+        "hal": bool(found.hallucinated),
+    }
 
 
-def _of_answer(row: AmberRow, said: str | None) -> dict[str, Any]:
+def _answered(row: AmberRow, said: str | None) -> dict[str, Any]:
     """Return how a response to a question was read."""
     return {
         "answer": row.answer,
@@ -250,9 +242,115 @@ def _of_answer(row: AmberRow, said: str | None) -> dict[str, Any]:
     }
 
 
-def _of_description(row: AmberRow, found: Description) -> dict[str, Any]:
-    """Return what a description mentions, word by word."""
-    missed = [name for place, name in enumerate(row.truth) if place not in found.covered]
-    imagined = [row.hallu[place] for place in sorted(found.imagined)]
-    words = (list(found.mentions), list(found.places), list(found.hallucinated), missed, imagined)
-    return {**dict(zip(OF_DESCRIPTION, words, strict=True)), "hal": bool(found.hallucinated)}
+def _of_descriptions(
+    rows: Sequence[AmberRow], found: Sequence[Description], image: Ints, images: int
+) -> Tally:
+    """Count per image what descriptions mention (section 3.3)."""
+    counts = [
+        (
+            len(one.hallucinated),
+            len(one.mentions),
+            len(one.covered),
+            len(row.truth),
+            len(one.imagined),
+            len(row.hallu),
+        )
+        for row, one in zip(rows, found, strict=True)
+    ]
+    wrong, mentions, covered, truth, imagined, hallu = np.array(counts, dtype=np.int64).reshape(-1, 6).T
+
+    def of_image(values: NDArray[Any]) -> Ints:
+        return np.bincount(image, weights=values, minlength=images).astype(np.int64)
+
+    return {
+        "chair": (of_image(wrong), of_image(mentions)),
+        "cover": (of_image(covered), of_image(truth)),
+        "hal": (of_image(wrong > 0), of_image(np.ones(len(wrong)))),
+        "cog": (of_image(imagined), of_image(hallu)),
+    }
+
+
+def _of_answers(
+    rows: Sequence[AmberRow], said: NDArray[np.int8], asked: NDArray[np.bool_], image: Ints
+) -> Tally:
+    """Count per image how questions were answered; "no" is the positive class, because most that is asked is absent.
+
+    An unreadable response is wrong and does not count as "no".
+    """
+    no = np.array([row.answer == "no" for row in rows])
+    dimension = np.array([row.dimension for row in rows])
+    said_no = asked & (said == NO)
+    parts = {
+        "accuracy": (np.where(no, said_no, asked & (said == YES)), asked),
+        "precision": (said_no & no, said_no),
+        "recall": (said_no & no, no),
+    }
+    both = {"yes_ratio": (asked & (said == YES), asked), "unreadable": (asked & (said == OTHER), asked)}
+    groups = {name: np.isin(dimension, kinds) for name, kinds in GROUPS.items()}
+    return {**grouped(parts, image, groups), **grouped(both, image, {})}
+
+
+def exact(counts: Counts) -> dict[str, Floats]:
+    """Return unrounded scores, NaN where a denominator is 0; F is 0 where nothing was right."""
+    found = {name: ratio(*of) for name, of in counts.items()}
+    for group in ("", *(f"/{name}" for name in GROUPS)):
+        found[f"f1{group}"] = f_of_means(found[f"precision{group}"], found[f"recall{group}"], 1.0)
+    return _whole(found, counts)
+
+
+def official(counts: Counts) -> dict[str, Floats]:
+    """Return scores as the authors' script prints them: to 0.1 %, 0 where a denominator is 0, F from rounded scores.
+
+    The script starts each denominator at 0.001 (those of attributes are sums of three), and adds a little to that of F,
+    so that it never divides by 0. A score without any row is NaN here; the script does not print it. It prints no yes
+    ratio, and no share of unreadable responses.
+    """
+    found = {
+        name: _rounded(part / (whole + EPSILON * (3 if name.endswith("/attribute") else 1)))
+        for name, (part, whole) in counts.items()
+    }
+    wrong, rows = counts["hal"]
+    found["hal"] = _rounded(1 - (rows - wrong) / (rows + EPSILON))
+    for group in ("", *(f"/{name}" for name in GROUPS)):
+        precision, recall = found[f"precision{group}"], found[f"recall{group}"]
+        beneath = precision + recall + BENEATH_F.get(group, 0.0001)
+        found[f"f1{group}"] = _rounded(2 * precision * recall / beneath)
+    for name in found:
+        of = "hal" if name in OF_DESCRIPTIONS else "".join(["accuracy", *name.partition("/")[1:]])
+        found[name] = np.where(counts[of][1] > 0, found[name], np.nan)
+    return _whole(found | {name: ratio(*counts[name]) for name in ("yes_ratio", "unreadable")}, counts)
+
+
+def lmms_eval(counts: Counts) -> dict[str, Floats]:
+    """Return scores as lmms-eval's amber_g has them: it starts the totals of each description at 0.001, then adds them.
+
+    `hal` is there 1 - (descriptions without hallucination) / (this total).
+    """
+    found, (wrong, rows) = exact(counts), counts["hal"]
+    for name in OF_DESCRIPTIONS:
+        part, whole = counts[name]
+        found[name] = ratio(part, np.where(rows > 0, whole + EPSILON * rows, 0))
+    found["hal"] = 1 - ratio(rows - wrong, rows * (1 + EPSILON))
+    return _whole(found, counts)
+
+
+def _whole(found: dict[str, Floats], counts: Counts) -> dict[str, Floats]:
+    """Add the scores of all three dimensions; scores over all questions are NaN if a dimension has no question."""
+    there = np.all([counts[f"accuracy/{name}"][1] > 0 for name in THREE], axis=0)
+    for name in (*RATIOS, "f1"):
+        found[name] = np.where(there, found[name], np.nan)
+    found["accuracy_mean"] = np.mean([found[f"accuracy/{name}"] for name in THREE], axis=0)
+    found["amber"] = (1 - found["chair"] + found["f1"]) / 2
+    return found
+
+
+def _rounded(shares: Floats) -> Floats:
+    """Round shares to 0.1 %, as Python's `round` does."""
+    return np.array([round(share * 100, 1) / 100 for share in shares.tolist()])
+
+
+CONVENTIONS: dict[str, Callable[[Counts], dict[str, Floats]]] = {
+    "exact": exact,
+    "official": official,
+    "lmms-eval": lmms_eval,
+}

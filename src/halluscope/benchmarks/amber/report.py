@@ -1,16 +1,35 @@
-"""Presents AMBER's results as text: one row per LVLM, one row per dimension, and notes."""
+"""Presents AMBER's results as text, and its rows: the marked words of a description, the reading of an answer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.benchmarks.amber.scoring import GROUPS
+from halluscope.benchmarks.amber import words
+from halluscope.benchmarks.amber.metric import GROUPS, OF_DESCRIPTIONS, RATIOS
+from halluscope.benchmarks.amber.rows import GENERATIVE
 from halluscope.reporting import tables
+from halluscope.reporting.report_items import (
+    FOUND,
+    HALLUCINATED,
+    MISSED,
+    UNREADABLE,
+    WRONG_NO,
+    WRONG_YES,
+    Item,
+    Kind,
+    answer_error,
+    answer_facts,
+    badness,
+    judged_texts,
+    placed,
+    word_facts,
+)
 from halluscope.reporting.tables import (
     Cell,
     Named,
     Report,
     Table,
     interval,
+    is_defined,
     percent,
     ranked,
     score,
@@ -18,35 +37,27 @@ from halluscope.reporting.tables import (
 )
 from halluscope.signature import keys_of
 
-DESCRIPTIONS = ("chair", "cover", "hal", "cog")
-ANSWERS = ("accuracy", "precision", "recall", "f1")
+ANSWERS = (*RATIOS, "f1")
+IMAGINED = "imagined"
+
+# An error in a response to a question -> how bad it is; a hallucinated word counts 1.
+BADNESS = {"": 0.0, UNREADABLE: 0.25, WRONG_NO: 0.5, WRONG_YES: 1.0}
 
 
 def report(results: Named, **_: Any) -> Report:
-    """Return tables in percent, and the signatures.
-
-    Args:
-        results: the results of the scored responses.
-    """
-    named = [(_name(name, result), result) for name, result in results]
-    of_all = table(ranked(named, "amber"), ("amber", *DESCRIPTIONS, *ANSWERS))
-    return tables.report([of_all, _dimensions(named)], {name: _remarks(result) for name, result in named})
-
-
-def _name(name: str, result: Mapping[str, Any]) -> str:
-    """Return the name of the responses, with their parser if there are several parsers."""
-    return f"{name}, {result['parser']}" if result.get("parser") else name
-
-
-def _dimensions(results: Named) -> Table:
-    """Return one row per dimension of the answered questions."""
-    rows: list[list[Cell]] = [
-        [responses, group.removeprefix("/"), *(score(result, f"{name}{group}") for name in ANSWERS)]
-        for responses, result in results
-        for group in GROUPS
-        if group and result[f"accuracy{group}"] == result[f"accuracy{group}"]
+    """Return tables in percent, one row per LVLM and one per dimension, and the signatures."""
+    named = [
+        (f"{name}, {result['parser']}" if result.get("parser") else name, result) for name, result in results
     ]
-    return Table("dimensions", ["responses", "dimension", *ANSWERS], rows, left=2, ranked=True)
+    of_all = table(ranked(named, "amber"), ("amber", *OF_DESCRIPTIONS, *ANSWERS))
+    rows: list[list[Cell]] = [
+        [responses, group, *(score(result, f"{name}/{group}") for name in ANSWERS)]
+        for responses, result in named
+        for group in GROUPS
+        if is_defined(result[f"accuracy/{group}"])
+    ]
+    dimensions = Table("dimensions", ["responses", "dimension", *ANSWERS], rows, left=2, ranked=True)
+    return tables.report([of_all, dimensions], {name: _remarks(result) for name, result in named})
 
 
 def _remarks(result: Mapping[str, Any]) -> list[str]:
@@ -70,3 +81,77 @@ def _remarks(result: Mapping[str, Any]) -> list[str]:
         if result[name] == result[name]:
             lines.append(f"interval of {name} over images: {interval(result['interval'][name])}")
     return [*lines, f"signature: {result['signature']}"]
+
+
+def items(
+    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
+) -> Iterator[Item]:
+    """Yield a run's rows as items, one per row, in order."""
+    for row, text in zip(rows, judged_texts(rows, options), strict=True):
+        asked = row["inputs"]["references"]
+        found = _described(row) if asked["task"] == GENERATIVE else _answered(row, asked["prompt"])
+        yield Item(
+            id=str(row["id"]),
+            text=text,
+            image=asked["file_name"],
+            parts={"dimension": row["dimension"]},
+            **found,
+        )
+
+
+def meaning(scores: Mapping[str, Any]) -> str:
+    """Say in a sentence what the AMBER score means."""
+    parts = {
+        "chair": f"of 100 mentions in descriptions {percent(scores['chair'])} are hallucinated",
+        "f1": f"F1 of the responses to questions, with no as the positive class, is {percent(scores['f1'])} of 100",
+    }
+    known = [part for score, part in parts.items() if is_defined(scores[score])]
+    if is_defined(scores["amber"]):
+        return f"The AMBER score is {percent(scores['amber'])} of 100: {', and '.join(known)}."
+    undefined = (
+        "The AMBER score is undefined, because it needs descriptions, and responses to questions in all three "
+        "dimensions"
+    )
+    return f"{'; '.join([undefined, *known])}."
+
+
+def _described(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is shown of a description."""
+    outcomes = {word: _outcome(word, row) for word in row["mentions"]}
+    marks, unplaced = placed(row["mentions"], row["places"], [outcomes[word] for word in row["mentions"]])
+    known = {"good": FOUND, "bad": HALLUCINATED}
+    return {
+        "marks": marks,
+        "facts": [*unplaced, *word_facts(row[IMAGINED], IMAGINED), *word_facts(row[MISSED], MISSED)],
+        "errors": [error for error in (HALLUCINATED, IMAGINED, MISSED) if row[error]],
+        "classes": {
+            **dict.fromkeys(row[MISSED], MISSED),
+            **{word: known[kind] for word, (kind, _) in outcomes.items() if kind in known},
+        },
+        "badness": badness(row[HALLUCINATED], row[MISSED]),
+    }
+
+
+def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
+    """Return the kind and the text of a mentioned word's mark."""
+    known = words.load()
+    if word in row[HALLUCINATED]:
+        is_imagined = any(word == other for other, _ in known.standing_for(row[IMAGINED]))
+        return "bad", f"{HALLUCINATED}, and easily imagined here" if is_imagined else HALLUCINATED
+    return (
+        ("plain", "a word that AMBER counts as neither right nor wrong")
+        if word in known.safe
+        else ("good", FOUND)
+    )
+
+
+def _answered(row: Mapping[str, Any], question: str) -> dict[str, Any]:
+    """Return what is shown of a response to a question."""
+    reply, right = row["said"], row["answer"]
+    error = answer_error(reply, right)
+    return {
+        "question": question,
+        "facts": answer_facts(reply, right),
+        "errors": [error] if error else [],
+        "badness": BADNESS[error],
+    }

@@ -1,7 +1,7 @@
 """Reads AMBER's rows: images to describe, with words for what is there and what is not, and yes/no questions."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,56 +17,38 @@ GENERATIVE, DISCRIMINATIVE = "generative", "discriminative"
 TASKS = (GENERATIVE, DISCRIMINATIVE)
 
 GENERATION = "generation"
+
+# The `dimension` of a question -> which of AMBER's three dimensions it belongs to.
 ASPECTS = {
     "existence": "existence",
-    "state": "attribute",
-    "number": "attribute",
-    "action": "attribute",
+    **dict.fromkeys(("state", "number", "action"), "attribute"),
     "relation": "relation",
 }
-"""The `dimension` of a question -> which of AMBER's three dimensions it belongs to."""
-
 DIMENSIONS = (GENERATION, *ASPECTS)
 
-ANSWERS = ("yes", "no")
-
+# A type in annotations.json -> the `dimension`.
 _TYPES = {
     GENERATIVE: GENERATION,
     "discriminative-hallucination": "existence",
-    "discriminative-attribute-state": "state",
-    "discriminative-attribute-number": "number",
-    "discriminative-attribute-action": "action",
+    **{f"discriminative-attribute-{name}": name for name in ("state", "number", "action")},
     "discriminative-relation": "relation",
     "relation": "relation",
 }
-"""A type in annotations.json -> the `dimension`."""
 
 
 @dataclass(frozen=True)
 class AmberRow:
-    """One row.
+    """One row."""
 
-    Attributes:
-        id: 1 to 15,220; rows 1 to 1,004 ask for a description.
-        file_name: the image's file name.
-        prompt: what the LVLM is asked.
-        task: "generative" or "discriminative".
-        dimension: "generation", or what a question is about: "existence", "state", "number", "action" or "relation".
-        answer: the right answer, "yes" or "no"; None for a description.
-        truth: words for what is in the image, possibly repeated; () for a question.
-        hallu: words for what is absent but easily imagined there; () for a question.
-        form: the row's parallel form; "" for the original.
-    """
-
-    id: int
-    file_name: str
-    prompt: str
-    task: str
-    dimension: str
-    answer: str | None = None
-    truth: tuple[str, ...] = ()
-    hallu: tuple[str, ...] = ()
-    form: str = ""
+    id: int  # 1 to 15,220; rows 1 to 1,004 ask for a description
+    file_name: str  # the image's file name
+    prompt: str  # what the LVLM is asked
+    task: str  # "generative" or "discriminative"
+    dimension: str  # "generation", or what a question is about: a key of `ASPECTS`
+    answer: str | None = None  # the right answer, "yes" or "no"; None for a description
+    truth: tuple[str, ...] = ()  # words for what is in the image, possibly repeated; () for a question
+    hallu: tuple[str, ...] = ()  # words for what is absent but easily imagined there; () for a question
+    form: str = ""  # the row's parallel form; "" for the original
 
     @property
     def question(self) -> str:
@@ -76,25 +58,18 @@ class AmberRow:
     @property
     def row(self) -> dict[str, Any]:
         """The columns of the dataset, without the image."""
-        return {name: value for name, value in asdict(self).items() if name != "form"}
+        return {name: value for name, value in vars(self).items() if name != "form"}
 
 
 COLUMNS = tuple(field.name for field in fields(AmberRow))
 NEEDED = COLUMNS[:8]
 
-SIMILAR = "similar"
-"""The config that holds pairs of synonyms, where they were built."""
-PAIR = ("word", "other")
-"""The columns of the config `similar`."""
+SIMILAR = "similar"  # the config that holds pairs of synonyms, where they were built
+PAIR = ("word", "other")  # its columns
 
 
 def load(sources: Sequence[str]) -> list[AmberRow]:
-    """Read the dataset: a built folder or Hub id; or the authors' annotations.json and a file of queries.
-
-    Raises:
-        ValueError: for a file or dataset of another form, or a repeated id.
-        FileNotFoundError: if a file does not exist.
-    """
+    """Read the dataset: a built folder or Hub id; or the authors' annotations.json and a file of queries."""
     named = [Source.of(source) for source in sources]
     if all(source.is_json for source in named) and len(named) == 2:
         return read_upstream(*(source.path for source in named))
@@ -123,20 +98,12 @@ def inputs(rows: Sequence[AmberRow]) -> dict[str, Any]:
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[AmberRow]:
-    """Read rows of the dataset.
-
-    Raises:
-        ValueError: for anything but a row, or a repeated id.
-    """
+    """Read rows of the dataset, each id once."""
     return read_once(rows, where, lambda row, place, _: read(row, place))
 
 
 def read(row: Any, where: str) -> AmberRow:
-    """Read a row; an `AmberRow` is returned unchanged.
-
-    Raises:
-        ValueError: for a missing column, or a value of another kind.
-    """
+    """Read a row; an `AmberRow` is returned unchanged."""
     if isinstance(row, AmberRow):
         return row
     if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):
@@ -150,16 +117,21 @@ def read(row: Any, where: str) -> AmberRow:
             f"{where}: task is {row['task']!r} and dimension {dimension!r}; expected dimension "
             f"{GENERATION!r} for task {GENERATIVE!r} and for no other."
         )
+    annotated = {name: found.words(name) if described else () for name in ("truth", "hallu")}
+    for name, each in annotated.items():
+        if unknown := [word for word in each if word not in words.load().also]:
+            raise ValueError(
+                f"{where}: {name} holds {short_repr(unknown[0])}, which is not one of the words that AMBER annotates."
+            )
     return AmberRow(
         id=found.whole("id"),
         file_name=found.text("file_name"),
         prompt=found.text("prompt"),
         task=row["task"],
         dimension=dimension,
-        answer=None if described else found.one_of("answer", ANSWERS),
-        truth=_annotated(found, "truth") if described else (),
-        hallu=_annotated(found, "hallu") if described else (),
+        answer=None if described else found.one_of("answer", ("yes", "no")),
         form=found.form,
+        **annotated,
     )
 
 
@@ -167,96 +139,63 @@ def read_upstream(*files: Readable) -> list[AmberRow]:
     """Read the authors' annotations.json and a file of queries, in either order.
 
     The queries choose the rows: query_all.json has them all, each other file has those of one task or dimension.
-
-    Raises:
-        BuildError: for files of another form, a query without an annotation, or a repeated id.
     """
     each = [list(json_rows(file)) for file in files]
-    asked = [_is_of(rows, {"id", "image", "query"}) for rows in each]
-    known = [_is_of(rows, {"id", "type", "truth"}) for rows in each]
+    asked, known = (
+        [bool(of) and all(isinstance(row, Mapping) and names <= row.keys() for _, row in of) for of in each]
+        for names in ({"id", "image", "query"}, {"id", "type", "truth"})
+    )
     if sorted([asked, known]) != [[False, True], [True, False]]:
         raise BuildError(
             f"{' and '.join(map(str, files))} are not AMBER's annotations.json (id, type, truth) and a file of its "
             "queries (id, image, query); expected one of each."
         )
     annotations = {row["id"]: row for _, row in each[known.index(True)] if is_id(row["id"])}
-    rows = [_joined(row, annotations, where) for where, row in each[asked.index(True)]]
+    rows = []
+    for where, query in each[asked.index(True)]:
+        of = annotations.get(query["id"]) if is_id(query["id"]) else None
+        if of is None or of["type"] not in _TYPES:
+            why = "no annotation has it" if of is None else f"its type is {short_repr(of['type'])}"
+            raise BuildError(
+                f"{where}: id is {short_repr(query['id'])}, and {why}; expected ids of annotations.json."
+            )
+        described = of["type"] == GENERATIVE
+        rows.append(
+            {
+                "id": query["id"],
+                "file_name": query["image"],
+                "prompt": query["query"],
+                "task": GENERATIVE if described else DISCRIMINATIVE,
+                "dimension": _TYPES[of["type"]],
+                "answer": None if described else of["truth"],
+                "truth": of["truth"] if described else [],
+                "hallu": of.get("hallu", []) if described else [],
+            }
+        )
     try:
         return read_all(rows, str(files[asked.index(True)]))
     except ValueError as error:
         raise BuildError(str(error)) from error
 
 
-def _is_of(rows: Sequence[tuple[str, Any]], names: set[str]) -> bool:
-    """Whether there are rows, all with these fields."""
-    return bool(rows) and all(isinstance(row, Mapping) and names <= row.keys() for _, row in rows)
-
-
-def _joined(
-    query: Mapping[str, Any], annotations: Mapping[Any, Mapping[str, Any]], where: str
-) -> dict[str, Any]:
-    """Join a query and its annotation into a row of the dataset."""
-    known = annotations.get(query["id"]) if is_id(query["id"]) else None
-    if known is None or known["type"] not in _TYPES:
-        why = "no annotation has it" if known is None else f"its type is {short_repr(known['type'])}"
-        raise BuildError(
-            f"{where}: id is {short_repr(query['id'])}, and {why}; expected ids of annotations.json."
-        )
-    described = known["type"] == GENERATIVE
-    return {
-        "id": query["id"],
-        "file_name": query["image"],
-        "prompt": query["query"],
-        "task": GENERATIVE if described else DISCRIMINATIVE,
-        "dimension": _TYPES[known["type"]],
-        "answer": None if described else known["truth"],
-        "truth": known["truth"] if described else [],
-        "hallu": known.get("hallu", []) if described else [],
-    }
-
-
-def _annotated(found: Fields, name: str) -> tuple[str, ...]:
-    """Return the words of an annotation."""
-    annotated = found.words(name)
-    if unknown := words.load().unknown(annotated):
-        raise ValueError(
-            f"{found.where}: {name} holds {short_repr(unknown[0])}, which is not one of the words that AMBER annotates."
-        )
-    return annotated
-
-
 def read_pairs(similar: Any) -> list[tuple[str, str]]:
-    """Read pairs of words that count as synonyms.
+    """Read pairs of words that count as synonyms: each once, in alphabetical order.
 
-    Args:
-        similar: the pairs; a file of JSON lines or a JSON list of them; or a dataset with the columns `word` and
-            `other`, such as "amber:similar".
-
-    Returns:
-        Each pair once, in alphabetical order.
-
-    Raises:
-        ValueError: for anything but pairs of words.
-        FileNotFoundError: if the file does not exist.
+    They are given; in a file of JSON lines or a JSON list; or in a dataset with the columns `word` and `other`, such as
+    "amber:similar".
     """
-    if isinstance(similar, str | Path):
-        source = Source.of(str(similar))
-        located = list(json_rows(source.path)) if source.is_json else _table(str(similar))
-    else:
+    if not isinstance(similar, str | Path):
         given = listed("similar", similar, "pairs of words, or a file of pairs")
         located = [(f"similar[{number}]", pair) for number, pair in enumerate(given)]
-    return sorted({_pair(pair, where) for where, pair in located})
-
-
-def _table(written: str) -> list[tuple[str, Any]]:
-    """Return the pairs of a dataset, each with its place for error messages."""
-    rows = read_columns(written, PAIR, PAIR, "pairs of synonyms")
-    return [(f"{written}[{number}]", [row[name] for name in PAIR]) for number, row in enumerate(rows)]
-
-
-def _pair(given: Any, where: str) -> tuple[str, str]:
-    """Return the two words of a pair, in alphabetical order."""
-    words = texts(where, given)
-    if len(words) != 2:
-        raise ValueError(f"{where} is {short_repr(given)}; expected two words, such as ['sea', 'ocean'].")
-    return min(words), max(words)
+    elif (source := Source.of(str(similar))).is_json:
+        located = list(json_rows(source.path))
+    else:
+        rows = read_columns(str(similar), PAIR, PAIR, "pairs of synonyms")
+        located = [(f"{similar}[{number}]", [row[name] for name in PAIR]) for number, row in enumerate(rows)]
+    found = set()
+    for where, pair in located:
+        two = texts(where, pair)
+        if len(two) != 2:
+            raise ValueError(f"{where} is {short_repr(pair)}; expected two words, such as ['sea', 'ocean'].")
+        found.add((min(two), max(two)))
+    return sorted(found)

@@ -8,7 +8,7 @@ from datasets import Features, Image, Value
 from tqdm import tqdm
 
 from halluscope.benchmarks.openchair import BENCHMARK
-from halluscope.benchmarks.openchair.rows import UPSTREAM, CaptionedImage, columns, numbered
+from halluscope.benchmarks.openchair.rows import UPSTREAM, columns, numbered
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import Fetched
@@ -22,69 +22,50 @@ IMAGE = "image"
 
 
 def make(order: Order) -> Path:
-    """Build openchair.
-
-    Raises:
-        BuildError: for anything but the authors' dataset, or an image that cannot be decoded.
-    """
-    out = order.target()
-    source = _fetched(order)
-    upstream = read_rows(str(order.source))
-    names = columns(upstream)
+    """Build openchair."""
+    out, given, spec = order.target(), order.source, order.spec
+    source = (
+        order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
+    )  # a file, a folder, or a Hub id
+    upstream = read_rows(str(given))
+    names, where = columns(upstream), f"--source {given}"
     if UPSTREAM not in names:
         raise BuildError(
-            f"--source {order.source} has the columns {', '.join(map(short_repr, names))}; expected OpenCHAIR's "
-            f"image and {UPSTREAM}."
+            f"{where} has the columns {', '.join(map(short_repr, names))}; expected OpenCHAIR's image and {UPSTREAM}."
         )
     try:
-        rows = numbered(upstream, f"--source {order.source}")
+        rows = numbered(upstream, where)
     except ValueError as error:
         raise BuildError(str(error)) from error
-    captions = [row.true_caption for row in rows]
-    counts = {"images": len(rows), "captions": len({*captions})}
-    complete = order.spec.matches(counts, order.subset)
-    pictures = upstream if IMAGE in names else None
-    for place, row in enumerate(tqdm(pictures or (), desc="checking images", unit="image", disable=None)):
-        _check(row[IMAGE], f"--source {order.source}, row {place}")
-    table = _table(rows, pictures, order.spec.split)
-    return output.write(order.spec, [table], counts, {"captions": source}, complete, out)
+    counts = {"images": len(rows), "captions": len({row.true_caption for row in rows})}
+    complete = spec.matches(counts, order.subset)
+    has_images = IMAGE in names
+    for place, row in enumerate(
+        tqdm(upstream if has_images else (), desc="checking images", unit="image", disable=None)
+    ):
+        stored = row[IMAGE].get("bytes") if isinstance(row[IMAGE], Mapping) else None
+        if not isinstance(stored, bytes):
+            raise BuildError(
+                f"{where}, row {place}: {IMAGE} is {short_repr(row[IMAGE])}; expected an image file's bytes."
+            )
+        open_picture(stored, f"{where}, row {place}: {IMAGE}")
 
+    def written() -> Iterator[dict[str, Any]]:
+        for place, one in enumerate(tqdm(rows, desc="writing", unit="row", disable=None)):
+            row = {"image_id": one.image_id, "prompt": BENCHMARK.prompt, "true_caption": one.true_caption}
+            yield row | ({IMAGE: upstream[place][IMAGE]} if has_images else {})
 
-def _fetched(order: Order) -> Fetched:
-    """Return the source of the dataset: a file, a folder, or a Hub id."""
-    given = order.source
-    return order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
-
-
-def _check(image: Any, where: str) -> None:
-    """Check that a stored image can be decoded.
-
-    Raises:
-        BuildError: if it cannot.
-    """
-    stored = image.get("bytes") if isinstance(image, Mapping) else None
-    if not isinstance(stored, bytes):
-        raise BuildError(f"{where}: {IMAGE} is {short_repr(image)}; expected an image file's bytes.")
-    open_picture(stored, f"{where}: {IMAGE}")
-
-
-def _table(rows: list[CaptionedImage], pictures: Any, split: str) -> Table:
-    """Return the rows to write, with images if the source has them."""
-    columns: dict[str, Any] = {
-        "image_id": Value("int64"),
-        IMAGE: Image(),
-        "prompt": Value("string"),
-        "true_caption": Value("string"),
-    }
-    if pictures is None:
-        del columns[IMAGE]
-    return Table(Features(columns), _rows(rows, pictures), split)
-
-
-def _rows(rows: list[CaptionedImage], pictures: Any) -> Iterator[dict[str, Any]]:
-    for place, one in enumerate(tqdm(rows, desc="writing", unit="row", disable=None)):
-        row = {"image_id": one.image_id, "prompt": BENCHMARK.prompt, "true_caption": one.true_caption}
-        yield row if pictures is None else row | {IMAGE: pictures[place][IMAGE]}
+    features = Features(
+        {
+            "image_id": Value("int64"),
+            **({IMAGE: Image()} if has_images else {}),
+            "prompt": Value("string"),
+            "true_caption": Value("string"),
+        }
+    )
+    return output.write(
+        spec, [Table(features, written(), spec.split)], counts, {"captions": source}, complete, out
+    )
 
 
 BUILDER = Builder(

@@ -5,23 +5,22 @@ of the image, judges read its right caption.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from halluscope import limits, options
-from halluscope.benchmarks.openchair import BENCHMARK, prompts, scoring
-from halluscope.benchmarks.openchair import concreteness as ratings
-from halluscope.benchmarks.openchair.scoring import UNDECIDED, Labels
+from halluscope.benchmarks.openchair import BENCHMARK, prompts
 from halluscope.cores import map_texts
-from halluscope.inputs import flags, ids, is_like_a_list, listed, paired, texts, word
+from halluscope.errors import BuildError
+from halluscope.inputs import flags, ids, is_like_a_list, kind, listed, paired, texts, word
 from halluscope.judging import voting
 from halluscope.judging.cost import Plan, plan_poll
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
+from halluscope.judging.voting import IGNORED as UNDECIDED
+from halluscope.reading import tables
 from halluscope.reading.words import readers
 from halluscope.reading.words.tokens import Word, as_written, forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
@@ -29,51 +28,31 @@ from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.tallies import Ints, Tally, resampled, scores
+from halluscope.stats.tallies import Tally, scores, uncertainty
 from halluscope.vocabularies import Vocabulary
 
-GIVEN = "given"
+RELEASED, FIRST = "released", "first"
 
+# Words that the released script does not count, because they name the image itself.
+NO_OBJECTS = frozenset({"painting", "drawing", "photo", "picture", "portrait", "photograph"})
+
+# A word that a given vote may be -> its label: the noun is there, is hallucinated, or neither, because too few votes
+# agree, or too few say yes or no.
 SAID = {"yes": YES, "no": NO, "unsure": UNDECIDED}
-"""A word that a given vote may be -> its label."""
-
 SHOWN = {YES: "yes", NO: "no", UNDECIDED: None}
-"""A label -> the vote that is shown."""
 
-BY_GIVEN = {"judges": GIVEN, "questions": GIVEN, "agreement": "1of1"}
-"""What the signature says where votes are given."""
+# A word whose mean rating, from 1 to 5, is above this is concrete.
+CONCRETE = 4.5
 
-Nouns = list[list[Word]]
-"""The nouns of each caption; given nouns have no place in the text."""
-
-
-@dataclass(frozen=True)
-class Voted:
-    """The outcome of the votes.
-
-    Attributes:
-        nouns: the nouns of each caption that count.
-        labels: the labels of each caption's nouns.
-        unread: per image, the number of unreadable votes and of all votes; None for given votes.
-        by: who voted on what, for the signature.
-    """
-
-    nouns: list[list[str]]
-    labels: Sequence[Labels]
-    unread: tuple[Ints, Ints] | None
-    by: Mapping[str, object]
-
-    @property
-    def unreadable(self) -> Tally:
-        """The share of unreadable votes; empty for given votes."""
-        return {} if self.unread is None else {"unreadable": self.unread}
+Nouns = list[list[Word]]  # the nouns of each caption; given nouns have no place in the text
+Labels = Mapping[str, int]  # the label of each noun of a caption
 
 
 def compute(
     predictions: Sequence[str],
     references: Sequence[str],
     *,
-    convention: str = scoring.RELEASED,
+    convention: str = RELEASED,
     reader: str = readers.LEMMINFLECT,
     concreteness: str | Path | None = None,
     nouns: Sequence[Sequence[str]] | None = None,
@@ -139,19 +118,29 @@ def compute(
     predictions, thought = take_out(predictions, thoughts)
     resampling = Bootstrap(bootstrap, seed, level)
     poll = _poll(judging)
-    concrete = None if concreteness is None else ratings.read(concreteness)
+    concrete = None if concreteness is None else read_concrete(concreteness)
     if votes is None:
         found, found_by = _nouns(predictions, nouns, reader)
-        counted = _counted(found, concrete, convention)
-        voted = _ask(poll, references, [*map(forms_of, counted)])
+        counting = _counting(found, concrete, convention)
+        labels, unread, by = _ask(poll, references, [*map(forms_of, counting)])
     else:
         found, labels = _given(votes, nouns, len(predictions))
-        counted, found_by = _counted(found, concrete, convention), GIVEN
-        voted = Voted([*map(forms_of, counted)], labels, None, BY_GIVEN)
-    tally = {**scoring.tally(voted.nouns, voted.labels, convention), **voted.unreadable}
+        counting, found_by, unread = _counting(found, concrete, convention), "given", {}
+        by = {"judges": "given", "questions": "given", "agreement": "1of1"}
+    codes = [[of[noun.form] for noun in each] for each, of in zip(counting, labels, strict=True)]
+    there, wrong, undecided = (
+        np.array([each.count(code) for each in codes], dtype=np.int64) for code in (YES, NO, UNDECIDED)
+    )
+    part, every = wrong + undecided if convention == FIRST else wrong, there + wrong + undecided
+    tally = {"openchair": (part, there + part), "undecided": (undecided, every), **unread}
     result: dict[str, Any] = {"unreadable": None} | scores([tally])
     result |= {
-        **_facts(voted),
+        "nouns": int(every.sum()),
+        "found": int(there.sum()),
+        "hallucinated": int(wrong.sum()),
+        "nouns_per_caption": int(every.sum()) / len(references),
+        "without_nouns": int((every == 0).sum()),
+        "images": len(references),
         MEAN_WORDS: mean_words(predictions),
         "thoughts": thought,
         "signature": signature(
@@ -160,38 +149,30 @@ def compute(
             convention=convention,
             nouns=found_by,
             concreteness="no" if concrete is None else data_of("concrete", [[one] for one in concrete]),
-            **voted.by,
+            **by,
             **form,
             **choice(thoughts),
             interval=resampling.over("images"),
         ),
+        **uncertainty([tally], resampling),
     }
-    if bootstrap:
-        drawn = resampling.weights(len(references))
-        result["interval"] = resampling.intervals(map(partial(resampled, [tally]), drawn))
     if per_image:
-        result["per_image"] = list(map(_of_image, counted, voted.labels))
+        result["per_image"] = [
+            {
+                "nouns": (forms := forms_of(each)),
+                "places": [noun.place for noun in each],
+                "votes": [SHOWN[of[noun]] for noun in forms],
+                "hallucinated": [noun for noun in forms if of[noun] == NO],
+            }
+            for each, of in zip(counting, labels, strict=True)
+        ]
     return result
-
-
-def _facts(voted: Voted) -> dict[str, int | float]:
-    """Count the nouns, the captions, and the nouns of each label."""
-    said = [of[noun] for each, of in zip(voted.nouns, voted.labels, strict=True) for noun in each]
-    images = len(voted.nouns)
-    return {
-        "nouns": len(said),
-        "found": said.count(YES),
-        "hallucinated": said.count(NO),
-        "nouns_per_caption": len(said) / images,
-        "without_nouns": voted.nouns.count([]),
-        "images": images,
-    }
 
 
 def plan(
     sets: Sequence[tuple[Sequence[str], Sequence[str]]],
     *,
-    convention: str = scoring.RELEASED,
+    convention: str = RELEASED,
     reader: str = readers.LEMMINFLECT,
     concreteness: str | Path | None = None,
     thoughts: str = REMOVED,
@@ -199,38 +180,20 @@ def plan(
     prices: tuple[float, float] | None = None,
     **judging: Any,
 ) -> Plan:
-    """Plan what `compute` will ask, and how long it will take.
-
-    Args:
-        sets: the predictions and references of `compute`, one pair per LVLM, in the order of scoring.
-        convention: as in `compute`.
-        reader: as in `compute`.
-        concreteness: as in `compute`.
-        thoughts: as in `compute`.
-        calibrate: about how many seconds to ask each language model, to measure how long the rest takes; 0 skips this.
-        prices: the prices of a million tokens that a judge behind an endpoint reads, and of a million that it writes.
-        judging: as in `compute`.
-
-    Raises:
-        ValueError: for any bad input, as `compute` does.
-    """
+    """Plan what `compute` will ask, and how long it will take."""
     BENCHMARK.check_choices(convention=convention)
     poll = _poll(judging)
-    concrete = None if concreteness is None else ratings.read(concreteness)
+    concrete = None if concreteness is None else read_concrete(concreteness)
     asked = []
     for predictions, references in (_paired(*one) for one in sets):
         found, _ = _nouns(take_out(predictions, thoughts)[0], None, reader)
-        asked.append((references, [*map(forms_of, _counted(found, concrete, convention))]))
+        asked.append((references, [*map(forms_of, _counting(found, concrete, convention))]))
     classes = _classes([nouns for _, each in asked for nouns in each])
     return plan_poll(asked, classes, poll, prompts.load(poll.questions), calibrate, prices, only_present=True)
 
 
 def _paired(predictions: Any, references: Any) -> tuple[list[str], list[str]]:
-    """Return the LVLM's captions and the right captions.
-
-    Raises:
-        ValueError: as `halluscope.inputs.paired` does, or for a right caption that is empty or not a text.
-    """
+    """Return the LVLM's captions and the right captions, which are not empty."""
     predictions, references = paired(predictions, references)
     for row, caption in enumerate(references):
         if not isinstance(caption, str) or not caption.strip():
@@ -245,6 +208,36 @@ def _poll(judging: Mapping[str, Any]) -> VoteOptions:
     return poll
 
 
+def read_concrete(file: str | Path) -> frozenset[str]:
+    """Read the concrete words of the ratings of Brysbaert et al. (2014), a file that the user brings.
+
+    It is xlsx, csv, tsv, JSON or Parquet with columns `Word` and `Conc.M`. Nouns are in lower case, so words with
+    capitals ("TV") count for none, nor do unrated nouns, as in the authors' script (`is_concrete` in utils.py).
+    """
+    kind("concreteness", file, str | Path, "a file of ratings, or None")
+    found = set()
+    for where, row in tables.rows(Path(file)):
+        if not isinstance(row, dict) or not {"Word", "Conc.M"} <= row.keys():
+            raise BuildError(
+                f"concreteness: {where} is {short_repr(row, 120)}; expected the columns Word and Conc.M of the "
+                "ratings of Brysbaert et al. (2014)."
+            )
+        try:
+            mean = float(row["Conc.M"])
+        except (TypeError, ValueError):
+            mean = float("nan")
+        if not 1 <= mean <= 5:
+            raise BuildError(
+                f"concreteness: {where}: Conc.M is {short_repr(row['Conc.M'])}; expected a rating from 1 to 5."
+            )
+        found |= {str(row["Word"])} if mean > CONCRETE else set()
+    if not found:
+        raise BuildError(
+            f"concreteness: {file} has no word that is rated above {CONCRETE}; expected the ratings of Brysbaert et al."
+        )
+    return frozenset(found)
+
+
 def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str]:
     """Return the nouns of each caption, and the signature's name for what found them."""
     if given is None:
@@ -255,46 +248,32 @@ def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str
     found = [texts(f"nouns[{row}]", nouns) for row, nouns in enumerate(lists)]
     for row, nouns in enumerate(found):
         _check_words(f"nouns[{row}]", nouns)
-    return [[*map(Word, nouns)] for nouns in found], GIVEN
+    return [[*map(Word, nouns)] for nouns in found], "given"
 
 
 def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int]]]:
-    """Return the nouns of given votes, and the label of each noun.
-
-    Raises:
-        ValueError: for anything but lists of nouns with a vote each, different votes on the same noun of a caption, or
-            if `nouns` are given too.
-    """
+    """Return the nouns of given votes, and the label of each noun."""
     if nouns is not None:
         raise ValueError(
             "votes and nouns are given; expected one of them, because votes already name their nouns."
         )
     lists = listed("votes", votes, "a list, one list of nouns with their votes per caption", rows)
-    found: Nouns = []
-    labels: list[dict[str, int]] = []
+    found: Nouns = [[] for _ in lists]
+    labels: list[dict[str, int]] = [{} for _ in lists]
     for row, given in enumerate(lists):
-        pairs = [
-            _vote(pair, f"votes[{row}][{place}]")
-            for place, pair in enumerate(listed(f"votes[{row}]", given, "a list of nouns with a vote each"))
-        ]
-        label = dict(pairs)
-        for place, (noun, vote) in enumerate(pairs):
-            if label[noun] != vote:
+        for place, pair in enumerate(listed(f"votes[{row}]", given, "a list of nouns with a vote each")):
+            where = f"votes[{row}][{place}]"
+            if not is_like_a_list(pair) or len(pair) != 2:
                 raise ValueError(
-                    f"votes[{row}][{place}]: {short_repr(noun)} has a different vote in the same caption."
+                    f"{where} is {short_repr(pair)}; expected a noun and a vote, such as ['dog', 'no']."
                 )
-        found.append([Word(noun) for noun, _ in pairs])
-        labels.append(label)
+            noun, said = texts(where, pair)
+            _check_words(where, [noun])
+            vote = SAID[word(where, said, tuple(SAID))]
+            if labels[row].setdefault(noun, vote) != vote:
+                raise ValueError(f"{where}: {short_repr(noun)} has a different vote in the same caption.")
+            found[row].append(Word(noun))
     return found, labels
-
-
-def _vote(pair: Any, where: str) -> tuple[str, int]:
-    """Return a noun and the label that its vote gives it."""
-    if not is_like_a_list(pair) or len(pair) != 2:
-        raise ValueError(f"{where} is {short_repr(pair)}; expected a noun and a vote, such as ['dog', 'no'].")
-    noun, said = texts(where, pair)
-    _check_words(where, [noun])
-    return noun, SAID[word(where, said, tuple(SAID))]
 
 
 def _check_words(where: str, nouns: Sequence[str]) -> None:
@@ -303,10 +282,18 @@ def _check_words(where: str, nouns: Sequence[str]) -> None:
             raise ValueError(f"{where} holds {short_repr(noun)}; expected a noun.")
 
 
-def _counted(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> Nouns:
-    """Return the nouns of each caption that count."""
+def _counting(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> Nouns:
+    """Return the nouns of each caption that count (`get_och_score` in the authors' evaluate.py, two versions).
+
+    >>> dog, photo = Word("dog"), Word("photo")
+    >>> [[noun.form for noun in _counting([[dog, photo, dog]], None, one)[0]] for one in (RELEASED, FIRST)]
+    [['dog', 'dog'], ['dog', 'photo']]
+    """
     kept = nouns if concrete is None else [[one for one in each if one.form in concrete] for each in nouns]
-    return [scoring.counted(each, convention) for each in kept]
+    if convention == FIRST:  # reversed, so that the first of equal nouns stays
+        places = ({noun.form: place for place, noun in reversed([*enumerate(each)])} for each in kept)
+        return [[each[place] for place in sorted(of.values())] for each, of in zip(kept, places, strict=True)]
+    return [[noun for noun in each if noun.form not in NO_OBJECTS] for each in kept]
 
 
 def _classes(nouns: Sequence[Sequence[str]]) -> Vocabulary:
@@ -316,8 +303,13 @@ def _classes(nouns: Sequence[Sequence[str]]) -> Vocabulary:
     return Vocabulary("nouns", classes)
 
 
-def _ask(poll: VoteOptions, references: Sequence[str], nouns: list[list[str]]) -> Voted:
-    """Have judges vote on each caption's nouns; a vote that is neither yes nor no counts for neither label."""
+def _ask(
+    poll: VoteOptions, references: Sequence[str], nouns: list[list[str]]
+) -> tuple[list[dict[str, int]], Tally, dict[str, Any]]:
+    """Have judges vote on each caption's nouns; a vote that is neither yes nor no counts for neither label.
+
+    Returns the label of each caption's nouns, the share of unreadable votes, and who voted on what.
+    """
     classes = _classes(nouns)
     present = classes.presence(nouns)
     held = poll.collect_votes(references, present, classes, prompts.load(poll.questions), only_present=True)
@@ -333,15 +325,4 @@ def _ask(poll: VoteOptions, references: Sequence[str], nouns: list[list[str]]) -
     )
     agreement = f"{held.k}of{votes.shape[1]}"
     by = {"judges": held.judges, "questions": held.questions, "agreement": agreement}
-    return Voted(nouns, labels, (unread, asked), by)
-
-
-def _of_image(nouns: Sequence[Word], labels: Labels) -> dict[str, Any]:
-    """Return a caption's nouns that count, repeats included, with their places and the votes on them."""
-    found = forms_of(nouns)
-    return {
-        "nouns": found,
-        "places": [noun.place for noun in nouns],
-        "votes": [SHOWN[labels[noun]] for noun in found],
-        "hallucinated": [noun for noun in found if labels[noun] == NO],
-    }
+    return labels, {"unreadable": (unread, asked)}, by

@@ -10,36 +10,35 @@ from halluscope.sanitize import short_repr
 
 NEEDED = ("image_id", "true_caption")
 COLUMNS = (*NEEDED, "prompt", "form")
-
-UPSTREAM = "text"
-"""The caption's column in the authors' dataset, whose rows have only their index as an id."""
+UPSTREAM = "text"  # the caption's column in the authors' dataset, whose rows have only their index as an id
 
 
 @dataclass(frozen=True)
 class CaptionedImage:
-    """A row.
+    """A row."""
 
-    Attributes:
-        image_id: the index of the row in the authors' dataset, from 0.
-        true_caption: the right caption, from which the image was made.
-        prompt: what the LVLM is asked; "" for the benchmark's own prompt.
-        form: the row's parallel form; "" for the original.
-    """
-
-    image_id: int
-    true_caption: str
-    prompt: str = ""
-    form: str = ""
+    image_id: int  # the index of the row in the authors' dataset, from 0
+    true_caption: str  # the right caption, from which the image was made
+    prompt: str = ""  # what the LVLM is asked; "" for the benchmark's own prompt
+    form: str = ""  # the row's parallel form; "" for the original
 
 
 def load(sources: Sequence[str]) -> list[CaptionedImage]:
-    """Read the dataset: a built folder or Hub id, a file of its rows, or the authors' own dataset.
-
-    Raises:
-        ValueError: for a dataset of another form, or a repeated id.
-        FileNotFoundError: if a file does not exist.
-    """
-    return read_all((row for source in sources for row in _rows(source)), ", ".join(sources))
+    """Read the dataset: a built folder or Hub id, a file of its rows, or the authors' own dataset."""
+    found: list[Any] = []
+    for source in sources:
+        rows = read_rows(source)
+        names = columns(rows)
+        if UPSTREAM in names and not {*NEEDED} & {*names}:
+            found += numbered(rows, source)
+        elif {*NEEDED} <= {*names}:
+            found += rows if isinstance(rows, list) else rows.select_columns([*{*COLUMNS} & {*names}])
+        else:
+            raise ValueError(
+                f"{source} has the columns {', '.join(map(short_repr, names))}; expected {' and '.join(NEEDED)} of "
+                f"openchair, or {UPSTREAM} of the authors' dataset."
+            )
+    return read_all(found, ", ".join(sources))
 
 
 def inputs(rows: Sequence[CaptionedImage]) -> dict[str, Any]:
@@ -52,11 +51,7 @@ def inputs(rows: Sequence[CaptionedImage]) -> dict[str, Any]:
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[CaptionedImage]:
-    """Read rows of the dataset.
-
-    Raises:
-        ValueError: for anything but a row, or a repeated id.
-    """
+    """Read rows of the dataset, each image once."""
     found: dict[int, CaptionedImage] = {}
     for number, given in enumerate(rows):
         row = given if isinstance(given, CaptionedImage) else _read(given, f"{where}[{number}]")
@@ -74,11 +69,7 @@ def columns(rows: Any) -> list[str]:
 
 
 def numbered(rows: Any, source: str) -> list[CaptionedImage]:
-    """Return the authors' rows, with their index as id.
-
-    Raises:
-        ValueError: for a row without a caption.
-    """
+    """Return the authors' rows, with their index as id."""
     captions = rows if isinstance(rows, list) else rows.select_columns([UPSTREAM])
     return [
         CaptionedImage(place, _caption(row, UPSTREAM, f"{source}, row {place}"))
@@ -86,25 +77,7 @@ def numbered(rows: Any, source: str) -> list[CaptionedImage]:
     ]
 
 
-def _rows(source: str) -> Iterable[Any]:
-    rows = read_rows(source)
-    names = columns(rows)
-    if UPSTREAM in names and not {*NEEDED} & {*names}:
-        return numbered(rows, source)
-    if not {*NEEDED} <= {*names}:
-        raise ValueError(
-            f"{source} has the columns {', '.join(map(short_repr, names))}; expected {' and '.join(NEEDED)} of "
-            f"openchair, or {UPSTREAM} of the authors' dataset."
-        )
-    return rows if isinstance(rows, list) else rows.select_columns([one for one in COLUMNS if one in names])
-
-
 def _caption(row: Any, column: str, where: str) -> str:
-    """Return the caption in a row.
-
-    Raises:
-        ValueError: if the row has no caption.
-    """
     caption = row.get(column)
     if not isinstance(caption, str) or not caption.strip():
         raise ValueError(f"{where}: {column} is {short_repr(caption)}; expected the caption of an image.")
