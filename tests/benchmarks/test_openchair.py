@@ -22,7 +22,6 @@ from halluscope.errors import BuildError
 from halluscope.judging.cache import Cache
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.limits import given as limited
-from halluscope.reading.words.tokens import Word
 from halluscope.signature import keys_of
 from halluscope.vocabularies import Vocabulary
 from tests import small_datasets
@@ -298,7 +297,9 @@ def test_nouns_that_another_program_found():
     assert got["openchair"] == 1 / 3 and keys_of(got["signature"])["nouns"] == "given"
 
 
-@pytest.mark.parametrize(("convention", "places"), [("released", [[2, 5], [20, 23]]), ("first", [[2, 5], [12, 17]])])
+@pytest.mark.parametrize(
+    ("convention", "places"), [("released", [[2, 5], [20, 23]]), ("first", [[2, 5], [11, 16]])]
+)
 def test_what_counts(convention, places):
     got = compute(
         ["A dog in a photo of dog"], TRUE[:1], judges="lexical", convention=convention, per_image=True
