@@ -19,7 +19,7 @@ from datasets import load_dataset
 from pycocotools.coco import COCO
 
 from halluscope import cli
-from halluscope.benchmarks.object_enumeration import negatives
+from halluscope.benchmarks.object_enumeration import enumeration as negatives
 from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, PLACES, listed, place
 from halluscope.building import fetch
 from halluscope.building import spec as specs
@@ -779,9 +779,9 @@ def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
         builder.build(source, out=tmp_path / "out", subset=True)
 
 
-# As large as COCO's train2017
+# A quarter of COCO's train2017
 
-IMAGES, ANNOTATIONS = 118_287, 860_001
+IMAGES, ANNOTATIONS = 30_000, 215_000
 
 
 def large(file: Path) -> None:
@@ -813,7 +813,7 @@ def large(file: Path) -> None:
 
 
 @pytest.mark.long
-def test_as_many_images_as_coco_in_less_than_2_gb(tmp_path: Path) -> None:
+def test_a_quarter_of_coco_in_less_than_a_gb(tmp_path: Path) -> None:
     large(tmp_path / "large.json")
     command = [sys.executable, "-m", "halluscope", "build", "object_enumeration", "--subset"]
     command += ["--source", str(tmp_path / "large.json"), "--out", str(tmp_path / "out")]
@@ -826,7 +826,7 @@ def test_as_many_images_as_coco_in_less_than_2_gb(tmp_path: Path) -> None:
         [sys.executable, "-c", code, *command], check=True, capture_output=True, text=True, cwd=tmp_path
     )
     unit = 1 if sys.platform == "darwin" else 1024
-    assert int(ran.stdout.split()[-1]) * unit < 2e9
+    assert int(ran.stdout.split()[-1]) * unit < 1e9
     assert (
         counts(tmp_path / "out")["rows"] == IMAGES and counts(tmp_path / "out")["annotations"] == ANNOTATIONS
     )

@@ -1,8 +1,11 @@
 """Builds object_enumeration: a list of objects, places and absences for each image, or for each of LLaVA's samples."""
 
 import argparse
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +14,18 @@ from datasets import Features, List, Value
 from tqdm import tqdm
 
 from halluscope import vocabularies
-from halluscope.benchmarks.object_enumeration import negatives
-from halluscope.benchmarks.object_enumeration.conversations import Sample, enumerated, new_list, read_samples
-from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, Enumeration, Fitting, listed
-from halluscope.benchmarks.object_enumeration.visual_genome import Scene, read_scenes
+from halluscope.benchmarks.object_enumeration import enumeration
+from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, Enumeration, Fitting, Scene
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
 from halluscope.building.output import Table
-from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
+from halluscope.files.json_stream import entries
 from halluscope.files.opening import Readable
-from halluscope.files.writing import check_new
+from halluscope.files.writing import check_new, new_file
 from halluscope.reading import coco
 from halluscope.reading.coco import Boxes
+from halluscope.sanitize import short_repr
 
 FEATURES = Features(
     {
@@ -37,8 +39,13 @@ FEATURES = Features(
     }
 )
 
+# A sample in LLaVA's files: {"id", "image", "conversations": [{"from": "human" or "gpt", "value"}]}.
+Sample = dict[str, Any]
+
 # Yields all samples, each with the index of its picture, or with None if the sample stays unchanged.
 Samples = Callable[[], Iterator[tuple[Sample, int | None]]]
+
+_OF_2014 = re.compile(r"COCO_(?:train|val)2014_")
 
 
 def make(
@@ -52,7 +59,11 @@ def make(
     """Build object_enumeration."""
     out = order.target()
     if conversations is not None:
-        _check_place(conversations, out)
+        if conversations.resolve().is_relative_to(out):
+            raise BuildError(
+                f"--conversations {conversations} is inside the folder to build, {out}; name another place."
+            )
+        check_new(conversations)
     sources = {"annotations": order.fetch("annotations")}
     for name in ("objects", "image_data") if visual_genome else ():
         sources[name] = order.fetch(name, visual_genome, "--visual-genome")
@@ -61,13 +72,28 @@ def make(
     files = {name: source.path for name, source in sources.items()}
 
     table = coco.read_boxes(files["annotations"])
-    check(table, order.spec, order.subset)
-    numbers = facts(table)
+    vocabulary, ids = order.spec.vocabulary or "coco", [picture.image_id for picture in table.pictures]
+    known_classes = vocabularies.load(vocabulary).classes
+    if not order.subset and (unknown := [name for name in table.classes if name not in known_classes]):
+        raise BuildError(
+            f"The annotations have the class {unknown[0]!r}, which is not one of the {len(known_classes)} classes of "
+            f"the vocabulary {vocabulary!r}; expected COCO's annotations. Pass --subset if you mean others."
+        )
+    if ids[0] < 0 or ids[-1] > enumeration.MOST:
+        raise BuildError(
+            f"The annotations have the image id {ids[0] if ids[0] < 0 else ids[-1]}; expected one from 0 to "
+            f"{enumeration.MOST:,}, because it is the seed for drawing absent classes. Renumber the images."
+        )
+    numbers: dict[str, Any] = {
+        "images": len(ids),
+        "images_with_objects": int(np.count_nonzero(np.diff(table.starts))),
+        "annotations": len(table.kinds),
+        "classes": len(table.classes),
+    }
     complete = order.spec.matches(numbers, order.subset)
     fit, scenes = Fitting(clip), dict[int, Scene]()
     if visual_genome is not None:
-        image_ids = {picture.image_id for picture in table.pictures}
-        scenes = read_scenes(files["image_data"], files["objects"], image_ids, {*table.classes}, fit)
+        scenes = enumeration.read_scenes(files["image_data"], files["objects"], {*ids}, {*table.classes}, fit)
     known = enumerations(table, scenes, fit)
     samples = _samples(table, files.get("instructions"))
     numbers |= counts(samples, table, known, scenes) | {"boxes_cut": fit.cut, "boxes_left_out": fit.left_out}
@@ -76,47 +102,27 @@ def make(
         return output.write(order.spec, [rows], numbers, sources, complete, out)
 
 
-def check(table: Boxes, spec: Spec, subset: bool = False) -> None:
-    """Check that the dataset can be built from the annotations."""
-    known = vocabularies.load(spec.vocabulary or "coco").classes
-    if not subset and (unknown := [name for name in table.classes if name not in known]):
-        raise BuildError(
-            f"The annotations have the class {unknown[0]!r}, which is not one of the {len(known)} classes of the "
-            f"vocabulary {spec.vocabulary!r}; expected COCO's annotations. Pass --subset if you mean others."
-        )
-    ids = [picture.image_id for picture in table.pictures]
-    if ids[0] < 0 or ids[-1] > negatives.MOST:
-        raise BuildError(
-            f"The annotations have the image id {ids[0] if ids[0] < 0 else ids[-1]}; expected one from 0 to "
-            f"{negatives.MOST:,}, because it is the seed for drawing absent classes. Renumber the images."
-        )
-
-
-def facts(table: Boxes) -> dict[str, Any]:
-    """Count the annotations for stats.json."""
-    return {
-        "images": len(table.pictures),
-        "images_with_objects": int(np.count_nonzero(np.diff(table.starts))),
-        "annotations": len(table.kinds),
-        "classes": len(table.classes),
-    }
-
-
 def enumerations(table: Boxes, scenes: Mapping[int, Scene], fit: Fitting) -> list[Enumeration]:
     """Return the enumeration of each picture."""
     present = list(table.present())
-    co_occur = negatives.together(present, len(table.classes))
+    co_occur = enumeration.together(present, len(table.classes))
     kind_of = {name: kind for kind, name in enumerate(table.classes)}
     found = []
     for place, picture in enumerate(tqdm(table.pictures, desc="enumerating", unit="image", disable=None)):
         there = present[place]
         if scene := scenes.get(picture.image_id):
             named = sorted(kind_of[name] for name in scene.names)
-            chances = negatives.chances(co_occur, named, never=np.union1d(there, named))
+            chances = enumeration.chances(co_occur, named, never=np.union1d(there, named))
         else:
-            chances = negatives.chances(co_occur, there)
-        absent = tuple(table.classes[kind] for kind in negatives.draw(picture.image_id, chances))
-        found.append(Enumeration(scene.objects if scene else _objects(table, place, fit), absent))
+            chances = enumeration.chances(co_occur, there)
+        absent = tuple(table.classes[kind] for kind in enumeration.draw(picture.image_id, chances))
+        if scene:
+            objects = scene.objects
+        else:
+            where, size = f"Image {picture.image_id} ({picture.file_name})", (picture.width, picture.height)
+            parts = ((table.classes[kind], fit(box, *size, where)) for kind, box in table.of(place))
+            objects = enumeration.listed([(name, part) for name, part in parts if part is not None], *size)
+        found.append(Enumeration(objects, absent))
     return found
 
 
@@ -133,7 +139,7 @@ def counts(
         of["rows"] += 1
         of["rows_of_visual_genome"] += table.pictures[place].image_id in scenes
         of["rows_with_absences_alone"] += not known[place].objects
-        of["rows_with_fewer_absences"] += len(known[place].absent) < negatives.NEGATIVES
+        of["rows_with_fewer_absences"] += len(known[place].absent) < enumeration.NEGATIVES
         of["objects"] += len(known[place].objects)
         of["absences"] += len(known[place].absent)
     if not of["rows"]:
@@ -146,24 +152,6 @@ def counts(
         *("objects", "absences", "samples_left_as_they_are"),
     )
     return {name: of[name] for name in names}
-
-
-def _check_place(conversations: Path, out: Path) -> None:
-    if conversations.resolve().is_relative_to(out):
-        raise BuildError(
-            f"--conversations {conversations} is inside the folder to build, {out}; name another place."
-        )
-    check_new(conversations)
-
-
-def _objects(table: Boxes, place: int, fit: Fitting) -> Any:
-    picture = table.pictures[place]
-    where = f"Image {picture.image_id} ({picture.file_name})"
-    parts = (
-        (table.classes[kind], fit(box, picture.width, picture.height, where)) for kind, box in table.of(place)
-    )
-    objects = [(name, part) for name, part in parts if part is not None]
-    return listed(objects, picture.width, picture.height)
 
 
 def _samples(table: Boxes, instructions: Readable | None) -> Samples:
@@ -194,6 +182,68 @@ def _rows(
             "instruction": INSTRUCTION,
             "response": known[place].response,
         }
+
+
+def read_samples(file: Readable, pictures: Mapping[str, int]) -> Iterator[tuple[Sample, int | None]]:
+    """Yield samples, each with the index of its picture, if that is annotated."""
+    for number, sample in enumerate(entries(file), 1):
+        where = f"{file}: sample {number}"
+        if not isinstance(sample, dict) or not isinstance(sample.get("image", ""), str):
+            raise BuildError(
+                f"{where} is {short_repr(sample)}; expected an object whose image is a file name."
+            )
+        parts = sample.get("image", "").split("/")
+        tails = ["/".join(parts[start:]) for start in range(len(parts))]
+        names = (*tails, _OF_2014.sub("", parts[-1]))
+        picture = next((pictures[name] for name in names if name in pictures), None)
+        if picture is not None:
+            _check_sample(sample, where)
+        yield sample, picture
+
+
+def _check_sample(sample: Sample, where: str) -> None:
+    """Check a sample before an enumeration is added to it."""
+    if not isinstance(sample.get("id"), str | int):
+        raise BuildError(f"{where} has id {short_repr(sample.get('id'))}; expected text or a whole number.")
+    turns = sample.get("conversations")
+    if not isinstance(turns, list) or not all(
+        isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in ("from", "value"))
+        for turn in turns
+    ):
+        raise BuildError(
+            f"{where} (id {short_repr(sample['id'])}) has conversations {short_repr(turns)}; expected a list of "
+            "objects with from and value, both text."
+        )
+
+
+def enumerated(sample: Sample, found: Enumeration) -> Sample:
+    """Return a sample with the enumeration in front of its turns, whose placeholder of the image goes there."""
+    turns = [
+        {**turn, "value": turn["value"].replace("<image>", "").strip()}
+        if "<image>" in turn["value"]
+        else turn
+        for turn in sample["conversations"]
+    ]
+    first = [{"from": "human", "value": INSTRUCTION}, {"from": "gpt", "value": found.response}]
+    return {**sample, "conversations": [*first, *turns]}
+
+
+@contextmanager
+def new_list(path: Path | None) -> Iterator[Callable[[Sample], None]]:
+    """Yield what adds a sample to a new JSON list, which appears when complete; without a path, nothing is written."""
+    if path is None:
+        yield lambda sample: None
+        return
+    with new_file(path) as file:
+        before = "[\n"
+
+        def add(sample: Sample) -> None:
+            nonlocal before
+            file.write(before + json.dumps(sample))
+            before = ",\n"
+
+        yield add
+        file.write("\n]\n")
 
 
 def _add(parser: argparse.ArgumentParser) -> None:
