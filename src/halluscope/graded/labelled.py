@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope.graded.metric import Graded, Parts
+from halluscope.graded.metric import Case, Graded, Parts
 from halluscope.graded.report import View
+from halluscope.graded.rows import Values
 from halluscope.judging.verdicts import Judged
 from halluscope.options import check
 from halluscope.reporting.report_items import UNREADABLE, Fact
@@ -49,49 +50,42 @@ class Labelled(Graded):
         """Return what each row adds to further scores, and whether it counts for them."""
         return {}
 
-    def stated(self, row: Mapping[str, Any], where: str, number: int) -> Any:
+    def stated(self, row: Values, where: str, number: int) -> Any:
         """Read the row that a response states itself, as the authors' answers do; None if it states none."""
         return self.read(row, where, number) if self.dataset["marker"] in row else None
 
-    def judged(
-        self, rows: Sequence[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> Judged:
+    def judged(self, case: Case) -> Judged:
         """Return the labels that the responses name, by a rule."""
-        check({*options} - {"judge_seed"}, (*self.choices, *self.shared), self.name)
-        rule = self.parser(chosen["parser"])
-        read = {text: rule(text) for text in dict.fromkeys(texts)}
-        values: Any = {
-            "read": np.array([[read[text] for text in texts]], dtype=object),
-            "text": np.array([texts], dtype=object),
-        }
-        return Judged((), values, chosen["parser"])
+        check({*case.options} - {"judge_seed"}, (*self.choices, *self.shared), self.name)
+        rule = self.parser(case.chosen["parser"])
+        read = {text: rule(text) for text in dict.fromkeys(case.texts)}
+        values: Any = {"read": np.array([[read[text] for text in case.texts]], dtype=object)}
+        return Judged((), values, case.chosen["parser"])
 
-    def tally(
-        self, rows: Sequence[Any], values: Mapping[str, Any], cluster: Ints, groups: Mapping[str, Bools]
-    ) -> Tally:
+    def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
         """Count the right and the unreadable responses, and what else the subclass counts."""
-        labels = self._labels(rows)
-        right = np.array(values["read"] == np.array(labels, dtype=object), dtype=bool)
-        every, unread = np.ones(len(rows), dtype=bool), np.array([one is None for one in values["read"]])
-        further = {self.unread: (unread, every), **self.further(labels, values["text"], right)}
+        labels, read = self._labels(case), values["read"]
+        right = np.array(read == np.array(labels, dtype=object), dtype=bool)
+        every, unread = np.ones(len(labels), dtype=bool), np.array([one is None for one in read])
+        further = {self.unread: (unread, every), **self.further(labels, case.texts, right)}
         named = {name.lower(): of for name, of in groups.items()}
         return {**grouped({ACCURACY: (right, every)}, cluster, named), **grouped(further, cluster, {})}
 
-    def facts(self, rows: Sequence[Any], verdicts: Judged, scores: Mapping[str, float]) -> dict[str, Any]:
+    def facts(self, case: Case, scores: Values) -> Values:
         """Return no further keys: unreadable responses are counted."""
         return {}
 
-    def signed(self, rows: Sequence[Any], verdicts: Judged, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    def signed(self, case: Case) -> Values:
         """Return the parser."""
-        return {"parser": verdicts.key}
+        return {"parser": case.verdicts.key}
 
-    def each(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, Any]]:
+    def each(self, case: Case) -> list[Values]:
         """Return each row's label, and how its response is read."""
-        each = zip(self.added(rows, verdicts), self._labels(rows), verdicts.values["read"][0], strict=True)
+        each = zip(self.added(case), self._labels(case), case.verdicts.values["read"][0], strict=True)
         return [{**adds, "label": label, "read": read} for adds, label, read in each]
 
-    def _labels(self, rows: Sequence[Any]) -> list[str]:
-        return [getattr(row, self.data["benchmark"]["target"]) for row in rows]
+    def _labels(self, case: Case) -> list[str]:
+        return [getattr(row, self.data["benchmark"]["target"]) for row in case.rows]
 
 
 class Choice(Labelled):
@@ -153,20 +147,20 @@ class Choice(Labelled):
 class LabelledView(View):
     """How the results and the rows of such a benchmark are shown."""
 
-    def counts_as(self, result: Mapping[str, Any]) -> str:
+    def counts_as(self, result: Values) -> str:
         """Return how unreadable responses count."""
         return " (they are wrong)"
 
-    def verdict(self, row: Mapping[str, Any], text: str) -> Iterator[Fact]:
+    def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         """Yield the label, and how the response was read."""
         yield Fact("label", [(str(row["label"]), "plain")])
         kind: Any = "open" if row["read"] is None else "good" if row[ACCURACY] else "bad"
         yield Fact("read as", [(UNREADABLE if row["read"] is None else str(row["read"]), kind)])
 
-    def errors(self, row: Mapping[str, Any]) -> list[str]:
+    def errors(self, row: Values) -> list[str]:
         """Return what is wrong with a response."""
         return [] if row[ACCURACY] else [UNREADABLE if row["read"] is None else "wrong"]
 
-    def badness(self, row: Mapping[str, Any]) -> float:
+    def badness(self, row: Values) -> float:
         """Return 1 for a wrong response, and a half for an unreadable one."""
         return 0.0 if row[ACCURACY] else 0.5 if row["read"] is None else 1.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from halluscope import options as options_of
 from halluscope.files.writing import json_text
-from halluscope.graded.rows import Rows
+from halluscope.graded.rows import Rows, Values
 from halluscope.inputs import flags, paired, warn_of_a_part, word
 from halluscope.judging import verdicts as judged
 from halluscope.judging.judge import Schema
@@ -126,6 +126,17 @@ JUDGING = (
 )
 
 
+@dataclass
+class Case:
+    """What is scored."""
+
+    rows: list[Any]
+    texts: Sequence[str]  # the responses, without thoughts
+    chosen: Values  # the options that the data file declares
+    options: Values  # those of the judge, and given verdicts
+    verdicts: Any = None  # `Judged`, once it is
+
+
 class Graded(Rows):
     """A metric by verdicts: what a data file declares, and the methods in which a subclass differs from it."""
 
@@ -169,19 +180,17 @@ class Graded(Rows):
 
     # In what benchmarks differ
 
-    def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    def defaults(self, chosen: Values) -> Values:
         """Return the choices, with the first one of an option that the user left open."""
         return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
 
-    def size(self, chosen: Mapping[str, Any]) -> int:
+    def size(self, chosen: Values) -> int:
         """Return how many rows the benchmark has."""
         return int(self.dataset["rows"])
 
-    def select(
-        self, rows: list[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: dict[str, Any]
-    ) -> tuple[list[Any], Sequence[str], dict[str, Any]]:
-        """Return the rows and responses that count, and the options, with given verdicts on these rows."""
-        return rows, texts, options
+    def select(self, case: Case) -> Case:
+        """Return the rows that count, with the responses and given verdicts on them."""
+        return case
 
     def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
         """Return the prompt that the options name, with the reader of its replies."""
@@ -200,7 +209,7 @@ class Graded(Rows):
             {name: self.columns[name].shown(getattr(row, name)) for name in columns}, response
         )
 
-    def words(self, reply: str) -> Mapping[str, Any]:
+    def words(self, reply: str) -> Values:
         """Return the verdict of a reply that stands in a file of given verdicts; {} if no reader is known."""
         return {}
 
@@ -226,9 +235,7 @@ class Graded(Rows):
             )
         return found
 
-    def tally(
-        self, rows: Sequence[Any], values: Mapping[str, Floats], cluster: Ints, groups: Mapping[str, Bools]
-    ) -> Tally:
+    def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
         """Count the scores by cluster."""
         return grouped(self.parts(values), cluster, groups)
 
@@ -236,58 +243,58 @@ class Graded(Rows):
         """Return scores that follow from others, each [resamples]."""
         return {}
 
-    def unreadable(self, verdicts: Judged) -> Bools:
+    def unreadable(self, values: Values) -> Bools:
         """Return which responses have no readable verdict: [repeats, rows]."""
-        first = [verdicts.values[one.name] for one in self.criteria]
+        first = [values[one.name] for one in self.criteria]
         return np.asarray(np.isnan(np.array(first)).any(axis=0))
 
-    def about(self, row: Any) -> dict[str, Any]:
+    def about(self, row: Any) -> Values:
         """Return what the table of questions says of a row itself."""
         return {name: getattr(row, name) for name in ("id", *self.dataset.get("shown", ()))}
 
-    def digest(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, str]:
+    def digest(self, case: Case) -> Values:
         """Return `verdicts`, a digest that tells a language model's verdicts from others; {} if no model judged."""
-        return verdicts.digest([row.id for row in rows])
+        digest: Values = case.verdicts.digest([row.id for row in case.rows])
+        return digest
 
-    def facts(self, rows: Sequence[Any], verdicts: Judged, scores: Mapping[str, float]) -> dict[str, Any]:
+    def facts(self, case: Case, scores: Values) -> Values:
         """Return further keys of the result."""
-        return {self.unread: float(self.unreadable(verdicts).mean())}
+        return {self.unread: float(self.unreadable(case.verdicts.values).mean())}
 
-    def shown_to_judge(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+    def shown_to_judge(self, case: Case) -> Values:
         """Return a signature's keys for what a judge is shown of the rows."""
         return {}
 
-    def signed(self, rows: Sequence[Any], verdicts: Judged, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    def signed(self, case: Case) -> Values:
         """Return a signature's keys for how responses were graded."""
-        shown = self.shown_to_judge(rows, verdicts)
-        return {"judge": verdicts.key, **shown, "repeats": verdicts.repeats, **verdicts.drawn}
+        by = case.verdicts
+        return {"judge": by.key, **self.shown_to_judge(case), "repeats": by.repeats, **by.drawn}
 
-    def each(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, Any]]:
+    def each(self, case: Case) -> list[Values]:
         """Return what the table of questions says of each response: its part in the means, and its first verdict."""
-        unread = self.unreadable(verdicts)[0]
+        unread = self.unreadable(case.verdicts.values)[0]
         return [
-            {**adds, self.unread: bool(unread[place]), **verdicts.of(place)}
-            for place, adds in enumerate(self.added(rows, verdicts))
+            {**adds, self.unread: bool(unread[place]), **case.verdicts.of(place)}
+            for place, adds in enumerate(self.added(case))
         ]
 
-    def added(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, float | None]]:
+    def added(self, case: Case) -> list[dict[str, float | None]]:
         """Return what each response adds to the scores that are means; None if it does not count."""
-        alone = self.tally(rows, next(verdicts.each()), np.arange(len(rows)), {})
+        alone = self.tally(case, next(case.verdicts.each()), np.arange(len(case.rows)), {})
         return tallies.added(
             {name: of for name, of in alone.items() if name in self.data["benchmark"]["means"]}
         )
 
-    def judged(
-        self, rows: Sequence[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> Judged:
+    def judged(self, case: Case) -> Judged:
         """Return the verdicts: given ones, a rule's, or a language model's."""
-        prompt, judge = self.prompt(**chosen), self.data["judge"]
+        rows, texts = case.rows, case.texts
+        prompt, judge = self.prompt(**case.chosen), self.data["judge"]
         usual = {
             "judge": judge["default"],
             **{name: judge[name] for name in ("max_tokens",) if name in judge},
         }
-        given = options[self.option]
-        options = {name: value for name, value in options.items() if name != self.option}
+        given = case.options[self.option]
+        options = {name: value for name, value in case.options.items() if name != self.option}
         grading = options_of.build(VerdictOptions, options, self.name, **usual)
         flags_of = (Criterion(name, bool) for name in self.data["verdict"].get("flags", ()))
         named, notes = [*self.criteria, *flags_of], self.data["verdict"].get("notes", {})
@@ -338,16 +345,15 @@ class Graded(Rows):
                 word(name, value, tuple(self.choices[name]))
         predictions, references = paired(predictions, references)
         texts, thought = take_out(predictions, thoughts)
-        rows = self.read_all(references)
         resampling = Bootstrap(bootstrap, seed, level)
-        chosen = self.defaults(chosen)
         options = {"judge_seed": seed, **dict.fromkeys(self.given), **judging}
-        rows, texts, options = self.select(rows, texts, chosen, options)
-        warn_of_a_part(len(rows), self.size(chosen))
-        verdicts = self.judged(rows, texts, chosen, options)
+        case = self.select(Case(self.read_all(references), texts, self.defaults(chosen), options))
+        rows = case.rows
+        warn_of_a_part(len(rows), self.size(case.chosen))
+        case.verdicts = self.judged(case)
         cluster, groups = numbers([self.cluster_of(row) for row in rows]), self.groups(rows)
-        words = {MEAN_WORDS: lengths.tally(texts, cluster)}
-        counts = [{**self.tally(rows, one, cluster, groups), **words} for one in verdicts.each()]
+        words = {MEAN_WORDS: lengths.tally(case.texts, cluster)}
+        counts = [{**self.tally(case, one, cluster, groups), **words} for one in case.verdicts.each()]
         clusters = int(cluster.max()) + 1
 
         def scores(weights: Floats | None = None) -> dict[str, Floats]:
@@ -355,7 +361,7 @@ class Graded(Rows):
             return found | self.derived(found)
 
         result: dict[str, Any] = {name: float(value[0]) for name, value in scores().items()}
-        result |= self.facts(rows, verdicts, result)
+        result |= self.facts(case, result)
         result |= {"questions": len(rows), self.over: clusters}
         if named := self.dataset.get("counts"):
             result["counts"] = tallies.counted(counts, named, groups)
@@ -363,18 +369,18 @@ class Graded(Rows):
         result["signature"] = signature(
             self.name,
             data=data_of(self.name, map(self.identity, rows)),
-            **self.signed(rows, verdicts, chosen),
+            **self.signed(case),
             **form_of(row.form for row in rows),
             **choice(thoughts),
             interval=resampling,
         )
-        result |= self.digest(rows, verdicts)
+        result |= self.digest(case)
         if resampling.resamples:
             result["interval"] = resampling.intervals(map(scores, resampling.weights(clusters)))
         if len(counts) > 1:
             result["spread"] = tallies.spread(counts)
         if per_question:
-            each = zip(rows, self.each(rows, verdicts), strict=True)
+            each = zip(rows, self.each(case), strict=True)
             result["per_question"] = [{**self.about(row), **says} for row, says in each]
         return result
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from halluscope.graded.metric import Graded
+from halluscope.graded.rows import Values
 from halluscope.registry import Benchmark, benchmark
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
@@ -62,7 +63,7 @@ class View:
         """Return the score that puts the best result first."""
         return self.record.principal
 
-    def remarks(self, result: Mapping[str, Any]) -> Iterator[str]:
+    def remarks(self, result: Values) -> Iterator[str]:
         """Yield the lines below the tables that are about one result."""
         yield self.data["counted"].format(**result)
         yield from self.gaps(result)
@@ -75,16 +76,16 @@ class View:
             if shown:
                 yield f"{text}: {', '.join(shown)}"
 
-    def gaps(self, result: Mapping[str, Any]) -> Iterator[str]:
+    def gaps(self, result: Values) -> Iterator[str]:
         """Yield what the result says of responses that count in no score."""
         if share := result[self.graded.unread]:
             yield f"{self.data['unread']}: {percent(share)} % of the responses{self.counts_as(result)}"
 
-    def counts_as(self, result: Mapping[str, Any]) -> str:
+    def counts_as(self, result: Values) -> str:
         """Return how responses without a readable verdict count."""
         return " (they count in no score)"
 
-    def meaning(self, scores: Mapping[str, Any]) -> str:
+    def meaning(self, scores: Values) -> str:
         """Return what the principal score says, in a sentence."""
         if not is_defined(scores[self.record.principal]):
             return str(self.data["undefined"])
@@ -98,9 +99,7 @@ class View:
 
     # The rows
 
-    def items(
-        self, rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
-    ) -> Iterator[Item]:
+    def items(self, rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:
         """Yield a run's rows as items, one per row, in order.
 
         Args:
@@ -123,11 +122,11 @@ class View:
                 **self.more(row, text),
             )
 
-    def more(self, row: Mapping[str, Any], text: str) -> dict[str, Any]:
+    def more(self, row: Values, text: str) -> Values:
         """Return further fields of an item."""
         return {}
 
-    def verdict(self, row: Mapping[str, Any], text: str) -> Iterator[Fact]:
+    def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         """Yield the verdict on a response."""
         for name, one in self.data["verdict"].items():
             value, most = row[name], self.criteria[name].most
@@ -142,7 +141,7 @@ class View:
                 said = ("right" if value else "wrong") if is_bool else f"{value:g} of {most}"
             yield Fact(one["label"], [(said, kind)])
 
-    def errors(self, row: Mapping[str, Any]) -> list[str]:
+    def errors(self, row: Values) -> list[str]:
         """Return what is wrong with a response."""
         wrong = [
             one["error"]
@@ -151,20 +150,20 @@ class View:
         ]
         return [*wrong, *([UNREADABLE] if row[self.graded.unread] else [])]
 
-    def badness(self, row: Mapping[str, Any]) -> float:
+    def badness(self, row: Values) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
         most = [self.criteria[name].most for name in self.data["verdict"]]
         values = [row[name] for name in self.data["verdict"]]
         lost = [all / 2 if one is None else all - one for all, one in zip(most, values, strict=True)]
         return float(lost[0] + sum(lost[1:]) / (10 * most[0]))
 
-    def reasons(self, row: Mapping[str, Any]) -> Iterator[Fact]:
+    def reasons(self, row: Values) -> Iterator[Fact]:
         """Yield what the judge says of a response in words."""
         for name, label in self.data.get("notes", {}).items():
             if row.get(name):
                 yield Fact(label, [(heard(row[name], 1000), "plain")])
 
-    def known(self, asked: Mapping[str, Any]) -> Iterator[Fact]:
+    def known(self, asked: Values) -> Iterator[Fact]:
         """Yield what the dataset knows of the image."""
         for name, label in self.data.get("known", {}).items():
             value = asked[name]
@@ -175,7 +174,7 @@ class View:
 
     # What people may mark
 
-    def asks(self, row: Mapping[str, Any]) -> tuple[str, dict[str, tuple[Any, int]]]:
+    def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
         """Return what is known of a row, and for each criterion the judge's value and the largest possible one."""
         facts = self.known(row["inputs"]["references"])
         known = [f"{fact.name}: {', '.join(text for text, _ in fact.values)}" for fact in facts]

@@ -18,6 +18,9 @@ from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
 from halluscope.stats.tallies import Bools
 
+# Names -> values: of a row, of options, or of what a result says
+Values = Mapping[str, Any]
+
 _LISTS = {"words": "a list of words", "answers": "at least one right answer, each a text"}
 """The kinds of columns that hold a list of texts -> what is expected of them."""
 
@@ -86,7 +89,7 @@ class Rows:
 
     def __init__(self, package: str) -> None:
         self.data = record.data(package)
-        self.dataset: Mapping[str, Any] = self.data["dataset"]
+        self.dataset: Values = self.data["dataset"]
         self.name: str = self.data["benchmark"]["name"]
         self.columns = {name: Column(name, **one) for name, one in self.data["columns"].items()}
         self.ids = record.ids(self.dataset)
@@ -102,11 +105,11 @@ class Rows:
 
     # In what benchmarks differ
 
-    def derive(self, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    def derive(self, values: Values, where: str) -> Values:
         """Return the derived columns of a row that stands there."""
         return {}
 
-    def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def rename(self, row: Values) -> Values:
         """Return a row of the authors' file under our names, with the columns that it has."""
         named = {name: one.upstream or name for name, one in self.columns.items()}
         return {name: row[theirs] for name, theirs in named.items() if theirs in row}
@@ -125,7 +128,7 @@ class Rows:
             groups |= {name: values == name for name in known if name in values}
         return groups
 
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+    def counts(self, rows: Sequence[Any]) -> Values:
         """Return the counts of a dataset's rows, which its spec states."""
         columns = [self.columns[name] for name in self.dataset.get("groups", ())]
         return {

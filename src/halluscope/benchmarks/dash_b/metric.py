@@ -10,6 +10,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
 from halluscope.graded.labelled import Labelled, LabelledView, Parser
 from halluscope.graded.metric import Parts
+from halluscope.graded.rows import Values
 from halluscope.reading.datasets import Source
 from halluscope.responses import parsers
 from halluscope.sanitize import short_repr
@@ -66,7 +67,7 @@ class DashB(Labelled):
             found += self.read_all(listed(file, HALVES[half], len(found)), str(file))
         return found
 
-    def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def rename(self, row: Values) -> Values:
         """Return a row of the authors' answers, which state no question."""
         asked = {"question": QUESTION.format(row["object_name"])} if "object_name" in row else {}
         return {"source": "answers", **asked, **super().rename(row)}
@@ -80,7 +81,7 @@ class DashB(Labelled):
         """Return a row's file in the folder of the authors' images."""
         return "/".join(("neg" if row.answer == "no" else "pos", row.source, row.object, row.file_name))
 
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+    def counts(self, rows: Sequence[Any]) -> Values:
         """Return the counts of the dataset's rows."""
         answers = [row.answer for row in rows]
         halves = {answer: answers.count(answer) for answer in ("yes", "no")}

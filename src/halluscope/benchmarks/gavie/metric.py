@@ -4,7 +4,7 @@ The authors read replies by eye, so there is no rule of theirs to follow.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -13,10 +13,10 @@ import numpy as np
 from halluscope.benchmarks.gavie import regions
 from halluscope.benchmarks.gavie.regions import PLACE, regions_of
 from halluscope.files.opening import Readable
-from halluscope.graded.metric import Graded, Prompt, Reader, Verdict
+from halluscope.graded.metric import Case, Graded, Prompt, Reader, Verdict
 from halluscope.graded.report import View
+from halluscope.graded.rows import Values
 from halluscope.judging.prompts import Asked
-from halluscope.judging.verdicts import Judged
 from halluscope.sanitize import encodable
 
 MOST = 10
@@ -67,7 +67,7 @@ class GAVIE(Graded):
 
     kinds: ClassVar = {"regions": (regions_of, _feature)}
 
-    def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def rename(self, row: Values) -> Values:
         """Return a row of evaluation_set.json, which has no regions."""
         return {"regions": None, **super().rename(row)}
 
@@ -97,14 +97,15 @@ class GAVIE(Graded):
                 "ratings."
             )
 
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+    def counts(self, rows: Sequence[Any]) -> Values:
         """Return the counts of the dataset's rows."""
         regions = {row.image_id: row.regions or () for row in rows}
         return {**super().counts(rows), "regions": sum(map(len, regions.values()))}
 
-    def facts(self, rows: Sequence[Any], verdicts: Judged, scores: Mapping[str, float]) -> dict[str, Any]:
+    def facts(self, case: Case, scores: Values) -> Values:
         """Return how many responses have both scores."""
-        return {**super().facts(rows, verdicts, scores), "rated": int(np.sum(~self.unreadable(verdicts)))}
+        rated = ~self.unreadable(case.verdicts.values)
+        return {**super().facts(case, scores), "rated": int(np.sum(rated))}
 
     def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
         """Return the rows with the regions of their images."""

@@ -20,8 +20,8 @@ from halluscope.benchmarks.hallusionbench.scoring import FAILURES, UNCERTAIN, La
 from halluscope.benchmarks.hallusionbench.view import HallusionView
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
-from halluscope.graded.metric import Graded
-from halluscope.graded.rows import Row
+from halluscope.graded.metric import Case, Graded
+from halluscope.graded.rows import Row, Values
 from halluscope.inputs import id_of, is_id, listed
 from halluscope.judging import rules
 from halluscope.judging.options import GIVEN, VerdictOptions
@@ -126,7 +126,7 @@ class HallusionBench(Graded):
 
     # The rows
 
-    def derive(self, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    def derive(self, values: Values, where: str) -> Values:
         """Return the keys of a question's pair and figure."""
         visual, category, figure = (values[name] for name in ("visual_input", "category", "figure_id"))
         if visual > 2:
@@ -159,7 +159,7 @@ class HallusionBench(Graded):
         """Whether a protocol counts a question: the harnesses count those with a visual, 951 of 1,129."""
         return protocol == "official" or row.visual_input != 0
 
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+    def counts(self, rows: Sequence[Any]) -> Values:
         """Return the counts of the dataset's rows (Figure 2 of the paper)."""
         category, role = Counter(row.category for row in rows), Counter(row.role for row in rows)
         cell = Counter((row.group, row.role) for row in rows)
@@ -190,7 +190,7 @@ class HallusionBench(Graded):
 
     # The verdicts
 
-    def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    def defaults(self, chosen: Values) -> Values:
         """Return the choices; the authors' reading reads only replies to their own prompts."""
         official = chosen["reading"] == "official"
         if official and chosen["prompts"] == "ours":
@@ -203,29 +203,28 @@ class HallusionBench(Graded):
         )
         return {**usual, "bias": chosen["bias"]}
 
-    def size(self, chosen: Mapping[str, Any]) -> int:
+    def size(self, chosen: Values) -> int:
         """Return how many of the benchmark's questions a protocol counts."""
         return 1129 if chosen["protocol"] == "official" else 951
 
-    def select(
-        self, rows: list[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: dict[str, Any]
-    ) -> tuple[list[Any], Sequence[str], dict[str, Any]]:
-        """Return the rows, responses and given verdicts that a protocol counts."""
-        given = {name: _codes(options.get(name), name, len(rows)) for name in CODES}
-        kept = [place for place, row in enumerate(rows) if self.wanted(row, protocol=chosen["protocol"])]
+    def select(self, case: Case) -> Case:
+        """Return the rows that a protocol counts, with the responses and given verdicts on them."""
+        protocol, rows = case.chosen["protocol"], case.rows
+        given = {name: _codes(case.options[name], name, len(rows)) for name in CODES}
+        kept = [place for place, row in enumerate(rows) if self.wanted(row, protocol=protocol)]
         if not kept:
             raise ValueError(
-                f"No question has a visual, and the protocol {chosen['protocol']!r} counts only those that have one."
+                f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
             )
         counted = {name: None if codes is None else codes[kept] for name, codes in given.items()}
-        return [rows[place] for place in kept], [texts[place] for place in kept], {**options, **counted}
+        texts = [case.texts[place] for place in kept]
+        return Case([rows[place] for place in kept], texts, case.chosen, {**case.options, **counted})
 
-    def judged(
-        self, rows: Sequence[Any], texts: Sequence[str], chosen: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> Judged:
+    def judged(self, case: Case) -> Judged:
         """Judge what is not given, and judge agreement only where a diagnosis needs it."""
-        given = {name: options[name] for name in CODES}
-        options = {name: value for name, value in options.items() if name not in CODES}
+        rows, texts, chosen = case.rows, case.texts, case.chosen
+        given = {name: case.options[name] for name in CODES}
+        options = {name: value for name, value in case.options.items() if name not in CODES}
         grading = options_of.build(VerdictOptions, options, self.name, judge="rules")
         layout, diagnosed = Layout.of(rows), chosen["protocol"] == "official"
         if diagnosed:
@@ -309,18 +308,16 @@ class HallusionBench(Graded):
             (), values, key, grading.drawn if by_model else {}, [{}] * len(rows) if by_model else ()
         )
 
-    def _key(self, grading: VerdictOptions, chosen: Mapping[str, Any]) -> list[str]:
+    def _key(self, grading: VerdictOptions, chosen: Values) -> list[str]:
         """Return a language model's key, which its first reply may change, and the key of the prompts."""
         named = [grading.chat.key, prompts.PROMPTS[chosen["prompts"]]["key"]]
         return [*named, "official"] if chosen["reading"] == "official" else named
 
     # The result
 
-    def tally(
-        self, rows: Sequence[Any], values: Mapping[str, Any], cluster: Ints, groups: Mapping[str, Bools]
-    ) -> Tally:
+    def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
         """Count the scores by set."""
-        layout, correctness = Layout.of(rows), values["correctness"]
+        layout, correctness = Layout.of(case.rows), values["correctness"]
         good = scoring.right(layout, correctness)
         # the authors' script infers a yes: right where yes is right, or not right where no is right
         yes = values.get("yes", np.equal(good, layout.yes))
@@ -328,57 +325,59 @@ class HallusionBench(Graded):
         found = scoring.tally(layout, good, failure, yes, values.get("read", np.ones_like(good)))
         return {name: found[name] for name in (*self.data["benchmark"]["scores"], *found) if name in found}
 
-    def facts(self, rows: Sequence[Any], verdicts: Judged, scores: Mapping[str, float]) -> dict[str, Any]:
+    def facts(self, case: Case, scores: Values) -> Values:
         """Return VLMEvalKit's headline, the shares of unreadable and uncertain verdicts, and what is scored."""
-        layout = Layout.of(rows)
+        layout, key = Layout.of(case.rows), case.verdicts.key
         headline = float(np.mean([scores[name] for name in HEADLINE]))
         return {
-            **({"overall": headline} if verdicts.key["protocol"] == "vlmevalkit" else {}),
-            "unread": verdicts.key["unread"],
-            "uncertain": verdicts.key["uncertain"],
-            "questions": len(rows),
+            **({"overall": headline} if key["protocol"] == "vlmevalkit" else {}),
+            "unread": key["unread"],
+            "uncertain": key["uncertain"],
+            "questions": len(case.rows),
             "pairs": len(np.unique(layout.pair)),
             "figures": len(np.unique(layout.figure[~layout.no_visual])),
             "sets": len(np.unique(layout.set)),
             "counts": scoring.counted(layout),
         }
 
-    def signed(self, rows: Sequence[Any], verdicts: Judged, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    def signed(self, case: Case) -> Values:
         """Return the protocol, who gave each verdict, and how a yes is known."""
-        *first, bias = ((name, verdicts.key[name]) for name in ("protocol", "correctness", "same", "bias"))
-        return dict([*first, ("repeats", verdicts.repeats), *verdicts.drawn.items(), bias])
+        by = case.verdicts
+        first = {name: by.key[name] for name in ("protocol", "correctness", "same")}
+        return {**first, "repeats": by.repeats, **by.drawn, "bias": by.key["bias"]}
 
-    def about(self, row: Any) -> dict[str, Any]:
+    def about(self, row: Any) -> Values:
         """Return the question's id in words."""
         return {"question": describe(row)}
 
-    def digest(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, str]:
+    def digest(self, case: Case) -> Values:
         """Return a digest of a language model's verdicts in all repeats."""
-        if not verdicts.by_model:
+        if not case.verdicts.by_model:
             return {}
-        given = [verdicts.values[name].astype(int) for name in CODES if name in verdicts.values]
-        each = ([*row.id, *(code for of in given for code in of[:, place])] for place, row in enumerate(rows))
+        values = case.verdicts.values
+        given = [values[name].astype(int) for name in CODES if name in values]
+        each = (
+            [*row.id, *(code for of in given for code in of[:, place])] for place, row in enumerate(case.rows)
+        )
         return {"verdicts": data_of("verdicts", each)}
 
-    def each(self, rows: Sequence[Any], verdicts: Judged) -> list[dict[str, Any]]:
+    def each(self, case: Case) -> list[Values]:
         """Return the verdict on each response, and how it failed."""
-        layout, correctness = Layout.of(rows), verdicts.values["correctness"]
-        right, same = scoring.right(layout, correctness[0]), verdicts.values.get("same")
-        none = np.zeros(len(rows), dtype=np.int64)
+        layout, values = Layout.of(case.rows), case.verdicts.values
+        correctness, same = values["correctness"], values.get("same")
+        right = scoring.right(layout, correctness[0])
+        none = np.zeros(len(right), dtype=np.int64)
         failure = none if same is None else scoring.diagnose(layout, correctness[0], same[0])
+        several = len(correctness) > 1
         return [
             {
                 "correctness": int(correctness[0, place]),
                 "aAcc": bool(right[place]),
                 "failure": FAILURES[failure[place]] or None,
-                "unread": bool(verdicts.values["unread"][0, place]),
-                **(
-                    {"repeats": {"correctness": correctness[:, place].tolist()}}
-                    if len(correctness) > 1
-                    else {}
-                ),
+                "unread": bool(values["unread"][0, place]),
+                **({"repeats": {"correctness": correctness[:, place].tolist()}} if several else {}),
             }
-            for place in range(len(rows))
+            for place in range(len(right))
         ]
 
     def chance(self, references: Sequence[Any], protocol: str = "official") -> dict[str, float]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, INCORRECT, UNCERTAIN
 from halluscope.graded.report import View
+from halluscope.graded.rows import Values
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind, judged_texts, verdicts_differ
 from halluscope.reporting.tables import (
@@ -52,7 +53,7 @@ class HallusionView(View):
         remarks = {name: [*self.remarks(one), f"signature: {one['signature']}"] for name, one in results}
         return tables.report(scores, remarks)
 
-    def gaps(self, result: Mapping[str, Any]) -> Iterator[str]:
+    def gaps(self, result: Values) -> Iterator[str]:
         """Yield VLMEvalKit's headline, and the shares of unreadable and uncertain responses."""
         if "overall" in result:
             yield f"mean of aAcc, qAcc and fAcc: {percent(result['overall'])} %"
@@ -61,7 +62,7 @@ class HallusionView(View):
         if result["uncertain"]:
             yield f"uncertain: {percent(result['uncertain'])} % (counted as right where there is no image)"
 
-    def meaning(self, scores: Mapping[str, Any]) -> str:
+    def meaning(self, scores: Values) -> str:
         """Return what aAcc says, and why the other responses fail, in plain words."""
         if not is_defined(scores["aAcc"]):
             return "The accuracy is undefined: there are no responses."
@@ -78,9 +79,7 @@ class HallusionView(View):
 
     # The rows
 
-    def items(
-        self, rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
-    ) -> Iterator[Item]:
+    def items(self, rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:
         """Yield a run's rows as items, one per row, in order; the rows of a control pair form a group."""
         questions = [self._question(row) for row in rows]
         right: dict[Any, list[Any]] = defaultdict(list)
@@ -116,12 +115,12 @@ class HallusionView(View):
                 badness=pair.count(False) / len(pair) + (not row["aAcc"]),
             )
 
-    def errors(self, row: Mapping[str, Any]) -> list[str]:
+    def errors(self, row: Values) -> list[str]:
         """Return a wrong response's kind of failure, or else its verdict; and whether it was unreadable."""
         failed = [] if row["aAcc"] else [WORDS.get(row["failure"]) or VERDICTS[row["correctness"]]]
         return [*failed, *([UNREADABLE] if row["unread"] else [])]
 
-    def asks(self, row: Mapping[str, Any]) -> tuple[str, dict[str, tuple[Any, int]]]:
+    def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
         """Return the right answer, and what people may mark: whether the response is right."""
         question = self._question(row)
         about = self.data["asked_about"][question.role]
@@ -133,14 +132,14 @@ class HallusionView(View):
         known = ~np.isnan(right)
         return {"aAcc": (np.where(known, right, 0), known)}
 
-    def _question(self, row: Mapping[str, Any]) -> Any:
+    def _question(self, row: Values) -> Any:
         return self.graded.read(row["inputs"]["references"], "the row of a run")
 
     def _answer(self, question: Any) -> str:
         right, details = question.gt_answer, question.gt_answer_details
         return f"{right}: {details}" if details else str(right)
 
-    def _outcome(self, row: Mapping[str, Any], question: Any) -> Iterator[Fact]:
+    def _outcome(self, row: Values, question: Any) -> Iterator[Fact]:
         kind: Kind = "good" if row["aAcc"] else "bad"
         said = VERDICTS[row["correctness"]]
         if row["unread"]:

@@ -1,6 +1,6 @@
 """What HaloQuest's data file cannot say: how the authors' table is read, and that two groups cross."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from halluscope.graded.metric import Graded, Prompt, Verdict
 from halluscope.graded.report import View
+from halluscope.graded.rows import Values
 from halluscope.judging.prompts import Asked
 from halluscope.stats.tallies import Bools
 
@@ -20,7 +21,7 @@ _UNNAMED = ("", "Unnamed: 0")
 class HaloQuest(Graded):
     """HaloQuest's metric."""
 
-    def rename(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def rename(self, row: Values) -> Values:
         """Return a row of haloquest-eval.csv under our names."""
         named = {**super().rename(row), **dict([("id", row[name]) for name in _UNNAMED if name in row][:1])}
         if isinstance(answers := named["answers"], str):
@@ -46,7 +47,7 @@ class HaloQuest(Graded):
         both = {f"{one}/{other}": images[one] & types[other] for one, other in product(images, types)}
         return {**images, **types, **both}
 
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+    def counts(self, rows: Sequence[Any]) -> Values:
         """Return the counts of the dataset's rows."""
         return {**super().counts(rows), "with_one_answer": sum(len(row.answers) == 1 for row in rows)}
 

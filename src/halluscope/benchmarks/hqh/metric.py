@@ -18,8 +18,9 @@ from halluscope.benchmarks.hqh import contains
 from halluscope.benchmarks.hqh.contains import places, quoted
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
-from halluscope.graded.metric import Graded, Parts, Prompt, Verdict
+from halluscope.graded.metric import Case, Graded, Parts, Prompt, Verdict
 from halluscope.graded.report import View
+from halluscope.graded.rows import Values
 from halluscope.inputs import id_of
 from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Kind, Mark, several
@@ -54,7 +55,7 @@ class HQH(Graded):
 
     rules = (REFERENCE_ONLY,)
 
-    def derive(self, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    def derive(self, values: Values, where: str) -> Values:
         """Return the level of a question's type."""
         return {"level": self.data["levels"][values["type"]]}
 
@@ -104,7 +105,7 @@ class HQH(Graded):
             **{name: levels == name for name in dict.fromkeys(known.values()) if name in levels},
         }
 
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+    def counts(self, rows: Sequence[Any]) -> Values:
         """Return the counts of the dataset's rows."""
         types = Counter(row.type for row in rows)
         asked = Counter((row.image_id, row.question) for row in rows)
@@ -118,15 +119,15 @@ class HQH(Graded):
             "questions_per_level": Counter(row.level for row in rows),
         }
 
-    def unreadable(self, verdicts: Judged) -> Bools:
+    def unreadable(self, values: Values) -> Bools:
         """Return which main answers are not judged."""
-        return np.isnan(verdicts.values["correct"])
+        return np.asarray(np.isnan(values["correct"]))
 
-    def shown_to_judge(self, rows: Sequence[Any], verdicts: Judged) -> dict[str, Any]:
+    def shown_to_judge(self, case: Case) -> Values:
         """Return for which rows a judge is shown upstream's image data."""
-        told = [row.caption is not None or row.details is not None for row in rows]
+        told = [row.caption is not None or row.details is not None for row in case.rows]
         shown = "all" if all(told) else "part" if any(told) else "none"
-        return {"image_data": shown if verdicts.by_model else "no"}
+        return {"image_data": shown if case.verdicts.by_model else "no"}
 
     def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
         """Return the rows with the captions and regions of their images, from image_data.json."""
@@ -178,7 +179,7 @@ class HQHView(View):
             "main_hal" if any(math.isnan(result["overall_hal"]) for _, result in results) else "overall_hal"
         )
 
-    def gaps(self, result: Mapping[str, Any]) -> Iterator[str]:
+    def gaps(self, result: Values) -> Iterator[str]:
         """Yield which responses count in which score."""
         counts = result["counts"]["all"]
         if counts["judged"] and counts["extra_claims"] is None:
@@ -190,14 +191,14 @@ class HQHView(View):
             )
         yield from super().gaps(result)
 
-    def meaning(self, scores: Mapping[str, Any]) -> str:
+    def meaning(self, scores: Values) -> str:
         """Return what the overall rate says, in a sentence."""
         main = scores["main_hal"]
         if is_defined(main) and not is_defined(scores["overall_hal"]):
             return str(self.data["meaning_without_claims"].format(main_hal=percent(main)))
         return super().meaning(scores)
 
-    def more(self, row: Mapping[str, Any], text: str) -> dict[str, Any]:
+    def more(self, row: Values, text: str) -> Values:
         """Return a mark per part of each claim that the judge quotes, in the order of the text."""
         marks = [
             Mark(start, end, "bad", f"claim {number}, which contradicts the image")
@@ -206,7 +207,7 @@ class HQHView(View):
         ]
         return {"marks": sorted(marks, key=lambda mark: (mark.start, mark.end))}
 
-    def verdict(self, row: Mapping[str, Any], text: str) -> Iterator[Fact]:
+    def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         """Yield both steps of a verdict."""
         claims = row["extra_claims"]
         yield Fact("main answer", [MAIN[row["correct"]]])
@@ -217,7 +218,7 @@ class HQHView(View):
         if unplaced := [quote for quote in row.get("evidence", ()) if not places(quote, text)]:
             yield Fact("claims quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
 
-    def errors(self, row: Mapping[str, Any]) -> list[str]:
+    def errors(self, row: Values) -> list[str]:
         """Return what is wrong with a response."""
         wrong = {
             "wrong answer": row["correct"] is False,
@@ -226,11 +227,11 @@ class HQHView(View):
         }
         return [error for error, is_so in wrong.items() if is_so]
 
-    def badness(self, row: Mapping[str, Any]) -> float:
+    def badness(self, row: Values) -> float:
         """Return how many faults a response has."""
         return float((row["correct"] is False) + (row["extra_claims"] or 0))
 
-    def known(self, asked: Mapping[str, Any]) -> Iterator[Fact]:
+    def known(self, asked: Values) -> Iterator[Fact]:
         """Yield what the dataset knows of the image."""
         yield from super().known(asked)
         if asked["details"]:

@@ -7,14 +7,14 @@ or an empty one. A reply that was cut off, or never came, is no reply and has no
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from halluscope.graded.metric import Graded, Reader, Verdict
 from halluscope.graded.report import View
-from halluscope.judging.verdicts import Judged
+from halluscope.graded.rows import Values
 from halluscope.reporting.tables import percent
 from halluscope.sanitize import encodable
 from halluscope.signature import keys_of
@@ -67,16 +67,16 @@ READERS = {"strict": ("strict-2", read_words), OFFICIAL: ("official-3", read_off
 class MMHal(Graded):
     """MMHal-Bench's metric."""
 
-    def derive(self, values: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    def derive(self, values: Values, where: str) -> Values:
         """Return the photograph's file name."""
         url = values["image_url"]
         return {"file_name": url.rpartition("/")[2] if url else None}
 
-    def words(self, reply: str) -> Mapping[str, Any]:
+    def words(self, reply: str) -> Values:
         """Return the rating of a reply to the authors' prompt, read as their script does."""
         return {"rating": int(read_officially(reply).numbers["rating"])}
 
-    def defaults(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    def defaults(self, chosen: Values) -> Values:
         """Return the choices; the authors' reading reads only replies to their own prompt."""
         official = chosen["reading"] == OFFICIAL
         if official and chosen["prompts"] == "ours":
@@ -91,20 +91,20 @@ class MMHal(Graded):
         name, reader = READERS[options["reading"]]
         return name, reader if prompts == AUTHORS else None
 
-    def counts(self, rows: Sequence[Any]) -> dict[str, Any]:
+    def counts(self, rows: Sequence[Any]) -> Values:
         """Return the counts of the dataset's rows."""
         return {**super().counts(rows), "topics": len({row.topic for row in rows})}
 
-    def unreadable(self, verdicts: Judged) -> Bools:
+    def unreadable(self, values: Values) -> Bools:
         """Return which responses have no readable rating, though the authors' script may give them one."""
-        rating = verdicts.values["rating"]
-        return np.asarray(np.isnan(rating) | (verdicts.values.get("readable", np.ones_like(rating)) == 0))
+        rating = values["rating"]
+        return np.asarray(np.isnan(rating) | (values.get("readable", np.ones_like(rating)) == 0))
 
 
 class MMHalView(View):
     """How MMHal-Bench's results are shown."""
 
-    def counts_as(self, result: Mapping[str, Any]) -> str:
+    def counts_as(self, result: Values) -> str:
         """Return how responses without a readable rating count."""
         if "authors-official" not in result["signature"]:
             return super().counts_as(result)
