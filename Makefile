@@ -25,7 +25,8 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-# Times halluscope against plain baselines, and fails below a floor of perf/results.toml; `watch` runs the quick ones.
+# Times halluscope against plain baselines, writes perf/results.toml and README's table, and fails below a floor; `watch`
+# runs the quick ones, in about a minute.
 bench: $(VENV)/.dev
 	$(BIN)/python perf/watch.py --write
 

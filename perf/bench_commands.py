@@ -1,38 +1,33 @@
-"""Times whole commands as a user types them, in processes of their own, and says how they grow.
-
-    python perf/bench_commands.py [--rows 10000 100000 1000000]
+"""Times whole commands as a user types them, in processes of their own, with their peak memory, and how both grow.
 
 The baseline of `halluscope score` on yes/no questions is a short script that reads the same two files with json and
-pyarrow, joins them by id, and counts by POPE's rule. That of the descriptions is the plain search of bench_lexical.py
+pyarrow, joins them by id, and counts by POPE's rule. That of the descriptions is the plain search of bench_texts.py
 over the same file. An import is compared with numpy's, after `import halluscope`.
 """
 
-import argparse
 import json
 import random
-import resource
-import subprocess
-import sys
 import tempfile
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from bench_lexical import SENTENCES
+from bench_texts import description
 from halluscope.vocabularies import load
-from timing import record, seconds
+from timing import process, record, size
 
-ROWS, DESCRIPTIONS, ROUNDS = (9_000, 400_000), 5_000, 3
+DESCRIPTIONS = 5_000
 CLASSES = load("coco").classes
 QUESTION = "Is there a {} in the image?"
 
 PLAIN = """
-import json, sys
+import glob, json, sys
 from pyarrow import parquet
-table = parquet.read_table(sys.argv[2], columns=["question_id", "answer"])
+(file,) = glob.glob(sys.argv[2], recursive=True)
+table = parquet.read_table(file, columns=["question_id", "answer"])
 right = dict(zip(table["question_id"].to_pylist(), table["answer"].to_pylist()))
 counts = dict.fromkeys([(label, yes) for label in ("yes", "no") for yes in (True, False)], 0)
 for line in open(sys.argv[1]):
@@ -57,56 +52,57 @@ for line in open(sys.argv[1]):
 
 def main() -> None:
     """Print times, peak memory and ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, nargs="*", default=ROWS, help="numbers of yes/no questions")
-    options = parser.parse_args()
+    is_full = size(1, 0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for rows in options.rows:
-            responses, dataset = questions(folder, rows)
-            against(
-                f"score pope, {rows:,} rows",
-                ["score", "pope", "--responses", responses, "--dataset", dataset],
-                ["-c", PLAIN, responses, dataset],
-                "a script that reads and counts",
+        for rows in (10_000, 100_000, 1_000_000) if is_full else (10_000,):
+            score_questions(
+                f"score pope, {rows:,} rows", *questions(folder, rows), 3 if rows < 1_000_000 else 1
             )
-        responses, dataset = descriptions(folder)
-        against(
-            f"score throne, {DESCRIPTIONS:,} descriptions, lexical judge",
-            ["score", "throne", "--responses", responses, "--dataset", dataset, "--judges", "lexical"],
-            ["-c", SEARCH, responses],
-            "one regular expression per class and text",
-        )
-    against("list", ["list"], ["-c", "import numpy"], "starting Python with numpy")
-    for module in ("pope", "throne", "chair"):
-        metric = f"import halluscope, halluscope.benchmarks.{module}.metric"
-        ratio(
-            "import of the metric " + module,
-            ["-c", metric],
-            ["-c", "import halluscope, numpy"],
-            "numpy's import",
-        )
+        if is_full:
+            responses, dataset = descriptions(folder)
+            command = [
+                "score",
+                "throne",
+                "--responses",
+                responses,
+                "--dataset",
+                dataset,
+                "--judges",
+                "lexical",
+            ]
+            baseline = ["-c", SEARCH, responses]
+            what = "one regular expression per class and text"
+            ratio(f"score throne, {DESCRIPTIONS:,} descriptions, lexical judge", command, baseline, what)
+    ratio("list", ["list"], ["-c", "import numpy"], "starting Python with numpy", 5)
+    for module in ("pope", "throne", "chair", "amber"):
+        metric = ["-c", f"import halluscope, halluscope.benchmarks.{module}.metric"]
+        bare = ["-c", "import halluscope, numpy"]
+        ratio(f"import of the metric {module}", metric, bare, "numpy's import", 5, is_command=False)
 
 
-def against(name: str, command: list[str], baseline: list[str], what: str) -> None:
-    """Compare a command of halluscope with a baseline."""
-    ratio(name, ["-m", "halluscope", *command], baseline, what)
+def score_questions(
+    name: str, responses: str, dataset: str, rounds: int = 3, benchmark: str = "pope"
+) -> None:
+    """Compare scoring yes/no questions with the plain script."""
+    command = ["score", benchmark, "--responses", responses, "--dataset", dataset]
+    files = f"{dataset}/**/questions/*.parquet" if Path(dataset).is_dir() else dataset
+    ratio(name, command, ["-c", PLAIN, responses, files], "a script that reads and counts", rounds)
 
 
-def ratio(name: str, command: list[str], baseline: list[str], what: str) -> None:
-    """Run two Python processes in turn; print the best times, their ratio, and the peak memory so far."""
-    pairs = [(seconds(partial(start, command)), seconds(partial(start, baseline))) for _ in range(ROUNDS)]
-    mine, theirs = (min(times) for times in zip(*pairs, strict=True))
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (1e9 if sys.platform == "darwin" else 1e6)
-    print(
-        f"{name}: {mine:.2f} s; {what}: {theirs:.2f} s; {theirs / mine:.2f} times as fast; at most {peak:.2f} GB"
-    )
-    record(name, theirs / mine, what)
-
-
-def start(arguments: list[str]) -> None:
-    """Run Python with these arguments, without its output."""
-    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+def ratio(
+    name: str,
+    command: Sequence[str],
+    baseline: Sequence[str],
+    what: str,
+    rounds: int = 3,
+    is_command: bool = True,
+) -> None:
+    """Run two Python processes in turn, and record the ratio of their best times, and the peak memory of the first."""
+    command = ["-m", "halluscope", *command] if is_command else command
+    pairs = [(process(command), process(baseline)) for _ in range(rounds)]
+    mine, theirs = (min(took for took, _ in times) for times in zip(*pairs, strict=True))
+    record(name, mine, theirs, what, max(memory for (_, memory), _ in pairs))
 
 
 def questions(folder: Path, rows: int) -> tuple[str, str]:
@@ -140,9 +136,7 @@ def descriptions(folder: Path) -> tuple[str, str]:
     parquet.write_table(pa.table({name: list(values) for name, values in table.items()}), dataset)
     with responses.open("w") as file:
         for row in range(DESCRIPTIONS):
-            many = rng.randint(4, 14)
-            text = " ".join(rng.choice(SENTENCES).format(*rng.sample(CLASSES, 2)) for _ in range(many))
-            file.write(json.dumps({"image_id": row, "text": text}) + "\n")
+            file.write(json.dumps({"image_id": row, "text": description(rng)}) + "\n")
     return str(responses), str(dataset)
 
 

@@ -17,8 +17,7 @@ from pycocotools.coco import COCO
 from halluscope.benchmarks.throne.build import natural_k_shot
 from halluscope.reading.coco import read_annotations
 from halluscope.vocabularies import load
-from memory import measure
-from timing import seconds
+from timing import measure, record, seconds
 
 IMAGES, ANNOTATIONS = 80_000, 1_240_000
 CLASSES = load("objects365").classes
@@ -82,9 +81,8 @@ def main() -> None:
         print(
             f"{IMAGES // tenth:,} images, {ANNOTATIONS // tenth:,} annotations: {file.stat().st_size / 1e6:.0f} MB"
         )
-        for name, run in (("read_annotations", read), ("pycocotools' COCO", read_plainly)):
-            took, peak = measure(run, file)
-            print(f"{name}: {took:.1f} s, {peak:.2f} GB at most")
+        (mine, memory), (theirs, others) = measure(read, file), measure(read_plainly, file)
+        record("annotations", mine, theirs, f"pycocotools' COCO, in {others:.2f} GB", memory)
         classes_of = {image.image_id: image.objects for image in read_annotations(file).images}
         took = seconds(lambda: natural_k_shot(classes_of, 14, len(CLASSES)))
         print(f"drawing 14 x {len(CLASSES)} images: {took:.2f} s")

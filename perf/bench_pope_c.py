@@ -1,15 +1,19 @@
-"""Times writing the grid of pope_c, 5,000 images x 80 classes, from a built throne_coco to Parquet, without images.
+"""Times writing the grid of pope_c, 5,000 images x 80 classes, from a built throne_coco, and scoring responses to it.
 
-The baseline makes the same rows one by one.
+The baselines make the same rows one by one, and count by a short script (bench_commands.py).
 """
 
+import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pyarrow import parquet
 
+from bench_commands import score_questions
+from halluscope import registry
 from halluscope.benchmarks.pope import complete as pope_c
 from halluscope.benchmarks.throne import build as presence
 from halluscope.building import output
@@ -17,7 +21,7 @@ from halluscope.building.spec import load
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.coco import CocoImage, CocoTable
 from halluscope.vocabularies import load as load_vocabulary
-from memory import measure
+from timing import measure, record
 
 IMAGES = 5000
 COCO = load_vocabulary("coco")
@@ -72,18 +76,22 @@ def _rows(images: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Print times, memory and the ratio."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "throne"
-        make_throne(source)
-        figures = {}
-        for name, run in (("grid", write), ("row by row", write_plainly)):
-            out = Path(folder) / name
-            figures[name] = measure(run, source, out)
-            size = sum(file.stat().st_size for file in out.rglob("*.parquet")) / 1e6
-            print("{}: {:.2f} s, {:.2f} GB at most, {:.1f} MB written".format(name, *figures[name], size))
-        ratio = figures["row by row"][0] / figures["grid"][0]
-        print(f"{IMAGES:,} x {len(COCO.classes)} questions: {ratio:.1f} times as fast")
+    """Print times, memory and the ratios."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_throne(folder / "throne")
+        mine, memory = measure(write, folder / "throne", folder / "grid")
+        theirs, _ = measure(write_plainly, folder / "throne", folder / "rows")
+        record("writing the questions", mine, theirs, "writing them row by row", memory)
+        built = folder / "pope_c"
+        registry.benchmark("pope").builder(registry.dataset("pope_c")).build(folder / "throne", out=built)
+        (questions,) = built.rglob("questions/*.parquet")
+        table = parquet.read_table(questions, columns=["question_id", "object"])
+        with (folder / "responses.jsonl").open("w") as responses:
+            for row, name in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                text = f"{'Yes' if row % 3 else 'No'}, I looked for a {name}, number {row}."
+                responses.write(json.dumps({"question_id": row, "text": text}) + "\n")
+        score_questions("score pope_c, 400,000 rows", responses.name, str(built), 2, "pope_c")
 
 
 if __name__ == "__main__":

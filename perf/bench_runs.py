@@ -10,14 +10,14 @@ from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
 from halluscope.runs.folder import differences
 from halluscope.vocabularies import load
-from timing import seconds
+from timing import record, seconds
 
 TEXTS = 5000
 BASELINE = "scoring once, with the lexical judge and 1,000 resamples"
 
 
 def main() -> None:
-    """Print the times."""
+    """Print the ratios."""
     draw, classes = random.Random(0), load("coco").classes
     images = {n: draw.sample(classes, 3) for n in range(TEXTS)}
     said = [
@@ -42,9 +42,8 @@ def main() -> None:
         verifying = seconds(lambda: found.extend(differences(out)))
         size = sum(file.stat().st_size for file in out.iterdir())
     assert not found, found
-    print(f"baseline: {BASELINE}, {once:.2f} s")
-    print(f"writing {size / 1e6:.1f} MB: {writing:.2f} s, {writing / once:.2f} times the baseline")
-    print(f"verifying: {verifying:.2f} s, {verifying / once:.2f} times the baseline")
+    record(f"writing a run of {size / 1e6:.0f} MB", writing, once, BASELINE)
+    record("verifying it", verifying, once, BASELINE)
 
 
 if __name__ == "__main__":

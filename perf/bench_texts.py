@@ -1,0 +1,88 @@
+"""Times reading objects out of 5,000 descriptions: the lexical judge, and CHAIR, each with scoring.
+
+The lexical judge's baseline is one regular expression per class and text. CHAIR's is a plain loop that works as
+nltk-style code does: it takes the same tokens, and looks up the dictionary form of each as a noun and as a verb,
+without a cache. It leaves out nltk's tagger, which would take longer than all the rest.
+"""
+
+import random
+import re
+import tempfile
+from functools import partial
+from pathlib import Path
+
+from lemminflect import getLemma  # type: ignore[import-untyped]
+
+from halluscope.benchmarks.chair import metric as chair
+from halluscope.benchmarks.throne import metric as throne
+from halluscope.judging.lexical import LexicalJudge
+from halluscope.reading.words.tokens import tokenise
+from halluscope.vocabularies import load
+from timing import compare, size
+
+COCO = load("coco")
+SENTENCES = (
+    "The image shows several {}s next to a {}, with people standing around.",
+    "There is no {} in the picture, but a {} stands in the background, slightly to the left.",
+    "On the left, a person holds a {}, perhaps looking for a {}.",
+    "A few {}s are scattered around the {}, creating a lively atmosphere.",
+    "The scene is calm, with soft light and a few clouds above.",
+)
+
+
+def main() -> None:
+    """Print the ratios."""
+    rng = random.Random(0)
+    texts = [description(rng) for _ in range(size(5000, 500))]
+    present = [rng.sample(COCO.classes, 4) for _ in texts]
+    words = sum(len(text.split()) for text in texts) / len(texts)
+    print(f"{len(texts):,} texts of {words:.0f} words on average")
+    lexical = partial(
+        throne.compute,
+        texts,
+        present,
+        judges=LexicalJudge(COCO),
+        questions=["{x}?"],
+        ask="all",
+        progress=False,
+    )
+    compare("lexical judge", lexical, partial(search, texts), "one regular expression per class and text")
+    with tempfile.TemporaryDirectory() as folder:
+        listed = Path(folder, "words.txt")
+        listed.write_text("\n".join(", ".join([name, *_own(name)[:3]]) for name in COCO.classes))
+        ours = partial(chair.compute, texts, present, synonyms=listed, allow_other_synonyms=True)
+        compare("CHAIR", ours, partial(look_up, texts), "every word looked up, without a cache")
+
+
+def description(rng: random.Random) -> str:
+    """Return a description of 4 to 14 sentences."""
+    many = rng.randint(4, 14)
+    return " ".join(rng.choice(SENTENCES).format(*rng.sample(COCO.classes, 2)) for _ in range(many))
+
+
+def search(texts: list[str]) -> list[list[bool]]:
+    """Find the class names in each text, ignoring negation, hypothesis and compounds."""
+    words = [[name, *COCO.mentions[name]] for name in COCO.classes]
+    patterns = [re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})s?\b", re.IGNORECASE) for names in words]
+    return [[bool(pattern.search(text)) for pattern in patterns] for text in texts]
+
+
+def look_up(texts: list[str]) -> list[list[str]]:
+    """Return the dictionary forms of each text, without a cache."""
+    return [[_form(word.form) for word in tokenise(text)] for text in texts]
+
+
+def _own(name: str) -> list[str]:
+    """The words of one class that no other class has."""
+    others = {word for one in COCO.classes if one != name for word in (one, *COCO.mentions[one])}
+    return [word for word in COCO.mentions[name] if word not in others]
+
+
+def _form(word: str) -> str:
+    noun = getLemma(word, upos="NOUN", lemmatize_oov=False)
+    verb = getLemma(word, upos="VERB", lemmatize_oov=False)
+    return str((noun or verb or (word,))[0])
+
+
+if __name__ == "__main__":
+    main()
