@@ -11,8 +11,7 @@ import torch
 
 from halluscope import cli
 from halluscope.answering import sources
-from halluscope.answering.answer import FIRST_TOKENS, answer
-from halluscope.answering.model import Sample
+from halluscope.answering.answer import FIRST_TOKENS, Sample, answer
 from halluscope.answering.vlm import Noise, Vlm
 from tests import tiny_vlm
 from tests.files.disk import full

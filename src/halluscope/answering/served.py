@@ -7,7 +7,7 @@ memory holds few images.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.answering.model import Asked, Said
+from halluscope.answering.answer import Asked, Said
 from halluscope.errors import JudgingFailed
 from halluscope.files.pictures import data_uri
 from halluscope.judging.client import AT_ONCE, DOWN_AFTER, ENDPOINT, Failure, Server
@@ -25,12 +25,7 @@ REASONING = ("reasoning_content", "reasoning")
 
 
 class ServedVlm(Endpoint):
-    """A model behind a server: "openai:NAME@URL".
-
-    Raises:
-        MissingExtra: without httpx2.
-        JudgeUnavailable: if the address cannot be used, or the access key is not set.
-    """
+    """A model behind a server: "openai:NAME@URL"."""
 
     chat = "server"
 
@@ -51,7 +46,7 @@ class ServedVlm(Endpoint):
         return self
 
     def check_turns(self) -> None:
-        """Do nothing: a chat has any number of turns."""
+        """Pass: a chat has any number of turns."""
 
     def window(self, batch_size: int, first: bool) -> int:
         """Return how many questions to hand over at a time: all, or few enough to lose little of a first turn."""
@@ -60,11 +55,7 @@ class ServedVlm(Endpoint):
     def replies(
         self, asked: Sequence[Asked], max_new_tokens: int, temperature: float = 0.0
     ) -> Iterator[tuple[int, Said]]:
-        """Ask many questions at once; one that gets no response is counted in `failures`.
-
-        Raises:
-            JudgeUnavailable: if the server is down, or refuses the first questions.
-        """
+        """Ask many questions at once; one that gets no response is counted in `failures`."""
         sent: list[int] = []
         bodies = self._bodies(asked, sent, max_new_tokens, temperature)
         for index, said in self.each(bodies, _read):
@@ -75,11 +66,7 @@ class ServedVlm(Endpoint):
                 raise self.client.unavailable(said)
 
     def check_complete(self) -> None:
-        """Check that each question that was sent got a response.
-
-        Raises:
-            JudgingFailed: with the reasons, if one got none.
-        """
+        """Check that each question that was sent got a response."""
         if self.failures:
             reasons = ", ".join(f"{count:,} x {one_line(why)}" for why, count in self.failures.most_common(3))
             raise JudgingFailed(

@@ -91,7 +91,17 @@ def open_source(
         rows = rows.remove_columns("image")
     key = found.image_key
     find = _find(rows, stored, images, found, name, keep, named.folder)
-    return Source(benchmark, found, name, rows, _naming_the_row(find, rows, key, name), key)
+
+    def find_or_name_row(value: Any) -> Image:
+        try:
+            return find(value)
+        except HalluscopeError as error:
+            row = list(rows[key]).index(value)
+            raise type(error)(
+                f"{key} {value!r:.80}, which row {row:,} of {name} asks about: {error}"
+            ) from error
+
+    return Source(benchmark, found, name, rows, find_or_name_row, key)
 
 
 def _rows(source: Written) -> Any:
@@ -132,21 +142,6 @@ def _find(
         raise ValueError(f"The image {odd[0]} of {name} has no file name, but {short_repr(names[odd[0]])}.")
     inside = pictures.of_folder(Path(images), {*names.values()}, keep)
     return lambda value: inside(names[value])
-
-
-def _naming_the_row(find: Find, rows: Any, key: str, name: str) -> Find:
-    """Wrap a function that finds images: its error for an image that cannot be opened names the row."""
-
-    def find_or_name_row(value: Any) -> Image:
-        try:
-            return find(value)
-        except HalluscopeError as error:
-            row = list(rows[key]).index(value)
-            raise type(error)(
-                f"{key} {value!r:.80}, which row {row:,} of {name} asks about: {error}"
-            ) from error
-
-    return find_or_name_row
 
 
 def find_images(

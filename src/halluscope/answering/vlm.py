@@ -7,14 +7,16 @@ scores with added noise (Gumbel's). Each question has its own seed, so its respo
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from PIL.Image import Image
 
-from halluscope.answering.model import Asked, Said
+from halluscope.answering.answer import Asked, Said
 from halluscope.errors import MissingExtra
-from halluscope.judging.models import weights
+from halluscope.judging.models import ray_pool, weights
 from halluscope.network import hub_or_cache
 from halluscope.sanitize import one_line
 
@@ -23,6 +25,9 @@ Content = str | list[dict[str, str]]
 
 # The device that spreads a model over all GPUs (needs accelerate)
 SEVERAL_GPUS = "auto"
+
+# How many batches each worker gets before all of their responses are awaited
+BATCHES = 8
 
 
 class Noise:
@@ -87,28 +92,24 @@ class Vlm:
         # 8 hexadecimal digits of the chat template's sha256; "no" without a chat template
         self.chat = hashlib.sha256(template.encode()).hexdigest()[:8] if template else "no"
         # the model's name and revision, never a path, and the precision
-        self.key = f"{_key(name, self._model.config)}:{str(self._model.dtype).removeprefix('torch.')}"
+        commit = str(getattr(self._model.config, "_commit_hash", None) or "unknown")[:12]
+        known = weights.find(name).key if Path(name).is_dir() else f"{name}@{commit}"
+        self.key = f"{known}:{str(self._model.dtype).removeprefix('torch.')}"
 
     def check_turns(self) -> None:
-        """Check that the model can be shown an earlier turn."""
         asked, said = "What is there?", "There is a cup."
         try:
-            shown = "" if self._chat is None else self._turn("Is it?", False, (asked, said))
+            prompt = "" if self._chat is None else self._turn("Is it?", False, (asked, said))
+            wrong = "leaves out earlier turns" if self._chat else "is missing"
         except Exception as error:  # jinja's errors and Python's
-            raise self._one_turn(
-                f"fails on a second turn ({type(error).__name__}: {one_line(error, 200)})"
-            ) from error
-        if asked not in shown or said not in shown:
-            raise self._one_turn("leaves out earlier turns" if self._chat else "is missing")
-
-    def _one_turn(self, what: str) -> ValueError:
-        return ValueError(
-            f"A first turn needs a chat template, and that of {self.key} {what}; leave out the first turn, or use a "
-            "model whose chat template takes several turns."
-        )
+            prompt, wrong = "", f"fails on a second turn ({type(error).__name__}: {one_line(error, 200)})"
+        if asked not in prompt or said not in prompt:
+            raise ValueError(
+                f"A first turn needs a chat template, and that of {self.key} {wrong}; leave out the first turn, or use "
+                "a model whose chat template takes several turns."
+            )
 
     def window(self, batch_size: int, first: bool) -> int:
-        """Return how many questions to hand over at a time."""
         return batch_size
 
     def replies(
@@ -161,8 +162,7 @@ class Vlm:
         asked = given["input_ids"]
         if ids.shape[1] >= asked.shape[1] and bool((ids[:, : asked.shape[1]] == asked).all()):
             ids = ids[:, asked.shape[1] :]  # some models return only the new tokens
-        said: list[str] = self._tokenizer.batch_decode(ids, skip_special_tokens=True)
-        return [text.strip() for text in said]
+        return [text.strip() for text in self._tokenizer.batch_decode(ids, skip_special_tokens=True)]
 
     def _inputs(self, texts: Sequence[str], images: Sequence[Image] | None) -> Any:
         begun = self._tokenizer.bos_token is not None and texts[0].startswith(self._tokenizer.bos_token)
@@ -174,9 +174,7 @@ class Vlm:
                 return_tensors="pt",
                 **({"add_special_tokens": False} if begun else {}),
             )
-        except (
-            Exception
-        ) as error:  # each processor raises its own errors, such as for an image that is too narrow
+        except Exception as error:  # each processor raises its own, such as for an image that is too narrow
             sizes = ", ".join(f"{image.width} x {image.height}" for image in images or ()) or "no"
             raise ValueError(
                 f"The model's processor does not take these {len(texts)} prompts, with images of {sizes} pixels "
@@ -230,8 +228,77 @@ def _device(torch: Any, device: str) -> Any:
     return found
 
 
-def _key(name: str, config: Any) -> str:
-    """Return the model's key: the folder's name and a digest of its files, or the Hub's id and commit."""
-    if Path(name).is_dir():
-        return weights.find(name).key
-    return f"{name}@{str(getattr(config, '_commit_hash', None) or 'unknown')[:12]}"
+class Workers:
+    """One model in several processes, on several GPUs or machines, through Ray (the extra `ray`).
+
+    Each worker has a GPU if there are any; a batch goes to a worker that is free.
+    """
+
+    def __init__(self, model: str, device: str | None, workers: int, batch_size: int) -> None:
+        self._ray, gpus, hire = ray_pool.start(_Worker, workers, on_gpus=device != "cpu")
+        self._workers = [hire(model, device if gpus else "cpu") for _ in range(workers)]
+        self._batch_size = batch_size
+        self.key, self.chat = self._get(self._workers[0].about.remote())
+
+    def check_turns(self) -> None:
+        self._get(self._workers[0].check_turns.remote())
+
+    def window(self, batch_size: int, first: bool) -> int:
+        return batch_size * len(self._workers) * BATCHES
+
+    def replies(
+        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float = 0.0
+    ) -> Iterator[tuple[int, Said]]:
+        """Yield each question's index with its response, batch by batch as workers return them."""
+        size = self._batch_size
+        waiting = [(start, list(asked[start : start + size])) for start in range(0, len(asked), size)]
+        idle: list[Any] = list(self._workers)
+        at_work: dict[Any, tuple[Any, int]] = {}
+        while waiting or at_work:
+            while waiting and idle:
+                begin, some = waiting.pop(0)
+                worker = idle.pop()
+                opened = [
+                    replace(one, image=partial(_same, one.image()) if one.image else None) for one in some
+                ]
+                at_work[worker.replies.remote(opened, max_new_tokens, temperature)] = worker, begin
+            done = self._ray.wait(list(at_work), num_returns=1)[0][0]
+            worker, begin = at_work.pop(done)
+            for place, said in self._get(done):
+                yield begin + place, said
+            idle.append(worker)
+
+    def _get(self, task: Any) -> Any:
+        """Return what a worker returned, or raise the error that it raised."""
+        try:
+            return self._ray.get(task)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+
+
+class _Worker:
+    """Runs in a process of its own."""
+
+    def __init__(self, threads: int, model: str, device: str | None) -> None:
+        ray_pool.set_threads(threads)
+        self._load = partial(Vlm, model, device)
+        self._vlm: Vlm | None = None
+
+    def about(self) -> tuple[str, str]:
+        return self._model.key, self._model.chat
+
+    def check_turns(self) -> None:
+        self._model.check_turns()
+
+    def replies(self, asked: list[Asked], max_new_tokens: int, temperature: float) -> list[tuple[int, Said]]:
+        return list(self._model.replies(asked, max_new_tokens, temperature))
+
+    @property
+    def _model(self) -> Vlm:
+        """The model, loaded when it is first needed, so that its errors reach the caller as they are."""
+        self._vlm = self._vlm or self._load()
+        return self._vlm
+
+
+def _same(image: Image) -> Image:
+    return image

@@ -25,7 +25,7 @@ from halluscope.sanitize import one_line, short_repr
 from halluscope.terminal import is_quiet, say, tell
 
 if TYPE_CHECKING:
-    from halluscope.answering.model import Model
+    from halluscope.answering.answer import Model
 
 # answer
 
@@ -38,11 +38,9 @@ def parser_answer(parser: argparse.ArgumentParser, _: None) -> None:
 def answer(options: argparse.Namespace) -> None:
     """Ask an LVLM a benchmark's questions. Everything is checked before the model is loaded or asked."""
     from halluscope.answering import answer as answering
-    from halluscope.answering.model import Sample
     from halluscope.answering.served import ServedVlm
     from halluscope.answering.sources import open_source
-    from halluscope.answering.vlm import Vlm
-    from halluscope.answering.workers import Workers
+    from halluscope.answering.vlm import Vlm, Workers
 
     drawn = {"seed": options.seed, "temperature": options.temperature}
     given = {name: value for name, value in drawn.items() if value is not None}
@@ -58,7 +56,7 @@ def answer(options: argparse.Namespace) -> None:
             raise ValueError(
                 f"--{name.replace('_', '-')} is for models {where}; --model is {short_repr(options.model)}."
             )
-    first = Sample(**given)
+    first = answering.Sample(**given)
     runs = {options.out: first if draws else None}
     if options.samples:
         seeds = range(first.seed, first.seed + options.samples)
