@@ -110,7 +110,6 @@ LISTED = {
 
 
 def read_stats(file: Path) -> dict[str, Any]:
-    """Read and check a stats.json."""
     try:
         stats: dict[str, Any] = read_json(file)
         check(stats, SCHEMA, str(file))
@@ -142,7 +141,6 @@ def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
 
 
 def write_manifest(folder: Path) -> None:
-    """List all files in a folder as written by a build."""
     content = json.dumps({"about": ABOUT, "files": _files(folder)}, indent=2) + "\n"
     (folder / MANIFEST).write_text(content, encoding="utf-8")
 

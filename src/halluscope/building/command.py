@@ -34,7 +34,6 @@ class Order:
     cache: Path | None = None  # the folder that keeps downloads; None is the user's cache
 
     def target(self, name: str | None = None) -> Path:
-        """Return the folder to build, as `output.target` does."""
         return output.target(self.spec, self.out, self.force, name)
 
     def inside(self, folder: str) -> Path | None:
@@ -47,7 +46,6 @@ class Order:
         return fetch(self.spec.sources[name], option, given or self.source, self.cache, self.subset)
 
     def fetch_images(self) -> Fetched | None:
-        """Find the images that the user names, if any."""
         if not self.with_images or self.images is None:
             return None
         return self.fetch("images", self.images, "--images")
@@ -107,7 +105,6 @@ class Builder:
         return self.make(Order(spec or load(self.name), source, images, out, **shared), **options)
 
     def parser(self) -> argparse.ArgumentParser:
-        """Make the parser of the builder's command line."""
         parser = Parser(
             prog=f"halluscope build {self.name}",
             description=self.about,

@@ -17,7 +17,6 @@ from halluscope.sanitize import short_repr
 
 
 def missing(names: Iterable[str], folder: Readable) -> list[str]:
-    """Return the file names that the folder lacks."""
     return [name for name in names if not is_there(_file(name, folder))]
 
 
@@ -45,7 +44,6 @@ def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
 
 
 def read(name: str, folder: Readable) -> bytes:
-    """Return the bytes of an image file, unchanged."""
     return read_bytes(_file(name, folder), "image")
 
 

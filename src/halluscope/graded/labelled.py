@@ -43,7 +43,6 @@ class Labelled(Graded):
     )
 
     def parser(self, name: str) -> Parser:
-        """Return the parser of this name."""
         return self.parsers[name]
 
     def further(self, labels: Sequence[str], texts: Sequence[str], right: Bools) -> Parts:
@@ -72,11 +71,9 @@ class Labelled(Graded):
         return {**grouped({ACCURACY: (right, every)}, cluster, named), **grouped(further, cluster, {})}
 
     def facts(self, case: Case, scores: Values) -> Values:
-        """Return no further keys: unreadable responses are counted."""
         return {}
 
     def signed(self, case: Case) -> Values:
-        """Return the parser."""
         return {"parser": case.verdicts.key}
 
     def each(self, case: Case) -> list[Values]:
@@ -97,11 +94,9 @@ class Choice(Labelled):
 
     @property
     def letters(self) -> str:
-        """The letters of the choices."""
         return "".join(self.columns[self.data["benchmark"]["target"]].values)
 
     def parser(self, name: str) -> Parser:
-        """Return a rule that reads letters."""
         return {"official": self.official, "strict": self.strict}[name]
 
     def official(self, text: str) -> str | None:
@@ -148,17 +143,14 @@ class LabelledView(View):
     """How the results and the rows of such a benchmark are shown."""
 
     def counts_as(self, result: Values) -> str:
-        """Return how unreadable responses count."""
         return " (they are wrong)"
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        """Yield the label, and how the response was read."""
         yield Fact("label", [(str(row["label"]), "plain")])
         kind: Any = "open" if row["read"] is None else "good" if row[ACCURACY] else "bad"
         yield Fact("read as", [(UNREADABLE if row["read"] is None else str(row["read"]), kind)])
 
     def errors(self, row: Values) -> list[str]:
-        """Return what is wrong with a response."""
         return [] if row[ACCURACY] else [UNREADABLE if row["read"] is None else "wrong"]
 
     def badness(self, row: Values) -> float:

@@ -185,7 +185,6 @@ class Graded(Rows):
         return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
 
     def size(self, chosen: Values) -> int:
-        """Return how many rows the benchmark has."""
         return int(self.dataset["rows"])
 
     def select(self, case: Case) -> Case:
@@ -236,7 +235,6 @@ class Graded(Rows):
         return found
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
-        """Count the scores by cluster."""
         return grouped(self.parts(values), cluster, groups)
 
     def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -249,7 +247,6 @@ class Graded(Rows):
         return np.asarray(np.isnan(np.array(first)).any(axis=0))
 
     def about(self, row: Any) -> Values:
-        """Return what the table of questions says of a row itself."""
         return {name: getattr(row, name) for name in ("id", *self.dataset.get("shown", ()))}
 
     def digest(self, case: Case) -> Values:
@@ -266,7 +263,6 @@ class Graded(Rows):
         return {}
 
     def signed(self, case: Case) -> Values:
-        """Return a signature's keys for how responses were graded."""
         by = case.verdicts
         return {"judge": by.key, **self.shown_to_judge(case), "repeats": by.repeats, **by.drawn}
 
@@ -387,9 +383,6 @@ class Graded(Rows):
     def _named(self, method: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
         """Return a method as a function whose signature names the options of this benchmark."""
 
-        def function(*rows: Any, **options: Any) -> Any:
-            return method(*rows, **options)
-
         own = inspect.signature(method)
         kind = inspect.Parameter.KEYWORD_ONLY
         more = [
@@ -397,14 +390,16 @@ class Graded(Rows):
         ]
         fixed = [one for one in own.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
         rest = [one for one in own.parameters.values() if one not in fixed]
+
+        def function(*rows: Any, **options: Any) -> Any:
+            return method(*rows, **options)
+
         function.__signature__ = own.replace(parameters=[*fixed, *more, *rest])  # type: ignore[attr-defined]
         function.__annotations__ = {one.name: one.annotation for one in (*fixed, *more, *rest)}
-        function.__name__ = method.__name__.strip("_")
-        function.__module__ = type(self).__module__
+        function.__name__, function.__module__ = method.__name__.strip("_"), type(self).__module__
         return function
 
     def _doc(self) -> str:
-        """Return the docstring of `compute`: what its options do, what it returns, and what it raises."""
         doc, raises = self.data["doc"], ["ValueError: for any bad input."]
         options = {
             "predictions": "the LVLM's raw responses, one per row.",

@@ -15,12 +15,10 @@ from halluscope.registry import Benchmark, Dataset, Judges
 
 @cache
 def data(package: str) -> dict[str, Any]:
-    """Read a benchmark's data file."""
     return tomllib.loads(resources.files(package).joinpath("benchmark.toml").read_text(encoding="utf-8"))
 
 
 def ids(dataset: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns that identify a row."""
     named = dataset.get("id", "id")
     return (named,) if isinstance(named, str) else tuple(named)
 
@@ -35,7 +33,6 @@ def _directions(scores: Mapping[str, str]) -> dict[str, Any]:
 
 
 def record(package: str) -> Benchmark:
-    """Return the record of the benchmark whose data file lies in this package."""
     table = data(package)
     about, columns, of = table["benchmark"], table["columns"], _tuples(table["dataset"])
     known = {field.name for field in fields(Dataset)} - {"id", "columns", "own", "upstream", "file"}

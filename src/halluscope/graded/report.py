@@ -41,7 +41,6 @@ class View:
 
     @property
     def record(self) -> Benchmark:
-        """The benchmark's record."""
         return benchmark(self.graded.name)
 
     # The result
@@ -86,7 +85,6 @@ class View:
         return " (they count in no score)"
 
     def meaning(self, scores: Values) -> str:
-        """Return what the principal score says, in a sentence."""
         if not is_defined(scores[self.record.principal]):
             return str(self.data["undefined"])
         shown = {
@@ -123,11 +121,9 @@ class View:
             )
 
     def more(self, row: Values, text: str) -> Values:
-        """Return further fields of an item."""
         return {}
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        """Yield the verdict on a response."""
         for name, one in self.data["verdict"].items():
             value, most = row[name], self.criteria[name].most
             kind: Kind = "open"
@@ -142,7 +138,6 @@ class View:
             yield Fact(one["label"], [(said, kind)])
 
     def errors(self, row: Values) -> list[str]:
-        """Return what is wrong with a response."""
         wrong = [
             one["error"]
             for name, one in self.data["verdict"].items()

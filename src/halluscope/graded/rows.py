@@ -55,7 +55,6 @@ class Column:
         return texts
 
     def shown(self, value: Any) -> str:
-        """Return a value as a prompt shows it."""
         return self.join.join(value) if self.kind in _LISTS else str(value or "")
 
 
@@ -83,8 +82,8 @@ class Rows:
         package: the package that holds the data file.
     """
 
-    # own kinds of columns: what reads a field, and what makes the column's type in a Parquet file
-    kinds: ClassVar[Mapping[str, tuple[Callable[[Fields, str], Any], Callable[[], Any]]]] = {}
+    # own kinds of columns: what reads a field, and the column's type in a Parquet file, or what makes it
+    kinds: ClassVar[Mapping[str, tuple[Callable[[Fields, str], Any], str | Callable[[], Any]]]] = {}
     row_base: ClassVar[type[Row]] = Row
 
     def __init__(self, package: str) -> None:
@@ -151,7 +150,6 @@ class Rows:
     # Reading
 
     def load(self, sources: Sequence[str]) -> list[Any]:
-        """Read the dataset: built folders, Hub ids, or the authors' file."""
         rows = (row for source in sources for row in self._rows(source))
         return self.read_all(rows, ", ".join(sources))
 
@@ -215,16 +213,17 @@ class Rows:
         """Return the types of columns in a Parquet file, among them "image"; by default of all columns, without it."""
         from datasets import Image, List, Value
 
-        found: dict[str, Any] = {}
-        for name in names or self.columns:
-            kind = "image" if name == "image" else self.columns[name].kind
-            if kind in self.kinds:
-                found[name] = self.kinds[kind][1]()
-            elif kind in _LISTS:
-                found[name] = List(Value("string"))
-            else:
-                found[name] = Image() if kind == "image" else Value("int64" if kind == "whole" else "string")
-        return found
+        types: dict[str, Any] = {
+            "image": Image,
+            "whole": "int64",
+            **dict.fromkeys(_LISTS, lambda: List(Value("string"))),
+        }
+        types |= {kind: of for kind, (_, of) in self.kinds.items()}
+        kinds = {
+            name: "image" if name == "image" else self.columns[name].kind for name in names or self.columns
+        }
+        found = {name: types.get(kind, "string") for name, kind in kinds.items()}
+        return {name: Value(of) if isinstance(of, str) else of() for name, of in found.items()}
 
     # Building
 
@@ -264,7 +263,6 @@ class Rows:
         raise NotImplementedError
 
     def file_of(self, row: Any) -> str | None:
-        """Return a row's image file."""
         file = self.data["build"]["file"]
         name: str | None = getattr(row, file) if file in self.columns else file.format(**row.row)
         return name

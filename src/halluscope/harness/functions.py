@@ -244,7 +244,6 @@ def judged(score: Callable[[], Scored], count: Sized, setting: Settings, called:
 
 
 def nothing(rows: Sized) -> Scored:
-    """Return an empty result, for a set that is not judged."""
     return {}, [{} for _ in range(len(rows))]
 
 

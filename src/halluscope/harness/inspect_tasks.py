@@ -65,7 +65,6 @@ class Asked:
 
     @classmethod
     def open(cls, name: str, prompt: str, setting: Settings) -> "Asked":
-        """Open a dataset."""
         source = functions.opened(name, setting, keep=1)
         rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
         if len(rows) < len(source.rows):
@@ -77,7 +76,6 @@ class Asked:
 
     @property
     def benchmark(self) -> Benchmark:
-        """The dataset's benchmark."""
         return self.source.benchmark
 
     def so_far(self, said: Said) -> Scored:
@@ -100,7 +98,6 @@ class Asked:
         return functions.judged(partial(self._scored, said), said, self.setting, self.name, where)
 
     def clusters(self, said: Said) -> list[str]:
-        """Return each row's cluster; rows of the same cluster depend on each other."""
         return list(map(str, scoring.clusters(self.benchmark, [self.rows[name] for name in said])))
 
     def figures(self, said: Said, result: Mapping[str, Any], each: Sequence[Mapping[str, float]]) -> Figures:
@@ -211,7 +208,6 @@ class AtTheEnd:
 
 
 def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
-    """Return the task of a dataset."""
     benchmark = registry.benchmark(name)
     if prompt and prompt not in benchmark.prompts:
         known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"

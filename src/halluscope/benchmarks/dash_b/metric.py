@@ -73,16 +73,13 @@ class DashB(Labelled):
         return {"source": "answers", **asked, **super().rename(row)}
 
     def fetch(self, order: Any) -> tuple[dict[str, Any], list[Any]]:
-        """Return both lists, and their rows."""
         sources = {half: order.fetch(half) for half in HALVES}
         return sources, self.of_lists((half, source.path) for half, source in sources.items())
 
     def file_of(self, row: Any) -> str | None:
-        """Return a row's file in the folder of the authors' images."""
         return "/".join(("neg" if row.answer == "no" else "pos", row.source, row.object, row.file_name))
 
     def counts(self, rows: Sequence[Any]) -> Values:
-        """Return the counts of the dataset's rows."""
         answers = [row.answer for row in rows]
         halves = {answer: answers.count(answer) for answer in ("yes", "no")}
         return {**super().counts(rows), **halves, "objects": len({row.object for row in rows})}
@@ -93,7 +90,7 @@ class DashB(Labelled):
         return {"tpr": (right & present, present), "tnr": (right & ~present, ~present)}
 
     def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Return the harmonic mean of the two rates; NaN if one is undefined or both are 0."""
+        # NaN if one is undefined or both are 0
         tpr, tnr = scores["tpr"], scores["tnr"]
         return {"harmonic_mean": ratio(2 * tpr * tnr, tpr + tnr)}
 

@@ -72,11 +72,9 @@ class GAVIE(Graded):
         return {"regions": None, **super().rename(row)}
 
     def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
-        """Return the reader of replies to the authors' prompt."""
         return "", read_words if prompts == "authors" else None
 
     def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
-        """Return the prompt about a response, with a line per region."""
         height = "height" if prompt.reply else "width"
         known = [*enumerate(row.regions or ())]
         lines = "".join(
@@ -89,7 +87,6 @@ class GAVIE(Graded):
         return filled.asked({"question": row.question, **phrases}, response)
 
     def check(self, rows: Sequence[Any]) -> None:
-        """Check that each row has regions to show to a judge."""
         if without := [index for index, row in enumerate(rows) if not row.regions]:
             raise ValueError(
                 f"references[{without[0]}] has no regions (rows without any: {len(without):,} of {len(rows):,}); a "
@@ -98,17 +95,14 @@ class GAVIE(Graded):
             )
 
     def counts(self, rows: Sequence[Any]) -> Values:
-        """Return the counts of the dataset's rows."""
         regions = {row.image_id: row.regions or () for row in rows}
         return {**super().counts(rows), "regions": sum(map(len, regions.values()))}
 
     def facts(self, case: Case, scores: Values) -> Values:
-        """Return how many responses have both scores."""
         rated = ~self.unreadable(case.verdicts.values)
         return {**super().facts(case, scores), "rated": int(np.sum(rated))}
 
     def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
-        """Return the rows with the regions of their images."""
         known = regions.read(file, {row.image_id for row in rows})
         return [replace(row, regions=tuple(known[row.image_id])) for row in rows]
 

@@ -61,7 +61,6 @@ class Question(Row):
 
     @property
     def yes(self) -> bool:
-        """Whether yes is the right answer."""
         return self.gt_answer == "yes"
 
     @property
@@ -76,7 +75,6 @@ class Question(Row):
 
 
 def describe(question: Any) -> str:
-    """Return a question's id in words."""
     return (
         f"{question.group} set {question.set_id} figure {question.figure_id} question {question.question_id}"
     )
@@ -104,30 +102,20 @@ def _answer(row: Fields, name: str) -> str:
     return known[answer]
 
 
-def _feature(kind: str) -> Callable[[], Any]:
-    def feature() -> Any:
-        from datasets import Value
-
-        return Value(kind)
-
-    return feature
-
-
 class HallusionBench(Graded):
     """HallusionBench's metric."""
 
     over = "sets"
     row_base = Question
     kinds: ClassVar = {
-        "number": (_number, _feature("int64")),
-        "word": (_word, _feature("string")),
-        "answer": (_answer, _feature("string")),
+        "number": (_number, "int64"),
+        "word": (_word, "string"),
+        "answer": (_answer, "string"),
     }
 
     # The rows
 
     def derive(self, values: Values, where: str) -> Values:
-        """Return the keys of a question's pair and figure."""
         visual, category, figure = (values[name] for name in ("visual_input", "category", "figure_id"))
         if visual > 2:
             raise ValueError(
@@ -148,11 +136,9 @@ class HallusionBench(Graded):
         }
 
     def identity(self, row: Any) -> Iterator[Any]:
-        """Yield what distinguishes a question from others."""
         yield from (*row.id, row.question, row.yes, row.gt_answer_details)
 
     def cluster_of(self, row: Any) -> Any:
-        """Return the set that a question shares with the questions it depends on."""
         return row.set
 
     def wanted(self, row: Any, *, protocol: str = "official") -> bool:
@@ -191,7 +177,6 @@ class HallusionBench(Graded):
     # The verdicts
 
     def defaults(self, chosen: Values) -> Values:
-        """Return the choices; the authors' reading reads only replies to their own prompts."""
         official = chosen["reading"] == "official"
         if official and chosen["prompts"] == "ours":
             raise ValueError(
@@ -204,7 +189,6 @@ class HallusionBench(Graded):
         return {**usual, "bias": chosen["bias"]}
 
     def size(self, chosen: Values) -> int:
-        """Return how many of the benchmark's questions a protocol counts."""
         return 1129 if chosen["protocol"] == "official" else 951
 
     def select(self, case: Case) -> Case:
@@ -221,7 +205,6 @@ class HallusionBench(Graded):
         return Case([rows[place] for place in kept], texts, case.chosen, {**case.options, **counted})
 
     def judged(self, case: Case) -> Judged:
-        """Judge what is not given, and judge agreement only where a diagnosis needs it."""
         rows, texts, chosen = case.rows, case.texts, case.chosen
         given = {name: case.options[name] for name in CODES}
         options = {name: value for name, value in case.options.items() if name not in CODES}
@@ -316,7 +299,6 @@ class HallusionBench(Graded):
     # The result
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
-        """Count the scores by set."""
         layout, correctness = Layout.of(case.rows), values["correctness"]
         good = scoring.right(layout, correctness)
         # the authors' script infers a yes: right where yes is right, or not right where no is right
@@ -326,7 +308,6 @@ class HallusionBench(Graded):
         return {name: found[name] for name in (*self.data["benchmark"]["scores"], *found) if name in found}
 
     def facts(self, case: Case, scores: Values) -> Values:
-        """Return VLMEvalKit's headline, the shares of unreadable and uncertain verdicts, and what is scored."""
         layout, key = Layout.of(case.rows), case.verdicts.key
         headline = float(np.mean([scores[name] for name in HEADLINE]))
         return {
@@ -341,17 +322,14 @@ class HallusionBench(Graded):
         }
 
     def signed(self, case: Case) -> Values:
-        """Return the protocol, who gave each verdict, and how a yes is known."""
         by = case.verdicts
         first = {name: by.key[name] for name in ("protocol", "correctness", "same")}
         return {**first, "repeats": by.repeats, **by.drawn, "bias": by.key["bias"]}
 
     def about(self, row: Any) -> Values:
-        """Return the question's id in words."""
         return {"question": describe(row)}
 
     def digest(self, case: Case) -> Values:
-        """Return a digest of a language model's verdicts in all repeats."""
         if not case.verdicts.by_model:
             return {}
         values = case.verdicts.values
@@ -362,7 +340,6 @@ class HallusionBench(Graded):
         return {"verdicts": data_of("verdicts", each)}
 
     def each(self, case: Case) -> list[Values]:
-        """Return the verdict on each response, and how it failed."""
         layout, values = Layout.of(case.rows), case.verdicts.values
         correctness, same = values["correctness"], values.get("same")
         right = scoring.right(layout, correctness[0])
@@ -392,7 +369,6 @@ class HallusionBench(Graded):
 def _by_rule(
     what: str, rows: Sequence[Any], answers: Sequence[str | None], layout: Layout, place: int
 ) -> int:
-    """Return the verdict on a response that was read as yes, no or uncertain."""
     answer = answers[place]
     if what == "same":
         control = answers[int(layout.control[place])]
@@ -420,7 +396,6 @@ def _codes(values: Any, name: str, rows: int) -> Ints | None:
 
 
 def _check_worded(rows: Sequence[Any]) -> None:
-    """Check that each row has a question to show to a language model."""
     if without := [row for row in rows if not row.question.strip()]:
         raise ValueError(
             f"{describe(without[0])} has no text in 'question' (rows without one: {len(without)}); a language model "

@@ -42,7 +42,6 @@ class Layout:
 
     @classmethod
     def of(cls, questions: Sequence[Any]) -> "Layout":
-        """Return the layout of questions, in their order."""
         controls = {question.pair: row for row, question in enumerate(questions) if question.figure_id == 0}
         visual = np.array([question.visual_input for question in questions])
         category = np.array([question.category for question in questions])
@@ -65,11 +64,9 @@ class Layout:
 
     @property
     def is_control(self) -> Bools:
-        """Whether a row is a control question."""
         return np.equal(self.control, np.arange(len(self.control)))
 
     def count(self, rows: Bools) -> Ints:
-        """Count rows by set."""
         return np.bincount(self.set[rows], minlength=int(self.set.max()) + 1)
 
 

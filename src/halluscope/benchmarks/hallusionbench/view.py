@@ -36,7 +36,6 @@ class HallusionView(View):
     def report(
         self, results: Named, *, rows: Sequence[Any] = (), protocol: str = "official", **_: Any
     ) -> Report:
-        """Return tables like the paper's, best aAcc first, with remarks on each result."""
         coin = [("random chance, expected", self.graded.chance(rows, protocol))] if rows else []  # type: ignore[attr-defined]
         best, by = ranked([*results, *coin], "aAcc"), self.data["by_category"]
         of_categories = [
@@ -54,7 +53,6 @@ class HallusionView(View):
         return tables.report(scores, remarks)
 
     def gaps(self, result: Values) -> Iterator[str]:
-        """Yield VLMEvalKit's headline, and the shares of unreadable and uncertain responses."""
         if "overall" in result:
             yield f"mean of aAcc, qAcc and fAcc: {percent(result['overall'])} %"
         if result["unread"]:
@@ -63,7 +61,6 @@ class HallusionView(View):
             yield f"uncertain: {percent(result['uncertain'])} % (counted as right where there is no image)"
 
     def meaning(self, scores: Values) -> str:
-        """Return what aAcc says, and why the other responses fail, in plain words."""
         if not is_defined(scores["aAcc"]):
             return "The accuracy is undefined: there are no responses."
         right = f"{percent(scores['aAcc'])} of 100 responses are right"
@@ -116,7 +113,6 @@ class HallusionView(View):
             )
 
     def errors(self, row: Values) -> list[str]:
-        """Return a wrong response's kind of failure, or else its verdict; and whether it was unreadable."""
         failed = [] if row["aAcc"] else [WORDS.get(row["failure"]) or VERDICTS[row["correctness"]]]
         return [*failed, *([UNREADABLE] if row["unread"] else [])]
 
@@ -127,7 +123,6 @@ class HallusionView(View):
         return f"asked about: {about}\nright answer: {self._answer(question)}", {"right": (row["aAcc"], 1)}
 
     def counted(self, values: Sequence[Mapping[str, float]]) -> Any:
-        """Return what each response adds to aAcc, and whether it counts, by verdicts."""
         right = np.array([of.get("right", np.nan) for of in values])
         known = ~np.isnan(right)
         return {"aAcc": (np.where(known, right, 0), known)}

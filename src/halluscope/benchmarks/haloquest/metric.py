@@ -22,7 +22,6 @@ class HaloQuest(Graded):
     """HaloQuest's metric."""
 
     def rename(self, row: Values) -> Values:
-        """Return a row of haloquest-eval.csv under our names."""
         named = {**super().rename(row), **dict([("id", row[name]) for name in _UNNAMED if name in row][:1])}
         if isinstance(answers := named["answers"], str):
             named["stated"] = answers
@@ -48,7 +47,6 @@ class HaloQuest(Graded):
         return {**images, **types, **both}
 
     def counts(self, rows: Sequence[Any]) -> Values:
-        """Return the counts of the dataset's rows."""
         return {**super().counts(rows), "with_one_answer": sum(len(row.answers) == 1 for row in rows)}
 
 

@@ -162,7 +162,6 @@ def _asserted(said: str, asked: str, right: str) -> str:
 
 
 def _words(plain: str) -> list[str]:
-    """Return the words, in one spelling."""
     return [_SPELLINGS.get(word, word) for word in _WORD.findall(plain)]
 
 
@@ -227,12 +226,10 @@ def places(claim: str, answer: str) -> list[tuple[int, int]]:
 
 
 def _parts(claim: str) -> list[str]:
-    """Return the parts of a claim that "..." separates."""
     return re.split(r"\.{3}|\u2026", claim)
 
 
 def _as_words(pattern: str) -> str:
-    """Return a pattern that matches whole words only."""
     letter = (
         r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"  # or a digit, except in scripts that put no space between words
     )

@@ -56,11 +56,9 @@ class HQH(Graded):
     rules = (REFERENCE_ONLY,)
 
     def derive(self, values: Values, where: str) -> Values:
-        """Return the level of a question's type."""
         return {"level": self.data["levels"][values["type"]]}
 
     def prompt(self, prompts: str = "ours", claims: str = QUOTED, **options: Any) -> Prompt:
-        """Return the prompt, with the reader that counts the claims."""
         prompt = super().prompt(prompts, **options)
         key = prompt.key if claims == QUOTED else f"{prompt.key}-{claims}"
         return replace(prompt, key=key, reader=partial(read, prompt, claims))
@@ -97,7 +95,6 @@ class HQH(Graded):
         }
 
     def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
-        """Return the questions of each type and of each level."""
         types, levels = (np.array([getattr(row, name) for row in rows]) for name in ("type", "level"))
         known = self.data["levels"]
         return {
@@ -106,7 +103,6 @@ class HQH(Graded):
         }
 
     def counts(self, rows: Sequence[Any]) -> Values:
-        """Return the counts of the dataset's rows."""
         types = Counter(row.type for row in rows)
         asked = Counter((row.image_id, row.question) for row in rows)
         return {
@@ -120,7 +116,6 @@ class HQH(Graded):
         }
 
     def unreadable(self, values: Values) -> Bools:
-        """Return which main answers are not judged."""
         return np.asarray(np.isnan(values["correct"]))
 
     def shown_to_judge(self, case: Case) -> Values:
@@ -180,7 +175,6 @@ class HQHView(View):
         )
 
     def gaps(self, result: Values) -> Iterator[str]:
-        """Yield which responses count in which score."""
         counts = result["counts"]["all"]
         if counts["judged"] and counts["extra_claims"] is None:
             yield "nobody looked for extra claims: there is no extra rate and no overall rate"
@@ -192,7 +186,6 @@ class HQHView(View):
         yield from super().gaps(result)
 
     def meaning(self, scores: Values) -> str:
-        """Return what the overall rate says, in a sentence."""
         main = scores["main_hal"]
         if is_defined(main) and not is_defined(scores["overall_hal"]):
             return str(self.data["meaning_without_claims"].format(main_hal=percent(main)))
@@ -208,7 +201,6 @@ class HQHView(View):
         return {"marks": sorted(marks, key=lambda mark: (mark.start, mark.end))}
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        """Yield both steps of a verdict."""
         claims = row["extra_claims"]
         yield Fact("main answer", [MAIN[row["correct"]]])
         looked: tuple[str, Kind] = (
@@ -219,7 +211,6 @@ class HQHView(View):
             yield Fact("claims quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
 
     def errors(self, row: Values) -> list[str]:
-        """Return what is wrong with a response."""
         wrong = {
             "wrong answer": row["correct"] is False,
             "extra claims": row["extra_claims"],
@@ -228,11 +219,9 @@ class HQHView(View):
         return [error for error, is_so in wrong.items() if is_so]
 
     def badness(self, row: Values) -> float:
-        """Return how many faults a response has."""
         return float((row["correct"] is False) + (row["extra_claims"] or 0))
 
     def known(self, asked: Values) -> Iterator[Fact]:
-        """Yield what the dataset knows of the image."""
         yield from super().known(asked)
         if asked["details"]:
             yield several("regions", asked["details"].splitlines())

@@ -68,7 +68,6 @@ class MMHal(Graded):
     """MMHal-Bench's metric."""
 
     def derive(self, values: Values, where: str) -> Values:
-        """Return the photograph's file name."""
         url = values["image_url"]
         return {"file_name": url.rpartition("/")[2] if url else None}
 
@@ -77,7 +76,6 @@ class MMHal(Graded):
         return {"rating": int(read_officially(reply).numbers["rating"])}
 
     def defaults(self, chosen: Values) -> Values:
-        """Return the choices; the authors' reading reads only replies to their own prompt."""
         official = chosen["reading"] == OFFICIAL
         if official and chosen["prompts"] == "ours":
             raise ValueError(
@@ -87,12 +85,10 @@ class MMHal(Graded):
         return super().defaults({**chosen, "prompts": chosen["prompts"] or (AUTHORS if official else None)})
 
     def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
-        """Return the reader of replies to the authors' prompt."""
         name, reader = READERS[options["reading"]]
         return name, reader if prompts == AUTHORS else None
 
     def counts(self, rows: Sequence[Any]) -> Values:
-        """Return the counts of the dataset's rows."""
         return {**super().counts(rows), "topics": len({row.topic for row in rows})}
 
     def unreadable(self, values: Values) -> Bools:
@@ -105,7 +101,6 @@ class MMHalView(View):
     """How MMHal-Bench's results are shown."""
 
     def counts_as(self, result: Values) -> str:
-        """Return how responses without a readable rating count."""
         if "authors-official" not in result["signature"]:
             return super().counts_as(result)
         asked = result["questions"] * int(keys_of(result["signature"])["repeats"])
