@@ -70,6 +70,10 @@ def _module(command: str) -> Any:
 
 
 def _run(words: Sequence[str]) -> int:
+    if "_ARGCOMPLETE" in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser(next(iter(os.environ["COMP_LINE"].split()[1:]), None)))
     left, given = without(limits.OPTION, words)
     first = left[:1] == [QUIET]
     left = left[first:]
