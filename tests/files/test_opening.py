@@ -202,7 +202,7 @@ def test_lists_that_are_none(text, tmp_path):
     with pytest.raises(json.JSONDecodeError):
         json.loads(text)
     (tmp_path / "a.json").write_text(text)
-    with pytest.raises(BuildError, match=r"a\.json is not JSON, or is cut off: .*; its end is "):
+    with pytest.raises(BuildError, match=r"a\.json is not JSON, or is cut off: "):
         list(json_rows(tmp_path / "a.json"))
 
 

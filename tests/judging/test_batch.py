@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable
-from halluscope.files import json_stream
+from halluscope.files import opening
 from halluscope.judging import batch
 from halluscope.judging.batch import BatchExport
 from halluscope.judging.cache import VOTE, Cache
@@ -607,7 +607,7 @@ def test_a_large_file_is_read_line_by_line(tmp_path):
     line = json.dumps({"a": "x" * 2000}) + "\n"
     file.write_text(line * 10_000)
     tracemalloc.start()
-    assert sum(1 for _ in json_stream.lines(file)) == 10_000
+    assert sum(1 for _ in opening.lines(file)) == 10_000
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 2**20 < file.stat().st_size

@@ -1,5 +1,6 @@
 """Reads the bytes, text and JSON of files, packed by gzip or in a zip, and never more than the limits allow."""
 
+import codecs
 import gzip
 import io
 import json
@@ -8,9 +9,10 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from halluscope import limits
 from halluscope.errors import BuildError, MissingExtra
@@ -24,7 +26,12 @@ PACKED = ".gz"
 # The bytes that are read at a time
 BIT = 2**20
 
-_GAP = re.compile(r"[ \t\n\r]*")
+T = TypeVar("T")
+
+_GAP, _LINE = re.compile(r"[ \t\n\r]*"), re.compile(r"[^\n]*(?:\n|\Z)")
+
+# The characters that may follow a value of JSON
+_AFTER = tuple(" \t\n\r,:]}")
 
 # The errors of unpacking: RuntimeError means a member with a password, NotImplementedError an unknown method
 _DAMAGED = (
@@ -50,48 +57,177 @@ _LOCAL_HEADER = struct.Struct("<4s22xHH")
 
 def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
     """Yield the location and the value of each row of a file of JSON lines or of one JSON list (.gz too)."""
-    yield from rows_of(read_text(file), str(file))
+    return rows_of(read_text(file), str(file))
 
 
 def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a text as `json_rows` does, one by one because even a short text may hold millions."""
     most = limits.most("rows")
-    is_list = text.startswith("[", after_gap(text))
-    if not is_list:
-        limits.check("rows", text.count("\n"), where)  # empty lines take time too
-    for count, row in enumerate(_entries(text, where) if is_list else _lines(text, where), 1):
-        if count > most:
-            limits.check("rows", count, where)
-        yield (f"{where}, entry {count}", row) if is_list else row
+    if text.startswith("[", after_gap(text)):
+        stream = _Stream(where, iter([text]))
+        for number, entry in enumerate(stream.entries(), 1):
+            if number > most:
+                limits.check("rows", number, where)
+            yield f"{where}, entry {number}", entry
+        stream.end()
+        return
+    limits.check("rows", text.count("\n"), where)  # empty lines take time too
+    for number, line in enumerate(_LINE.finditer(text), 1):
+        if line[0].strip():
+            yield f"{where}, line {number}", parse(line[0], f"{where}, line {number}")
 
 
-def _lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    start, number = 0, 0
-    while start <= len(text):
-        end, number = text.find("\n", start), number + 1
-        line = text[start:] if end < 0 else text[start:end]
+def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
+    """Yield the location and the value of each line of a JSON Lines file (.gz too), holding only a piece of it."""
+
+    def each() -> Iterator[bytes]:
+        held = b""
+        for bit in bits(file):
+            *whole, held = (held + bit).split(b"\n")
+            for line in (*whole, held):
+                limits.check(limit, len(line), f"A line of {file}")
+            yield from whole
+        yield held
+
+    for number, line in enumerate(each(), 1):
+        where = f"{file}, line {number}"
+        limits.check("rows", number, str(file))
         if line.strip():
-            yield f"{where}, line {number}", parse(line, f"{where}, line {number}")
-        start = len(text) + 1 if end < 0 else end + 1
+            yield where, parse(decoded(line, where), where)
 
 
-def _entries(text: str, where: str) -> Iterator[Any]:
-    decode = json.JSONDecoder(object_pairs_hook=once_each).raw_decode
-    place = after_gap(text, text.index("[") + 1)
-    try:
-        while text[place : place + 1] != "]":
-            entry, place = decode(text, place)
-            yield entry
-            place = after_gap(text, place)
-            if text[place : place + 1] != ",":
-                break
-            place = after_gap(text, place + 1)
-            if text[place : place + 1] == "]":
-                raise json.JSONDecodeError("Expecting value", text, place)
-        if text[place:].strip() != "]":
-            raise json.JSONDecodeError("Expecting ',' or the list's end", text, place)
-    except (ValueError, RecursionError) as error:
-        raise _no_json(text, where, error) from error
+def entries(file: Readable) -> Iterator[Any]:
+    """Yield the entries of a file that is one JSON list (.gz too), holding only a piece of it."""
+    stream = _Stream(str(file), _pieces(file))
+    stream.begin("[", "a JSON list")
+    yield from stream.entries()
+    stream.end()
+
+
+def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of lists in a file that is one JSON object (.gz too), each with the name of its list."""
+
+    def few(names: Sequence[str], joint: str) -> str:
+        """Join names for a sentence; of more than four, only the first three are named."""
+        more = [f"{len(names) - 3:,} others"] if len(names) > 4 else []
+        return joint.join([*(names[:3] if more else names), *more])
+
+    stream, seen = _Stream(str(file), _pieces(file)), set[str]()
+    expected = f"an object with lists of {few(names, ' and ')}"
+    stream.begin("{", expected)
+    for name in stream.parts("{", "}", stream.name):
+        if name in seen:
+            raise BuildError(f"{file} holds {short_repr(name)} twice; expected {expected}, each once.")
+        seen.add(name)
+        if name not in names:
+            stream.value()
+        elif stream.sign() == "[":
+            yield from ((name, entry) for entry in stream.entries())
+        else:
+            raise BuildError(f"{file}: {name} is {short_repr(stream.value())}; expected a list.")
+    stream.end()
+    if missing := [name for name in names if name not in seen]:
+        raise BuildError(f"{file} has no {few(missing, ' and no ')}; expected {expected}.")
+
+
+def _pieces(file: Readable) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    for bit in chain(bits(file), [b""]):
+        try:
+            if piece := decoder.decode(bit, final=not bit):
+                yield piece
+        except UnicodeDecodeError as error:
+            raise _no_text(str(file), error) from error
+
+
+class _Stream:
+    """A JSON text, read in pieces; only the piece in use is in memory."""
+
+    def __init__(self, where: str, pieces: Iterator[str]) -> None:
+        self._where, self._pieces = where, pieces
+        self._held, self._at, self._before = "", 0, 0
+
+    def begin(self, sign: str, expected: str) -> None:
+        """Check what the text begins with."""
+        if self.sign() != sign:
+            ahead = short_repr(self._held[self._at : self._at + 80])
+            raise BuildError(f"{self._where} begins with {ahead}; expected {expected}.")
+
+    def sign(self) -> str:
+        """Return the next character that is not white space; "" at the end."""
+        while (at := after_gap(self._held, self._at)) == len(self._held):
+            self._at = at
+            if not self._more():
+                return ""
+        self._at = at
+        return self._held[at]
+
+    def entries(self) -> Iterator[Any]:
+        """Yield the entries of the list that comes next."""
+        return self.parts("[", "]", self.value)
+
+    def parts(self, first: str, last: str, read: Callable[[], T]) -> Iterator[T]:
+        """Yield what `read` returns for each part of the list or object that comes next."""
+        sign = self._take(first)
+        if self.sign() == last:
+            sign = self._take(last)
+        while sign != last:
+            yield read()
+            sign = self._take(",", last)
+
+    def name(self) -> str:
+        """Read a name in an object; the caller must read the value after it."""
+        if self.sign() != '"':
+            raise self._error("expecting '\"'", self._at)
+        name: str = self.value()
+        self._take(":")
+        return name
+
+    def value(self) -> Any:
+        """Read the value that comes next."""
+        self.sign()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._held, self._at)
+            except json.JSONDecodeError as error:
+                # so near the end of the piece, or in a string without an end, the value may go on in the next piece
+                cut = error.msg.startswith("Unterminated string") or error.pos > len(self._held) - 16
+                place = self._before + error.pos
+                if not (cut and self._more()):
+                    raise self._error(error.msg, place - self._before) from error
+            except (ValueError, RecursionError) as error:  # a name twice, or brackets nested thousands deep
+                raise self._error(str(error), self._at) from error
+            else:
+                length = end - self._at
+                # a number may go on in the next piece
+                if self._held[end : end + 1] in _AFTER or not self._more():
+                    self._at += length
+                    return value
+
+    def end(self) -> None:
+        """Check that nothing else comes."""
+        if self.sign():
+            raise self._error("there is text after its end", self._at)
+
+    def _take(self, *signs: str) -> str:
+        if (sign := self.sign()) not in signs:
+            raise self._error(f"expecting {signs[0]!r}", self._at)
+        self._at += 1
+        return sign
+
+    def _more(self) -> bool:
+        """Read on, doubling the text in memory so that a long entry is not parsed over and over; False at the end."""
+        held = self._held[self._at :]
+        limits.check("entry", len(held), f"An entry of {self._where}")
+        more = "".join(islice(self._pieces, 1 + len(held) // BIT))
+        self._held, self._before, self._at = held + more, self._before + self._at, 0
+        return bool(more)
+
+    def _error(self, what: str, at: int) -> BuildError:
+        return BuildError(
+            f"{self._where} is not JSON, or is cut off: {what} at character {self._before + at + 1:,}; got "
+            f"{short_repr(self._held[at : at + 80])}. Get the file again."
+        )
 
 
 def after_gap(text: str, place: int = 0) -> int:
@@ -112,14 +248,18 @@ def read_text(file: Readable) -> str:
         data += bit
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BuildError(f"{file} is in UTF-16; expected UTF-8. Save it as UTF-8, or as xlsx.")
+    return decoded(data, str(file))
+
+
+def decoded(content: bytes | bytearray, where: str) -> str:
+    """Return the text of some bytes."""
     try:
-        return data.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise no_text(str(file), error) from error
+        raise _no_text(where, error) from error
 
 
-def no_text(where: str, error: UnicodeDecodeError) -> BuildError:
-    """Make the error for a text that is not UTF-8."""
+def _no_text(where: str, error: UnicodeDecodeError) -> BuildError:
     return BuildError(
         f"{where} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
     )

@@ -20,8 +20,7 @@ import numpy as np
 
 from halluscope import sanitize
 from halluscope.errors import BuildError, OutputError
-from halluscope.files.json_stream import lines
-from halluscope.files.opening import check_once
+from halluscope.files.opening import check_once, lines
 from halluscope.files.writing import json_line, new_folder, only_writer
 from halluscope.inputs import whole
 from halluscope.judging.cache import Cache, Key, Request, sha256

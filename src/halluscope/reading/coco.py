@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
-from halluscope.files.json_stream import entries_of
-from halluscope.files.opening import Readable, read_json
+from halluscope.files.opening import Readable, entries_of, read_json
 from halluscope.inputs import is_id
 from halluscope.sanitize import short_repr
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope.files.opening import ending, members, no_text, parse, read_json
+from halluscope.files.opening import decoded, ending, members, parse, read_json
 from halluscope.sanitize import one_line, short_repr
 
 # The keys that mark JSON as a log of Inspect, and those that each of its samples has
@@ -81,10 +81,7 @@ def of_json_log(log: Mapping[str, Any], where: str) -> tuple[str, Iterator[Locat
 def _members(file: Path, begin: str) -> Iterator[Located]:
     for name, content in members(file, begin, ".json"):
         where = f"{file}, {one_line(name, 80)}"
-        try:
-            yield where, parse(content.decode(), where)
-        except UnicodeDecodeError as error:
-            raise no_text(where, error) from error
+        yield where, parse(decoded(content, where), where)
 
 
 def _model_of(log: Any) -> str:

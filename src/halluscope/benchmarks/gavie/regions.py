@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halluscope.errors import BuildError
-from halluscope.files.json_stream import entries, entries_of
-from halluscope.files.opening import Readable, bits
+from halluscope.files.opening import Readable, bits, entries, entries_of
 from halluscope.inputs import is_id, is_like_a_list
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr

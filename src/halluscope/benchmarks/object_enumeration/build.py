@@ -20,8 +20,7 @@ from halluscope.building import output
 from halluscope.building.command import Builder, Order
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
-from halluscope.files.json_stream import entries
-from halluscope.files.opening import Readable
+from halluscope.files.opening import Readable, entries
 from halluscope.files.writing import check_new, new_file
 from halluscope.reading import coco
 from halluscope.reading.coco import Boxes

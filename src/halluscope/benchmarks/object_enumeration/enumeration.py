@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
-from halluscope.files.json_stream import entries
-from halluscope.files.opening import Readable
+from halluscope.files.opening import Readable, entries
 from halluscope.reading.coco import Box, box_of, fitted
 from halluscope.sanitize import short_repr
 

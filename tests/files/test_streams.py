@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from halluscope import limits
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.files import opening
-from halluscope.files.json_stream import entries, entries_of
+from halluscope.files.opening import entries, entries_of
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
