@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -70,11 +70,7 @@ class Inspection:
 
 
 def inspect(file: str | Path) -> Inspection:
-    """Say what a file is, by its content alone.
-
-    Raises:
-        ValueError: if the file cannot be read, as a table or as printed scores.
-    """
+    """Say what a file is, by its content alone; a file that is neither a table nor printed scores is an error."""
     name = str(file)
     try:
         rows = [row for _, row in files.located(Path(file)) if isinstance(row, Mapping)]
@@ -84,95 +80,70 @@ def inspect(file: str | Path) -> Inspection:
         if not (figures := _printed(read_text(Path(file)))):
             raise
         return Inspection(name, SCORES, figures=figures)
-    columns = _columns(rows)
-    if len(rows) == 1 and "text" not in columns and (figures := dict(islice(_figures(rows[0]), MOST))):
+    held = Counter(column for row in rows for column, value in row.items() if value not in (None, ""))
+
+    def first(known: Iterable[str], enough: int = 1) -> str:
+        return next((column for column in known if held[column] >= enough), "")
+
+    text = first(one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not held["label"])
+    if len(rows) == 1 and not text and (figures := dict(islice(_figures(rows[0]), MOST))):
         return Inspection(name, SCORES, figures=figures)
-    kind = _kind(rows, columns)
-    texts = [str(row.get(columns.get("text", ""), "")) for row in rows]
-    benchmarks, about = _benchmarks(rows, columns, texts)
-    odd = _odd(rows, columns, texts) if kind == RESPONSES else {}
+    question = first(one for one in (*QUESTIONS, "input") if one != text)
+    texts = [str(row.get(text, "")) for row in rows]
+    names = {column for row in rows for column in row}
+    if not question and text and sum("?" in one for one in texts) > 0.9 * len(texts):
+        question, text, kind = text, "", ASKED
+    elif text and not (text in GOLD and names & {*JUDGED}):
+        kind = RESPONSES
+    else:
+        kind = VERDICTS if names & {*JUDGED} else ASKED if question and names & {*GOLD} else OTHER
+    known = {"id": first(("doc_id", *IDS), max(1, len(rows))), "text": text, "image": first(IMAGES)}
+    columns = {of: column for of, column in (known | {"question": question}).items() if column}
+    asked = [str(row[question]) for row in rows if question and question in row]
+    benchmarks, about = _benchmarks(asked, names, texts if text else [])
+    odd = _odd(rows, text, texts) if kind == RESPONSES else {}
     command = _command(name, benchmarks, " of its " in about) if kind == RESPONSES else ""
     return Inspection(name, kind, len(rows), benchmarks, about, columns, odd, command=command)
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the columns of the id, the text, the image and the question, as far as rows have them."""
-    held = Counter(name for row in rows for name, value in row.items() if value not in (None, ""))
-    texts = [
-        name
-        for name in ("filtered_resps", *files.TEXTS)
-        if name in held and not (name == "text" and "label" in held)
-    ]
-    found = {
-        "id": next((name for name in ("doc_id", *IDS) if rows and held[name] == len(rows)), ""),
-        "text": next(iter(texts), ""),
-        "image": next((name for name in IMAGES if name in held), ""),
-        "question": next(
-            (name for name in (*QUESTIONS, "input") if name in held and name not in texts[:1]), ""
-        ),
-    }
-    return {name: column for name, column in found.items() if column}
-
-
-def _kind(rows: Sequence[Mapping[str, Any]], columns: dict[str, str]) -> str:
-    """Return what rows hold; a column of texts that are questions becomes that of the questions."""
-    names = {name for row in rows for name in row}
-    said = [str(row.get(columns.get("text", ""))) for row in rows]
-    if "question" not in columns and sum("?" in text for text in said) > 0.9 * len(said):
-        columns["question"] = columns.pop("text", "")
-        return ASKED
-    if "text" in columns and not (columns["text"] in GOLD and names & {*JUDGED}):
-        return RESPONSES
-    return VERDICTS if names & {*JUDGED} else ASKED if "question" in columns and names & {*GOLD} else OTHER
-
-
-def _benchmarks(
-    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], texts: Sequence[str]
-) -> tuple[list[str], str]:
+def _benchmarks(asked: Sequence[str], names: Collection[str], texts: Sequence[str]) -> tuple[list[str], str]:
     """Return the benchmarks that rows may belong to, by their questions, their columns, or their length."""
-    asked = [str(row[columns["question"]]) for row in rows if columns.get("question") in row]
-    for benchmark in registry.benchmarks():
+    rooms = registry.benchmarks()
+    for benchmark in rooms:
         module = benchmark.module("rows") if benchmark.is_scored else None
         if (about := getattr(module, "known", lambda asked: None)(asked)) is not None:
             return [benchmark.name], about
-    if prompted := [one.name for one in registry.benchmarks() if asked and {*asked} == {one.prompt}]:
+    if prompted := [one.name for one in rooms if asked and {*asked} == {one.prompt}]:
         return prompted, ""
-    names = {name for row in rows for name in row}
-    known = {
-        one.name: {*one.datasets[0].id, *one.datasets[0].columns, *one.datasets[0].upstream}
-        for one in registry.benchmarks()
-        if one.datasets
-    }
+    first = {one.name: one.datasets[0] for one in rooms if one.datasets}
+    known = {name: {*one.id, *one.columns, *one.upstream} for name, one in first.items()}
     shared = Counter(name for each in known.values() for name in each)
-    own = {name: sum(shared[key] == 1 for key in each & names) for name, each in known.items()}
+    own = {name: sum(shared[key] == 1 for key in each.intersection(names)) for name, each in known.items()}
     if (most := max(own.values(), default=0)) > 1:
         return [name for name, count in own.items() if count == most], ""
     words = sorted(len(text.split()) for text in texts)
-    if "text" in columns and words and words[len(words) // 2] >= FEWEST_WORDS:
-        return [one.name for one in registry.benchmarks() if one.is_scored and one.partial_ok], "descriptions"
+    if words and words[len(words) // 2] >= FEWEST_WORDS:
+        return [one.name for one in rooms if one.is_scored and one.partial_ok], "descriptions"
     return [], ""
 
 
-def _odd(
-    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], texts: Sequence[str]
-) -> dict[str, int]:
-    held = [row.get(columns["text"]) for row in rows]
-    gold = next((name for name in GOLD if name != columns["text"] and any(name in row for row in rows)), "")
-    right = sum(
-        bool(gold) and str(row.get(gold)).lower() == text.strip().lower()
-        for row, text in zip(rows, texts, strict=True)
-    )
+def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -> dict[str, int]:
+    """Count what is odd about responses."""
+    gold = next((name for name in GOLD if name != column and any(name in row for row in rows)), "")
+    right = [
+        str(row.get(gold)).lower() == text.strip().lower() for row, text in zip(rows, texts, strict=True)
+    ]
     others = {
         name
         for row in rows
         for name, value in row.items()
-        if isinstance(value, str) and name != columns["text"] and _TEXT.search(name)
+        if isinstance(value, str) and name != column and _TEXT.search(name)
     }
     found = {
         "empty": sum(not text.strip() for text in texts),
-        f"equal to {gold}": right if right == len(rows) else 0,
-        "with thoughts": thoughts.take_out(texts, thoughts.REMOVED)[1] if any(texts) else 0,
-        "lists of one text": sum(isinstance(value, list) for value in held),
+        f"equal to {gold}": len(rows) if gold and all(right) else 0,
+        "with thoughts": thoughts.take_out(texts, thoughts.REMOVED)[1],
+        "lists of one text": sum(isinstance(row.get(column), list) for row in rows),
         f"other columns of texts ({', '.join(sorted(others)[:5])})": len(others - {*GOLD}),
     }
     return {what: count for what, count in found.items() if count}

@@ -1,7 +1,7 @@
 """Reads responses, matches them to a dataset's rows, and scores them, in the same way for each benchmark."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
@@ -68,10 +68,14 @@ def matched(
 ) -> tuple[Benchmark, list[Ready], dict[str, Any]]:
     """Turn the arguments of `score`, with the responses of several LVLMs, into those of `compute`."""
     benchmark = registry.benchmark(name)
-    of_matching = {field.name for field in fields(MatchingOptions)} & options.keys()
-    matching = MatchingOptions(**{key: options[key] for key in of_matching})
-    own = {key: value for key, value in options.items() if key not in of_matching}
-    chosen = {**benchmark.options_of(name), **(_of_one(benchmark, own) if len(responses) == 1 else own)}
+    own = dict(options)
+    of_matching = {field.name for field in fields(MatchingOptions)} & own.keys()
+    matching = MatchingOptions(**{key: own.pop(key) for key in of_matching})
+    if len(responses) == 1:  # an option with one value per file has the value alone
+        for option in benchmark.each & own.keys():
+            value = own.pop(option)
+            own |= {} if value is None else {option: [value]}
+    chosen = {**benchmark.options_of(name), **own}
     with sources(dataset) as written:
         ready = prepare(benchmark, list(map(_listed, responses)), written, chosen, matching)
     return benchmark, ready, chosen
@@ -97,51 +101,95 @@ def prepare(
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
     matching = matching or MatchingOptions()
-    module = benchmark.module("rows")
-    reading = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
-    check(options, benchmark.keywords.union(*map(keywords, reading)) - {"responses"}, benchmark.name)
+    module, one = benchmark.module("rows"), registry.identity(benchmark)
+    functions = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
+    check(options, benchmark.keywords.union(*map(keywords, functions)) - {"responses"}, benchmark.name)
     check_distinct(dataset)
-    with _inspecting(responses):
-        read = files.read(responses, _reading(benchmark, matching))
+    reading = Reading(
+        [each.name for each in benchmark.datasets] or list(benchmark.reads),
+        matching.limit,
+        {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)},
+        one.also,
+        matching.text_columns,
+    )
+    with _inspecting(responses[0] if len(responses) == 1 else None):
+        read = files.read(responses, reading)
     rows = module.load(dataset, **taken(module.load, options))
-    identity = _identity(benchmark, options, matching)
-    matched = []
-    for place, said in enumerate(read):
-        with _inspecting(responses[place : place + 1]):
-            matched.append(match(said, rows, identity))
-    for one in matched:
-        _check_prompts(one, benchmark)
+    wanted = getattr(module, "wanted", lambda row: True)
+    choice = taken(wanted, options)
+    identity = Identity(
+        one.id,
+        one.also,
+        benchmark.partial_ok,
+        getattr(module, "set_of", lambda row: ""),
+        lambda row: bool(wanted(row, **choice)),
+        {column: options[column] for column in one.also if options.get(column)},
+        matching.partial or matching.limit is not None,
+        matching.limit is not None,
+        "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
+        matching.id_column,
+        getattr(module, "version_of", lambda rows, prompts: ""),
+        "" if matching.text_column else benchmark.target,
+        one.index,
+        one.also_by,
+        getattr(module, "stated", None),
+    )
+    every = []
+    for given, said in zip(responses, read, strict=True):
+        with _inspecting(given):
+            every.append(match(said, rows, identity))
+    for each in every:
+        if unknown := [name for name in each.prompts if name and name not in benchmark.prompts]:
+            known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
+            raise ValueError(
+                f"{each.name}: {PROMPT} is {short_repr(unknown[0])}, which names no prompt of {benchmark.name}; "
+                f"expected {known}."
+            )
     origin, built = _origin(benchmark, dataset, options), [*_built(dataset)]
     return [
-        Ready(
-            replace(one, origin=origin, built=built),
-            module.inputs(
-                one.rows, **_inputs(module.inputs, options, place, one.name, len(matched), benchmark)
-            ),
-        )
-        for place, one in enumerate(matched)
+        _ready(benchmark, replace(each, origin=origin, built=built), options, place, len(every))
+        for place, each in enumerate(every)
     ]
 
 
+def _ready(
+    benchmark: Benchmark, matched: Matched[Any], options: Mapping[str, Any], place: int, count: int
+) -> Ready:
+    """Add the metric's inputs, with this file's value of the options that have one per file."""
+    function = benchmark.module("rows").inputs
+    given = taken(function, options)
+    for option in benchmark.options:
+        if (name := option.name) not in given:
+            continue
+        if option.each:
+            if len(given[name]) != count:
+                raise ValueError(
+                    f"There are {len(given[name])} files of {name} and {count} of responses; expected one for each, in "
+                    "the same order."
+                )
+            given[name] = given[name][place]
+        elif option.many:
+            given[name] = texts(name, given[name])
+    if "responses" in keywords(function):
+        given["responses"] = matched.name
+    return Ready(matched, function(matched.rows, **given))
+
+
 @contextmanager
-def _inspecting(responses: Sequence[Given]) -> Iterator[None]:
+def _inspecting(given: Any) -> Iterator[None]:
     """Add to an error about a file what the file is."""
     try:
         yield
     except (LimitExceeded, MissingExtra):
         raise
     except ValueError as error:
-        if (
-            len(responses) != 1
-            or not isinstance(responses[0], str | Path)
-            or not Path(responses[0]).is_file()
-        ):
+        found = ""
+        if isinstance(given, str | Path) and Path(given).is_file():
+            with suppress(ValueError):
+                found = f" The file holds {inspection.inspect(given)}."
+        if not found:
             raise
-        try:
-            found = inspection.inspect(responses[0])
-        except ValueError:
-            raise error from None
-        raise type(error)(f"{error} The file holds {found}.") from error
+        raise type(error)(f"{error}{found}") from error
 
 
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
@@ -224,11 +272,9 @@ def among(
     of: tuple[int, int] = (0, 1),
 ) -> Ready:
     """Pair responses with other rows or labels; None leaves a row out."""
-    module, matched = benchmark.module("rows"), ready.matched
     kept = [place for place, row in enumerate(rows) if row is not None]
-    part = replace(matched.only(kept), rows=[rows[place] for place in kept])
-    given = _inputs(module.inputs, options, of[0], matched.name, of[1], benchmark)
-    return Ready(part, module.inputs(part.rows, **given))
+    part = replace(ready.matched.only(kept), rows=[rows[place] for place in kept])
+    return _ready(benchmark, part, options, *of)
 
 
 def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,10 +283,13 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     result: dict[str, Any] = benchmark.compute(ready.matched.texts, **{**others, **ready.inputs})
     matched = ready.matched
     result["matched"] = matched.by
-    id = registry.identity(benchmark).id
-    columns = (map(attrgetter(name), matched.rows) for name in id)
+    identity = registry.identity(benchmark)
+    columns = (map(attrgetter(name), matched.rows) for name in identity.id)
     result["texts"] = data_of("texts", zip(*columns, matched.texts, strict=True))
-    choices: dict[str, Any] = {"responses": _how(benchmark, matched.by)}
+    # how responses were matched, whatever their columns' names: "id", "id,sampling", "order"
+    known = (ORDER, IMAGE, QUESTION, *identity.also)
+    by = dict.fromkeys(part if part in known else "id" for part in matched.by.split(" and "))
+    choices: dict[str, Any] = {"responses": ",".join(by)}
     if matched.left_out:
         result["left_out"] = matched.left_out
     if len(matched.rows) < matched.of:
@@ -271,32 +320,17 @@ def _printed(
     benchmark: Benchmark, figures: Mapping[str, float], result: Mapping[str, Any]
 ) -> dict[str, float]:
     """Return the scores that a file states itself, by our names, as fractions where ours are."""
-    stated = {_letters(name): value for name, value in figures.items() if value == value}
-    ours = [name for name in benchmark.scores if name in result]
-    found = {name: stated[plain] for name in ours if (plain := _letters(name)) in stated}
+
+    def letters(name: str) -> str:
+        return "".join(filter(str.isalnum, name.lower()))
+
+    stated = {letters(name): value for name, value in figures.items() if value == value}
+    ours = [name for name in benchmark.scores if name in result and letters(name) in stated]
+    found = {name: stated[letters(name)] for name in ours}
     return {
         name: value / 100 if value > 1 and not benchmark.is_points(name) else value
         for name, value in found.items()
     }
-
-
-def _letters(name: str) -> str:
-    return "".join(filter(str.isalnum, name.lower()))
-
-
-def _check_prompts(matched: Matched[Any], benchmark: Benchmark) -> None:
-    if unknown := [name for name in matched.prompts if name and name not in benchmark.prompts]:
-        known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
-        raise ValueError(
-            f"{matched.name}: {PROMPT} is {short_repr(unknown[0])}, which names no prompt of {benchmark.name}; "
-            f"expected {known}."
-        )
-
-
-def _how(benchmark: Benchmark, by: str) -> str:
-    """Say for a signature how responses were matched, whatever their columns' names: "id", "id,sampling", "order"."""
-    known = (ORDER, IMAGE, QUESTION, *registry.identity(benchmark).also)
-    return ",".join(dict.fromkeys(part if part in known else "id" for part in by.split(" and ")))
 
 
 def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -345,57 +379,3 @@ def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
     module = benchmark.module("rows")
     of_image = attrgetter(registry.identity(benchmark).image_key)
     return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))
-
-
-def _of_one(benchmark: Benchmark, options: Mapping[str, Any]) -> dict[str, Any]:
-    each = benchmark.each
-    given = {name: value for name, value in options.items() if name not in each or value is not None}
-    return {name: [value] if name in each else value for name, value in given.items()}
-
-
-def _reading(benchmark: Benchmark, matching: MatchingOptions) -> Reading:
-    one = registry.identity(benchmark)
-    columns = {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)}
-    tasks = [each.name for each in benchmark.datasets] or list(benchmark.reads)
-    return Reading(tasks, matching.limit, columns, one.also, matching.text_columns)
-
-
-def _identity(benchmark: Benchmark, options: Mapping[str, Any], matching: MatchingOptions) -> Identity:
-    one, module = registry.identity(benchmark), benchmark.module("rows")
-    wanted = getattr(module, "wanted", lambda row: True)
-    choice = taken(wanted, options)
-    return Identity(
-        one.id,
-        one.also,
-        benchmark.partial_ok,
-        getattr(module, "set_of", lambda row: ""),
-        lambda row: bool(wanted(row, **choice)),
-        {column: options[column] for column in one.also if options.get(column)},
-        matching.partial or matching.limit is not None,
-        matching.limit is not None,
-        "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
-        matching.id_column,
-        getattr(module, "version_of", lambda rows, prompts: ""),
-        "" if matching.text_column else benchmark.target,
-        one.index,
-        one.also_by,
-        getattr(module, "stated", None),
-    )
-
-
-def _inputs(
-    function: Any, options: Mapping[str, Any], place: int, name: str, count: int, benchmark: Benchmark
-) -> dict[str, Any]:
-    """Return the options of `inputs`, with this file's value of those that have one per file."""
-    given = taken(function, options)
-    lists = [one.name for one in benchmark.options if one.many and not one.each and one.name in given]
-    given |= {name: texts(name, given[name]) for name in lists}
-    for option in benchmark.each & given.keys():
-        values = given[option]
-        if len(values) != count:
-            raise ValueError(
-                f"There are {len(values)} files of {option} and {count} of responses; expected one for each, in the "
-                "same order."
-            )
-        given[option] = values[place]
-    return given | ({"responses": name} if "responses" in keywords(function) else {})
