@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from halluscope import sanitize
 from halluscope.paths import PACKAGE
 from halluscope.reporting.page.content import Page
-from halluscope.reporting.page.packing import LONGEST, OUTCOMES
-from halluscope.reporting.page.writing import parts, write
+from halluscope.reporting.page.writing import LONGEST, OUTCOMES, parts, write
 from halluscope.reporting.report_items import Fact, Item, Mark, Shown
 from tests.reporting.pages import HOSTILE, page_of, small_page
 

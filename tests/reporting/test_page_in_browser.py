@@ -1,8 +1,11 @@
 """A report's page in a real Chromium: filters, links, keys; dark, narrow, printed; and what axe finds."""
 
 import base64
+import csv
 import importlib.util
+import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from halluscope import sanitize
-from halluscope.reporting.page.content import Page
+from halluscope.reporting.page.content import Figure, Page
 from halluscope.reporting.page.writing import Report, write
 from halluscope.reporting.report_items import Item, Mark, Shown
 from tests.reporting.pages import HOSTILE, page_of, small_page
@@ -44,6 +47,10 @@ def choose(browser, **wanted: str) -> None:
         control = browser.find_element(By.CSS_SELECTOR, f"[name='{name.replace('_', '.')}']")
         if control.get_attribute("type") == "checkbox":
             control.click()
+        elif control.get_attribute("type") == "radio":
+            browser.find_element(
+                By.CSS_SELECTOR, f"[name='{name.replace('_', '.')}'][value='{value}']"
+            ).click()
         elif control.tag_name == "input":
             control.clear()
             control.send_keys(value)
@@ -125,6 +132,60 @@ def test_filters_find_what_a_loop_finds(browser, opened):
     is_at_rest(browser)
 
 
+def test_the_worst_items_right_and_wrong_and_a_class_of_a_figure(browser, opened):
+    page = small_page()
+    figure = Figure(
+        "classes",
+        "Which?",
+        "Two classes.",
+        "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 40 20'><defs><style>text{fill:red}</style></defs>"
+        "<g id='a'><text style='font-size: 9px; fill: currentColor' y='9' onclick='alert(1)'>kite</text></g></svg>",
+    )
+    opened(
+        replace(page, figures=[figure], verdict=["Model one is better than Model two: by 3 points (p 0.01)."])
+    )
+    assert browser.find_element(By.CSS_SELECTOR, ".verdict").text.startswith("Model one is better")
+
+    def tiles() -> list[str]:
+        return [one.text for one in browser.find_elements(By.CSS_SELECTOR, "#tiles b")]
+
+    first, second = ({item.id: item for item in run.items} for run in page.runs)
+    assert len(tiles()) == 10 and browser.find_element(By.ID, "tiles").location["y"] < 400
+    browser.find_element(By.XPATH, "//button[.='of Model two']").click()
+    bad = sorted((item for item in second.values() if item.errors), key=lambda item: -item.badness)
+    assert tiles() == [item.id for item in bad[:10]]
+    browser.find_element(By.CSS_SELECTOR, "#tiles a").click()
+    assert count(browser) == "1 of 45 items" and bad[0].id in cards(browser)[0]
+
+    one_wrong = {id_ for id_, item in second.items() if item.errors and not first[id_].errors}
+    button = browser.find_element(
+        By.XPATH, "//button[starts-with(normalize-space(), 'only Model two wrong')]"
+    )
+    assert button.text == f"only Model two wrong {len(one_wrong)}"
+    button.click()
+    assert (
+        count(browser) == f"{len(one_wrong)} of 45 items" and "was.0=right&was.1=wrong" in browser.current_url
+    )
+    browser.find_element(By.ID, "reset").click()
+    choose(browser, was_1="wrong", sort="1")
+    assert set(cards(browser)[0]) & {bad[0].id} and count(browser) == f"{len(bad)} of 45 items"
+
+    browser.execute_script("document.querySelector('.fold').open = true")
+    browser.find_element(By.CSS_SELECTOR, ".drawing text").click()
+    assert browser.find_element(By.NAME, "class").get_attribute("value") == "kite"
+    kites = wanted(page, lambda run, item: "kite" in item.classes)
+    assert count(browser) == f"{len(kites)} of 45 items"
+    saved = browser.execute_async_script(
+        "const done = arguments[0], make = URL.createObjectURL;"
+        "URL.createObjectURL = (blob) => { blob.text().then(done); return make(blob); };"
+        "document.getElementById('save').click();"
+    )
+    rows = list(csv.DictReader(io.StringIO(saved)))
+    assert {row["id"] for row in rows} == kites
+    assert all(row["Model one response"] == first[row["id"]].text for row in rows)
+    is_at_rest(browser)
+
+
 def test_sorts_links_and_nothing_found(browser, opened):
     address = opened(small_page())
     assert cards(browser)[:2] == [["item 44"], ["item 42", "item 43"]]  # the worst first
@@ -192,7 +253,7 @@ def test_a_walk_by_keys(browser, opened):
 def test_axe_finds_nothing_serious(browser, opened, scheme, width):
     emulate(browser, width, scheme=scheme)
     opened(small_page())
-    for votes in browser.find_elements(By.CSS_SELECTOR, "details.votes")[:2]:
+    for votes in browser.find_elements(By.CSS_SELECTOR, "details")[:5]:
         browser.execute_script("arguments[0].open = true", votes)
     axe = Path(importlib.util.find_spec("axe_core_python").origin).with_name("axe.min.js")
     browser.execute_script(axe.read_text(encoding="utf-8"))

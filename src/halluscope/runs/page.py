@@ -24,7 +24,7 @@ from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Notes, finite, percent, ranked, score
 from halluscope.responses.match import NOT_COMPARED
-from halluscope.runs.comparing import Comparison, of_differences, of_parts
+from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts
 from halluscope.runs.folder import INPUTS, RESPONSE, items, plain
 from halluscope.runs.results import beside, caveats, of_results, principal, with_choices
 from halluscope.runs.run import Run
@@ -179,6 +179,7 @@ def page(
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
         {"Licence": benchmark.licence, **lacking, **(facts or {})},
         benchmark.citation.strip(),
+        [f"{line}." for line in verdicts(compared, benchmark)] if compared else [],
     )
 
 
@@ -234,6 +235,7 @@ def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison 
                 [[text for text, _ in row] for row in rows],
                 frozenset(best),
                 1 if table.turned else table.left,
+                published=table.name == "published",
             )
         )
     return tables

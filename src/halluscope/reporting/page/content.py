@@ -16,6 +16,7 @@ class Table:
     best: frozenset[tuple[int, int]] = frozenset()  # cells (row, column) that are the best of their column
     left: int = 1  # how many columns, from the first on, say what a row is about
     note: str = ""  # how to read the table, in a sentence or two; "" for no note
+    published: bool = False  # whether its scores are a paper's
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,6 @@ class Page:
     # name -> what else to know: how the page was made, what may be done with the images
     facts: Mapping[str, str] = field(default_factory=dict)
     citation: str = ""  # the benchmark's BibTeX entry
+    verdict: Sequence[
+        str
+    ] = ()  # which run is better, in a sentence per other run; () if runs are not compared

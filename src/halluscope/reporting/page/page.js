@@ -3,6 +3,8 @@
 const AT_ONCE = 20;  // cards that are shown at a time
 const TOGETHER = 30;  // the most items of a group on one card
 const FIRST = 1500, FURTHER = 20000;  // characters of a response, at first and with each click
+const SHORT = 100;  // characters of a response to a question that is shown in little space
+const WORST = 10, NAMES = 3;  // tiles of the worst items, and words on each
 const SIGNS = { "-": "not asked", 0: "no", 1: "yes", "?": "unreadable" };
 
 const byId = (id) => document.getElementById(id);
@@ -33,7 +35,7 @@ function words(item) {
 }
 function lower(item) {
   const [question, each] = rowOf(item);
-  const texts = each.map((said) => said && said[0].map((piece) => (typeof piece === "string" ? piece : piece[0])).join(""));
+  const texts = each.map((said) => said && textIn(said));
   return [`${index.ids[item]}\n${question}`, ...texts].map((text) => text?.toLowerCase() ?? "");
 }
 
@@ -82,15 +84,20 @@ function tests(view) {
   return all;
 }
 
+const badness = (item, runs) => runs.reduce((sum, run) => sum + (index.signs[run][item]?.[4] ?? 0), 0);
+const was = (item, run) => index.signs[run][item] && (index.signs[run][item][0].length ? "wrong" : "right");
+
 function find(view) {
   const runs = runsOf(view), all = tests(view), found = [];
+  const wanted = index.runs.map((_, run) => [run, view[`was.${run}`]]).filter(([, value]) => value);
+  const by = /^\d+$/.test(view.sort) ? [Number(view.sort)] : runs;  // whose errors decide the order
   const fits = (item, run) => index.signs[run][item] && all.every((test) => test(item, run, index.signs[run][item]));
+  const hit = (item) => wanted.every(([run, value]) => was(item, run) === value) && runs.some((run) => fits(item, run));
   for (const unit of units) {
-    const hits = unit.filter((item) => runs.some((run) => fits(item, run)));
-    const worst = Math.max(...hits.flatMap((item) => runs.map((run) => index.signs[run][item]?.[4] ?? 0)));
-    if (hits.length) found.push({ unit, hits, worst });
+    const hits = unit.filter(hit);
+    if (hits.length) found.push({ unit, hits, worst: Math.max(...hits.map((item) => badness(item, by))) });
   }
-  return view.sort ? found : found.sort((one, other) => other.worst - one.worst);
+  return view.sort === "order" ? found : found.sort((one, other) => other.worst - one.worst);
 }
 
 // Showing
@@ -147,7 +154,9 @@ function itemCard(item, runs, pictured) {
   const link = make("a", { href: `#${new URLSearchParams({ item: id })}`, onclick: (event) => open(event, id) }, id);
   const head = make("header", {}, make("h3", {}, link), ...partsOf(item));
   const made = make("div", { className: "item" }, head);
+  if (index.pictures[item] < 0 && imageOf(item) && imageOf(item) !== id) head.append(make("span", { className: "tag" }, imageOf(item)));
   if (question) made.append(...textOf([question], "question"));
+  if (question && each.every((said) => !said || length(said) <= SHORT)) made.classList.add("short");
   if (pictured && index.pictures[item] >= 0) made.append(picture(index.pictures[item], id));
   const same = each.find(Boolean)[1].filter(isCommon);
   if (same.length) made.append(factsOf(same));
@@ -176,6 +185,9 @@ function response(item, run, [text, facts, votes]) {
   return made;
 }
 
+const imageOf = (item) => index.images[index.image[item]];
+const textIn = (said) => said[0].map((piece) => (typeof piece === "string" ? piece : piece[0])).join("");
+const length = (said) => textIn(said).length;
 const number = (count) => count.toLocaleString("en");
 const chip = (text, kind) => make("span", { className: `chip ${kind}` }, text);
 
@@ -246,6 +258,7 @@ function fromAddress() {
   const wanted = new URLSearchParams(location.hash.slice(1));
   for (const control of form.elements) {
     if (control.type === "checkbox") control.checked = wanted.has(control.name);
+    else if (control.type === "radio") control.checked = control.value === (wanted.get(control.name) ?? "");
     else control.value = wanted.get(control.name) ?? "";
     if (control.selectedIndex < 0) control.value = "";
   }
@@ -295,6 +308,92 @@ function arrive() {
   byId("items").scrollIntoView();
   if (view.item) list.querySelector("article")?.focus({ preventScroll: true });
 }
+
+// The worst items, as tiles
+
+/** What is wrong with an item, in a line per model. */
+function wrong(item, runs) {
+  return runs.filter((run) => was(item, run) === "wrong").map((run) => {
+    const [errors, codes] = index.signs[run][item], of = index.outcomes.length;
+    const outcome = (name) => codes.filter((code) => index.outcomes[code % of] === name).map((code) => index.classes[Math.floor(code / of)]);
+    const invented = outcome("hallucinated"), words = invented.length ? invented : outcome("missed");
+    const some = words.slice(0, NAMES).join(", ") + (words.length > NAMES ? ` and ${words.length - NAMES} more` : "");
+    const what = words.length ? `${invented.length ? "invented" : "missed"} ${some}` : errors.map((error) => index.errors[error]).join(", ");
+    return runs.length > 1 ? `${index.runs[run]}: ${what}` : what;
+  });
+}
+
+function tile(item, runs) {
+  const id = index.ids[item], place = index.pictures[item];
+  const link = make("a", { href: `#${new URLSearchParams({ item: id })}`, onclick: (event) => open(event, id) });
+  if (place >= 0) {
+    const [width, height] = index.sizes[place];
+    link.append(make("img", { src: pictureOf(place), width, height, alt: "" }));
+  } else link.append(make("span", { className: "named" }, rowOf(item)[0].slice(0, 160) || imageOf(item)));
+  link.append(make("b", {}, place < 0 && imageOf(item) ? imageOf(item) : id), ...wrong(item, runs).map((line) => make("span", {}, line)));
+  return make("li", {}, link);
+}
+
+function showWorst(of = "") {
+  const runs = of === "" ? index.runs.map((_, run) => run) : [Number(of)];
+  const bad = index.ids.map((_, item) => item).filter((item) => runs.some((run) => was(item, run) === "wrong"));
+  bad.sort((one, other) => badness(other, runs) - badness(one, runs));
+  byId("tiles").replaceChildren(...bad.slice(0, WORST).map((item) => tile(item, runs)));
+  for (const button of byId("worst-of")?.children ?? []) button.setAttribute("aria-pressed", button.value === of);
+}
+
+byId("worst").hidden = !index.ids.some((_, item) => index.runs.some((_, run) => was(item, run) === "wrong"));
+showWorst();
+byId("worst-of")?.addEventListener("click", (event) => event.target.matches("button") && showWorst(event.target.value));
+
+// Ways to filter
+
+for (const button of byId("crossed")?.children ?? []) {
+  const [first, second] = button.dataset.was.split(",");
+  const count = index.ids.filter((_, item) => was(item, 0) === first && was(item, 1) === second).length;
+  button.lastElementChild.textContent = number(count);
+  button.onclick = () => {
+    form.elements["was.0"].value = first;
+    form.elements["was.1"].value = second;
+    change();
+  };
+}
+
+/** The filter that the name of a class or group stands for. */
+function filterOf(name) {
+  if (index.classes.includes(name)) return ["class", name];
+  const part = index.parts.find(([, value]) => value === name);
+  return part && form.elements[`part.${part[0]}`] && [`part.${part[0]}`, name];
+}
+for (const text of document.querySelectorAll(".drawing text")) {
+  const filter = filterOf(text.textContent.trim());
+  if (!filter) continue;
+  text.classList.add("link");
+  text.addEventListener("click", () => {
+    form.reset();
+    form.elements[filter[0]].value = filter[1];
+    change();
+    byId("items").scrollIntoView();
+  });
+}
+
+/** Save what is found as CSV; no spreadsheet takes a text for a formula. */
+byId("save").addEventListener("click", () => {
+  const runs = runsOf(view), cell = (text) => `"${(/^[=+\-@＝＋－＠]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  const of = (name) => runs.map((run) => (index.runs.length > 1 ? `${index.runs[run]} ${name}` : name));
+  const lines = [["id", "image", "question", ...of("response"), ...of("errors")]];
+  for (const item of found.flatMap(({ hits }) => hits)) {
+    const [question, each] = rowOf(item);
+    const errors = runs.map((run) => (index.signs[run][item]?.[0] ?? []).map((error) => index.errors[error]).join("; "));
+    lines.push([index.ids[item], imageOf(item), question, ...runs.map((run) => (each[run] ? textIn(each[run]) : "")), ...errors]);
+  }
+  const file = new Blob([lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("")], { type: "text/csv" });
+  const link = make("a", { href: URL.createObjectURL(file), download: "items.csv" });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+});
+
+addEventListener("beforeprint", () => document.querySelectorAll(".fold").forEach((fold) => { fold.open = true; }));
 
 // Showing what a mark says
 
