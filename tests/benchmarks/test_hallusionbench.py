@@ -270,6 +270,10 @@ def test_every_branch_of_the_decision_tree():
         verdicts = np.array([control, correctness])
         found = [diagnose(layout, verdicts, np.array([False, agrees]))[1] for agrees in (False, True)]
         assert (found[0] != found[1]) == needs_same(layout, verdicts)[1], (name, control, correctness)
+        paper = [diagnose(layout, verdicts, np.array([False, agrees]), "paper")[1] for agrees in (False, True)]
+        moved = [one != other for one, other in zip(found, paper, strict=True)]
+        third = name == "VD" and (control, correctness) == (1, 0)
+        assert moved == [False, third] and (not third or FAILURES[paper[1]] == "language_hallucination")
         for agrees, code in enumerate(found):
             expected = "" if correctness == 1 else failed_of(asked[name][1], correctness, agrees, control)
             assert FAILURES[code] == expected, (name, control, correctness, agrees)
@@ -425,6 +429,7 @@ def test_no_option_is_missing_from_the_signature():
         "same": [1] * 12,
         "protocol": "lmms-eval",
         "bias": "official",
+        "diagnosis": "paper",
         "bootstrap": 10,
         "seed": 1,
         "level": 0.9,

@@ -303,7 +303,8 @@ class HallusionBench(Graded):
         good = scoring.right(layout, correctness)
         # the authors' script infers a yes: right where yes is right, or not right where no is right
         yes = values.get("yes", np.equal(good, layout.yes))
-        failure = scoring.diagnose(layout, correctness, values["same"]) if "same" in values else None
+        by = case.chosen["diagnosis"]
+        failure = scoring.diagnose(layout, correctness, values["same"], by) if "same" in values else None
         found = scoring.tally(layout, good, failure, yes, values.get("read", np.ones_like(good)))
         return {name: found[name] for name in (*self.data["benchmark"]["scores"], *found) if name in found}
 
@@ -324,7 +325,8 @@ class HallusionBench(Graded):
     def signed(self, case: Case) -> Values:
         by = case.verdicts
         first = {name: by.key[name] for name in ("protocol", "correctness", "same")}
-        return {**first, "repeats": by.repeats, **by.drawn, "bias": by.key["bias"]}
+        paper = {"diagnosis": "paper"} if case.chosen["diagnosis"] == "paper" and "same" in by.values else {}
+        return {**first, "repeats": by.repeats, **by.drawn, "bias": by.key["bias"], **paper}
 
     def about(self, row: Any) -> Values:
         return {"question": describe(row)}
@@ -344,7 +346,8 @@ class HallusionBench(Graded):
         correctness, same = values["correctness"], values.get("same")
         right = scoring.right(layout, correctness[0])
         none = np.zeros(len(right), dtype=np.int64)
-        failure = none if same is None else scoring.diagnose(layout, correctness[0], same[0])
+        by = case.chosen["diagnosis"]
+        failure = none if same is None else scoring.diagnose(layout, correctness[0], same[0], by)
         several = len(correctness) > 1
         return [
             {

@@ -86,13 +86,14 @@ def needs_same(layout: Layout, correctness: Ints) -> Bools:
     return needed
 
 
-def diagnose(layout: Layout, correctness: Ints, same: Bools) -> Ints:
-    """Return how each response failed: a code of `FAILURES` (Figure 3).
+def diagnose(layout: Layout, correctness: Ints, same: Bools, by: str = "script") -> Ints:
+    """Return how each response failed: a code of `FAILURES` (Figure 3), by the authors' "script" or by the "paper".
 
     - Without a visual, a wrong response is language hallucination.
     - A wrong response that agrees with a correct response to the control question is mixed in VD. In VS, where the
-      control question has no visual, it is language hallucination if it is about an edited image. (The paper's third
-      principle says language hallucination for both; the authors' script counts VD as mixed, and so do its scores.)
+      control question has no visual, it is language hallucination if it is about an edited image. (By the "paper",
+      whose third principle in section 4.3.4 says so, it is language hallucination in VD too; the authors' script counts
+      VD as mixed, and so do the paper's scores.)
     - In VS with a visual, after a wrong response to the control question: language hallucination if the response is
       wrong and agrees with it, mixed if it is wrong in another way or uncertain.
     - Every other failure is visual illusion.
@@ -100,7 +101,7 @@ def diagnose(layout: Layout, correctness: Ints, same: Bools) -> Ints:
     wrong, uncertain = correctness == INCORRECT, correctness == UNCERTAIN
     kept = needs_same(layout, correctness) & same
     control_wrong = layout.supplement & ~layout.is_control & (correctness[layout.control] == INCORRECT)
-    language = (layout.no_visual & wrong) | (layout.supplement & kept)
+    language = (layout.no_visual & wrong) | (kept if by == "paper" else layout.supplement & kept)
     mixed = (~layout.supplement & kept) | (control_wrong & (uncertain | (wrong & ~same)))
     failed = ~right(layout, correctness)
     failure = np.select([~failed, language, mixed], [NO_FAILURE, LANGUAGE, MIXED], VISION)
