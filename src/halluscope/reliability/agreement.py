@@ -45,7 +45,6 @@ class Reading(NamedTuple):
 
     @property
     def classes(self) -> frozenset[str]:
-        """All classes that the method reads out of the response."""
         return self.found | self.hallucinated
 
 

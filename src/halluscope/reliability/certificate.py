@@ -88,8 +88,6 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Judgement:
-    """Judges' votes on texts."""
-
     texts: Sequence[str]  # as they are scored, one per image
     present: Bools  # the ground truth [texts, classes]
     vocabulary: Vocabulary
@@ -98,14 +96,11 @@ class Judgement:
 
     @cached_property
     def labels(self) -> NDArray[np.int8]:
-        """The labels [texts, classes] that the votes agree on."""
         return voting.label(*voting.count(self.poll.votes), self.poll.k)
 
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a sample of texts."""
-
     name: str  # the sheet's, or "labels-" and a digest
     texts: Sequence[str]  # the sha256 of each text, in hexadecimal digits, each once
     answers: NDArray[np.int8]  # [texts, classes], 1 if the text implies the class, 0 if not, `UNLABELLED`
@@ -113,7 +108,6 @@ class Labels:
 
 
 def digest(text: str) -> str:
-    """Return the sha256 of a text, in hexadecimal digits."""
     return sha256(text).hex()
 
 
@@ -389,7 +383,6 @@ def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> dict
 
 
 def _kinds(judgement: Judgement) -> dict[str, Bools]:
-    """Return which cells are of each kind of sentence: bool [texts, classes]."""
     reader = LexicalJudge(judgement.vocabulary)
     found = [kinds(reader, text, judgement.vocabulary.classes) for text in judgement.texts]
     names = (PLAIN, *_cues(), COMPOUND, QUESTION, QUOTATION, UNNAMED)
@@ -431,7 +424,6 @@ def _cues_around(text: str, mention: Mention) -> set[str]:
 
 @cache
 def _cues() -> dict[str, re.Pattern[str]]:
-    """Return a pattern for the cue words of each kind."""
     known = tomllib.loads(resources.files(__package__).joinpath("kinds.toml").read_text(encoding="utf-8"))
 
     def pattern(cues: Sequence[str]) -> re.Pattern[str]:
@@ -446,28 +438,22 @@ def _cues() -> dict[str, re.Pattern[str]]:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A judge's certificate."""
-
     content: Mapping[str, Any]  # as in the JSON file
 
     @property
     def digest(self) -> str:
-        """The first 16 hexadecimal digits of the sha256 of its content."""
         return str(self.content[DIGEST])
 
     @property
     def labelled_by(self) -> str:
-        """Who gave the labels."""
         return str(self.content["labelled_by"])
 
     @property
     def count(self) -> int:
-        """How many labels there are."""
         return sum(len(entry["implied"]) + len(entry["not_implied"]) for entry in self.content["labels"])
 
     @property
     def texts(self) -> int:
-        """How many texts have labels."""
         return len({entry["text"] for entry in self.content["labels"]})
 
     @property

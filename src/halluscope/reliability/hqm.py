@@ -157,7 +157,6 @@ def content(
 
 
 def _makers(results: Results) -> list[str]:
-    """Return the names of the metrics that made these results, from the signatures."""
     return sorted({str(result.get("signature", "")).partition("|")[0] for result in results.values()})
 
 
@@ -183,7 +182,6 @@ def _turned(first: Direction, second: Direction, values: Sequence[float]) -> tup
 
 
 def benchmark_of(results: Results) -> str:
-    """Return the metric that made the results."""
     names = _makers(results)
     if len(names) != 1:
         raise ValueError(

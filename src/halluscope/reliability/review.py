@@ -155,7 +155,6 @@ def write(drawn: Sequence[Drawn], folder: Path, marks: str, title: str, classes:
 
 
 def check_folder(folder: Path) -> None:
-    """Check that a folder holds no sheet yet."""
     for what, file in (("sheet", folder / SHEET), ("page", folder / PAGE)):
         if os.path.lexists(file):
             raise ValueError(

@@ -73,8 +73,6 @@ Drawn = tuple[dict[str, str], str | None]  # a row of a new sheet, and its image
 
 @dataclass(frozen=True)
 class Sheet:
-    """A marked sheet."""
-
     name: str
     kind: str  # a key of `MARKS`
     entries: list[Entry]  # the rows with a mark, in order
@@ -82,7 +80,6 @@ class Sheet:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The marks that it offers."""
         return MARKS[self.kind]
 
     def check(self, kind: str, drawn_from: str = "") -> None:
@@ -157,7 +154,6 @@ def class_names(classes: set[str]) -> dict[str, str]:
 
 
 def name_of(entries: Sequence[Entry], marks: str) -> str:
-    """Return the name of a sheet with these rows."""
     signed = [
         # the letters and digits of a cell, without leading zeros
         [re.sub(r"[\W_]+", "", entry.get(column, "").casefold()).lstrip("0") for column in SIGNED[marks]]

@@ -54,7 +54,6 @@ class Bootstrap:
     level: float = 0.95  # the share of the resamples inside the interval, in (0, 1)
 
     def __post_init__(self) -> None:
-        """Check the options."""
         whole("bootstrap", self.resamples, what="a number of resamples (0 for no interval)")
         limits.check("resamples", self.resamples, f"bootstrap={short_repr(self.resamples)}")
         whole("seed", self.seed, most=LARGEST_SEED)
@@ -101,7 +100,6 @@ class Bootstrap:
 
 
 def _joined(parts: Sequence[Scores]) -> dict[str, Any]:
-    """Join the parts' scores to scores of all resamples."""
     columns = {name: [part[name] for part in parts] for name in parts[0]}
     return {
         name: _joined(values) if isinstance(values[0], Mapping) else np.concatenate(values)

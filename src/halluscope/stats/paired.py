@@ -27,8 +27,6 @@ HALVINGS = 40  # How often the range in which an interval ends is halved
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two scores."""
-
     value: float  # the first score minus the second; NaN if either is undefined
     low: float  # the lower end of the interval; NaN where it is not tested, as for a single cluster
     high: float  # the upper end; NaN likewise
@@ -40,12 +38,11 @@ def difference(
 ) -> Difference:
     """Compare a score of two models by their scores `ones` and `others` on the same resamples of clusters.
 
-    Percentiles are too narrow for few clusters. So they are taken at the level at which they are as wide as an
-    interval by Student's t (Hesterberg, The American Statistician 69, 2015, section 4.2). p is the share of resamples
-    outside the narrowest interval that holds 0, raised likewise; never below 2 / 2^clusters, the probability that all
-    clusters favour the same of two equal models. A share with fewer than `RARE` errors, or right answers, hardly moves
-    in resamples; the differences are then spread as a score test spreads them, which gives both models the pooled
-    share. Resamples in which either score is undefined are left out.
+    Percentiles, too narrow for few clusters, are taken at the level at which they are as wide as an interval by
+    Student's t (Hesterberg, The American Statistician 69, 2015, section 4.2). p is the share of resamples outside the
+    narrowest interval that holds 0, raised likewise; never below 2 / 2^clusters, the probability that all clusters
+    favour the same of two equal models. With fewer than `RARE` errors, or right answers, the differences are spread as
+    a score test spreads them, which gives both models the pooled share. Undefined resamples are left out.
     """
     known = ~np.isnan(ones - others)
     moved = (ones - others)[known]

@@ -41,14 +41,11 @@ Row = Mapping[str, Any]
 
 
 def unknown(row: Row) -> str:
-    """Return "", for a question whose subject is unknown."""
     return ""
 
 
 @dataclass(frozen=True)
 class ParallelForm:
-    """A parallel form of rows."""
-
     rows: list[dict[str, Any]] = field(default_factory=list)
     originals: list[int] = field(default_factory=list)  # the index of each row's original
     methods: list[str] = field(default_factory=list)  # how each row was made
@@ -63,15 +60,16 @@ class ParallelForm:
 
     def without(self, reasons: Mapping[int, str], marks: str) -> "ParallelForm":
         """Leave out rows (index -> reason); the form's name then ends in `marks`, the name of the sheet of reasons."""
-        form = ParallelForm(refused={reason: [*indices] for reason, indices in self.refused.items()})
-        for index, row in enumerate(self.rows):
-            if index in reasons:
-                form.refused.setdefault(reasons[index], []).append(self.originals[index])
-            else:
-                form.rows.append({**row, FORM: f"{row[FORM]}-{marks}"})
-                form.originals.append(self.originals[index])
-                form.methods.append(self.methods[index])
-        return form
+        refused = {reason: [*indices] for reason, indices in self.refused.items()}
+        for index, reason in reasons.items():
+            refused.setdefault(reason, []).append(self.originals[index])
+        left = [index for index in range(len(self.rows)) if index not in reasons]
+        return ParallelForm(
+            [{**self.rows[index], FORM: f"{self.rows[index][FORM]}-{marks}"} for index in left],
+            [self.originals[index] for index in left],
+            [self.methods[index] for index in left],
+            refused,
+        )
 
 
 def parallel_form(
@@ -157,47 +155,37 @@ def _parallel(
 
 def _is_yes_or_no(answer: object, known: Sequence[str]) -> bool:
     """Whether an answer is yes or no; refuses an answer that says more than that."""
-    if isinstance(answer, bool):
-        return True
     text = str(answer).strip().rstrip(".!").lower()
-    if text not in known and _SAYS_MORE.match(text):
+    if isinstance(answer, bool) or text in known:
+        return True
+    if _SAYS_MORE.match(text):
         raise Refused("its answer says more than yes or no")
-    return text in known
+    return False
 
 
 def _negated(row: Row, column: str, answer: str, seed: int, subject: str) -> dict[str, Any]:
-    question = row[column]
-    columns = {column: negate(question, seed, subject), answer: opposite(row[answer])}
-    asked = OBJECT_ASKED.fullmatch(question)
+    columns = {column: negate(row[column], seed, subject), answer: opposite(row[answer])}
+    asked = OBJECT_ASKED.fullmatch(row[column])
     if asked and "object" not in row:  # the parallel question no longer shows the object
         columns["object"] = asked["object"]
-    if isinstance(row.get("gt_answer_details"), str):
-        columns["gt_answer_details"] = _details(row["gt_answer_details"])
+    if isinstance(details := row.get("gt_answer_details"), str):
+        # without an opening yes or no, which has changed
+        if opening := _LEADING.match(details):
+            rest = details[opening.end() :]
+            details = rest if re.search(r"\w", rest) else str(opposite(opening[1].lower()))
+        columns["gt_answer_details"] = details
     return columns
 
 
 def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> dict[str, Any]:
     if not isinstance(row[options], list):
         raise Refused("its options are not a list of texts")
-    if _holds_options(row[column]):
+    # a question that itself lists options by letters or numbers: "A. cat B. dog"
+    starts = ((first.search(row[column]), second) for first, second in _LETTERS)
+    if any(start and second.search(row[column], start.end()) for start, second in starts):
         raise Refused("its question holds the options in their order")
     shuffled, right = shuffle(row[options], row[answer], seed)
     return {column: frame(row[column], seed), options: shuffled, answer: right}
-
-
-def _holds_options(question: str) -> bool:
-    """Whether a question itself lists options by letters or numbers: "A. cat B. dog"."""
-    starts = ((first.search(question), second) for first, second in _LETTERS)
-    return any(start and second.search(question, start.end()) for start, second in starts)
-
-
-def _details(details: str) -> str:
-    """Return a row's details of the right answer, without an opening yes or no, which has changed."""
-    opening = _LEADING.match(details)
-    if not opening:
-        return details
-    rest = details[opening.end() :]
-    return rest if re.search(r"\w", rest) else str(opposite(opening[1].lower()))
 
 
 def write(

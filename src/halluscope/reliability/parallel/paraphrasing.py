@@ -6,7 +6,7 @@ model, if there is one, says whether both questions have the same right answer, 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from halluscope.judging.ask import collect
 from halluscope.judging.cache import Cache
@@ -61,21 +61,24 @@ def paraphrase(
     """
 
     def ask(prompts: Sequence[Asked[str]], judge: ChatJudge) -> list[str | None]:
+        if not prompts:
+            judge.close()
+            return []
         try:
             # An unreadable reply is None, not an error.
-            return (
-                collect(prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress)[0]
-                if prompts
-                else []
-            )
+            return collect(prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress)[0]
         finally:
             judge.close()
 
     distinct = list(dict.fromkeys(questions))
     replies = ask([Asked(fill(SAY, question=question), _line) for question in distinct], model)
-    wordings = {
-        question: _checked(question, reply) for question, reply in zip(distinct, replies, strict=True)
-    }
+    wordings: dict[str, Wording] = {}
+    for question, reply in zip(distinct, replies, strict=True):
+        fault = None if reply is None else _fault(question, reply)
+        if reply is None:
+            wordings[question] = Refused("the model gave no other wording in one line")
+        else:
+            wordings[question] = Refused(f"the model's wording {fault}") if fault else reply
     if check is not None:
         good = {question: wording for question, wording in wordings.items() if isinstance(wording, str)}
         prompts = [fill(CHECK, question=question, wording=wording) for question, wording in good.items()]
@@ -105,38 +108,20 @@ def _line(reply: str) -> str | None:
     return lines[0].strip('"\u201c\u201d` ') if len(lines) == 1 else None
 
 
-def _checked(question: str, wording: str | None) -> Wording:
-    """Return the wording if no rule finds a fault in it, or else the fault."""
-    if wording is None:
-        return Refused("the model gave no other wording in one line")
-    for reason, is_at_fault in FAULTS.items():
-        if is_at_fault(question, wording):
-            return Refused(f"the model's wording {reason}")
-    return wording
-
-
-def _numbers(text: str) -> Counter[str]:
-    return Counter(_NUMBER.findall(text.lower()))
-
-
-def _negations(text: str) -> int:
-    return len(_NEGATION.findall(text.lower()))
-
-
-# A fault, in the words of the message -> the rule that finds it in (question, wording).
-FAULTS: Mapping[str, Callable[[str, str], bool]] = {
-    "is not a single question": lambda _, wording: wording.count("?") != 1 or not wording.endswith("?"),
-    "contains characters that cannot be shown": lambda _, wording: not wording.isprintable(),
-    "is the question itself": lambda question, wording: _bare(question) == _bare(wording),
-    "is much longer than the question": lambda question, wording: len(wording) > 2 * len(question) + _LONGEST,
-    "has different numbers from the question": lambda question, wording: (
-        _numbers(question) != _numbers(wording)
-    ),
-    "has more or fewer negations than the question": lambda question, wording: (
-        _negations(question) != _negations(wording)
-    ),
-}
-
-
-def _bare(text: str) -> str:
-    return re.sub(r"[\W_]+", " ", text).strip().lower()
+def _fault(question: str, wording: str) -> str | None:
+    """Return the fault that a rule finds in a wording, in the words of the message; None if there is none."""
+    before, after = question.lower(), wording.lower()
+    bare, bare_wording = (re.sub(r"[\W_]+", " ", text).strip() for text in (before, after))
+    faults = {
+        "is not a single question": wording.count("?") != 1 or not wording.endswith("?"),
+        "contains characters that cannot be shown": not wording.isprintable(),
+        "is the question itself": bare == bare_wording,
+        "is much longer than the question": len(wording) > 2 * len(question) + _LONGEST,
+        "has different numbers from the question": (
+            Counter(_NUMBER.findall(before)) != Counter(_NUMBER.findall(after))
+        ),
+        "has more or fewer negations than the question": (
+            len(_NEGATION.findall(before)) != len(_NEGATION.findall(after))
+        ),
+    }
+    return next((fault for fault, is_at_fault in faults.items() if is_at_fault), None)

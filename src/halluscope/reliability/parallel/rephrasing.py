@@ -62,14 +62,12 @@ _REFERS = re.compile(
 _LETTERED = re.compile(r"\s*[(\[]?(?:[A-Z][.):\]]|\d{1,2}[.):\]]\s)", re.IGNORECASE)
 
 
-def _is_thing(text: str) -> bool:
-    """Whether a text names one thing without a predicate: "the dog on the left"."""
-    return bool(_DETERMINED.fullmatch(text)) and not _HOLDS.search(text) and not _ENDS.search(text)
-
-
 # The group of a pattern -> the check of its text.
 CHECKS: Mapping[str, Callable[[str], bool]] = {
-    "thing": _is_thing,
+    # one thing without a predicate: "the dog on the left"
+    "thing": lambda text: (
+        bool(_DETERMINED.fullmatch(text)) and not _HOLDS.search(text) and not _ENDS.search(text)
+    ),
     "things": lambda text: not _HOLDS.search(text) and not re.match("(?:of|more|fewer|total)\\b", text, re.I),
     "still": lambda text: (
         not _MOVES.search(text) and not re.search(r"\b(?:at|on|in|to|from|of|for)$", text, re.I)
@@ -139,23 +137,20 @@ def reshape(question: str, seed: int = 0) -> str:
     asked, mark, after = question.strip().partition("?")
     if not mark or "?" in after or _SAYS_MORE.search(asked):
         raise Refused("it is not a single question")
-    wordings = _wordings(_CONTRACTED.sub(r"\1 is", " ".join(asked.split()), count=1))
+    wordings: list[str] = []
+    full = _CONTRACTED.sub(r"\1 is", " ".join(asked.split()), count=1)
+    for pattern, says in _shapes():
+        match = pattern.fullmatch(full)
+        groups = {name: text or "" for name, text in match.groupdict().items()} if match else {}
+        if match and all(CHECKS[name](groups[name]) for name in CHECKS if groups.get(name)):
+            wordings = [wording.format_map(_agreeing(groups)) for wording in says]
+            break
     others = [wording for wording in wordings if wording.lower() != asked.strip().lower()]
     if not others:
         raise Refused("no rule knows how to ask a question of its shape in other words")
     wording = chooser(seed, question)(others)
     first = wording[0].upper() if asked[0].isupper() else wording[0]
     return f"{first}{wording[1:]}?{after}"
-
-
-def _wordings(asked: str) -> list[str]:
-    """Return the wordings of the first shape that fits."""
-    for pattern, says in _shapes():
-        match = pattern.fullmatch(asked)
-        groups = {name: text or "" for name, text in match.groupdict().items()} if match else {}
-        if match and all(CHECKS[name](groups[name]) for name in CHECKS if groups.get(name)):
-            return [wording.format_map(_agreeing(groups)) for wording in says]
-    return []
 
 
 def _agreeing(groups: dict[str, str]) -> dict[str, str]:
@@ -170,16 +165,15 @@ def _agreeing(groups: dict[str, str]) -> dict[str, str]:
 
 @cache
 def _shapes() -> list[tuple[re.Pattern[str], Sequence[str]]]:
-    """Return the patterns of the table, with the wordings of each."""
-    return [(_pattern(shape["asks"]), shape["says"]) for shape in table()["shape"]]
-
-
-def _pattern(asks: str) -> re.Pattern[str]:
+    shapes = []
     parts: Mapping[str, str] = table()["parts"]
-    while any(f"{{{name}}}" in asks for name in parts):
-        for name, part in parts.items():
-            asks = asks.replace(f"{{{name}}}", part)
-    return re.compile(asks, re.IGNORECASE)
+    for shape in table()["shape"]:
+        asks: str = shape["asks"]
+        while any(f"{{{name}}}" in asks for name in parts):
+            for name, part in parts.items():
+                asks = asks.replace(f"{{{name}}}", part)
+        shapes.append((re.compile(asks, re.IGNORECASE), shape["says"]))
+    return shapes
 
 
 def shuffle(options: Sequence[str], answer: str | int, seed: int = 0) -> tuple[list[str], str | int]:
