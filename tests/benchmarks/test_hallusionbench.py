@@ -104,6 +104,10 @@ def test_the_questions_of_each_category_are_those_of_the_papers_figure_2(real):
         assert counts["easy_questions"] == easy
         assert counts["hard_questions"] == sum(row["edited"] for row in groups)
     assert sum(one["figures"] for one in got.values()) == 346
+    ours = Counter(f"{one['category']}/{one['subcategory']}" for one in real)
+    assert ours == {
+        name.partition(" (")[0]: row["questions"] for name, row in figure_2.items() if "/" in name
+    }
 
 
 def test_simple_models_have_the_scores_of_arithmetic(real):
@@ -270,7 +274,9 @@ def test_every_branch_of_the_decision_tree():
         verdicts = np.array([control, correctness])
         found = [diagnose(layout, verdicts, np.array([False, agrees]))[1] for agrees in (False, True)]
         assert (found[0] != found[1]) == needs_same(layout, verdicts)[1], (name, control, correctness)
-        paper = [diagnose(layout, verdicts, np.array([False, agrees]), "paper")[1] for agrees in (False, True)]
+        paper = [
+            diagnose(layout, verdicts, np.array([False, agrees]), "paper")[1] for agrees in (False, True)
+        ]
         moved = [one != other for one, other in zip(found, paper, strict=True)]
         third = name == "VD" and (control, correctness) == (1, 0)
         assert moved == [False, third] and (not third or FAILURES[paper[1]] == "language_hallucination")
@@ -800,7 +806,7 @@ def test_tables_like_the_papers(files, capsys):
     names = [line.split("  ")[0] for line in out.splitlines()]
     assert names.index("mine") < names.index("yes") < names.index("random chance, expected")
     assert "GPT-4V" not in out and "12 questions are scored; expected the benchmark's 1,129." in out
-    assert "VS/ocr" in out and "interval over sets: aAcc" in out
+    assert "aAcc/VS/ocr " in out and "aAcc/VD/ocr (Poster)" in out and "interval over sets: aAcc" in out
     by_category = [
         line.split()[-7:] for line in out.splitlines() if re.match(r"mine .*(VD|VS|overall) ", line)
     ]

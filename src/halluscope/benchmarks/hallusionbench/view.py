@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,17 @@ class HallusionView(View):
             table(best, self.data["columns"], name="table 2"),
             table(best, self.data["analysis"], self.record.is_points, name="table 3"),
             Table("categories", ["responses", "category", *by], of_categories, left=2, ranked=True),
-            group_table(results, "aAcc"),
+            self._groups(results),
         ]
         remarks = {name: [*self.remarks(one), f"signature: {one['signature']}"] for name, one in results}
         return tables.report(scores, remarks)
+
+    def _groups(self, results: Named) -> Table:
+        """Return a table of the subcategories, with the paper's names beside the data's where they differ."""
+        found, names = group_table(results, "aAcc"), self.data["paper_names"]
+        return replace(
+            found, header=[f"{name} ({names[name]})" if name in names else name for name in found.header]
+        )
 
     def gaps(self, result: Values) -> Iterator[str]:
         if "overall" in result:
