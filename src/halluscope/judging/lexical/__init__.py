@@ -8,7 +8,7 @@ rules know about English is in `lexical.toml`, next to this module.
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,15 +24,13 @@ from halluscope.judging.lexical.tables import (
     GRAMMAR,
     HEDGES,
     Cue,
-    all_forms,
     compound_phrases,
     cue_phrases,
     finder,
+    forms,
     object_phrases,
     only_with,
-    phrase_start,
     senses,
-    spellings,
     tables,
     unless,
 )
@@ -78,8 +76,8 @@ class LexicalJudge:
         names = {
             cls: cls.split("/") for cls in self._classes
         }  # "Cabinet/shelf" holds two words for the class
-        words = {cls: spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
-        self._names = frozenset(form for name in names.values() for form in all_forms(name))
+        words = {cls: _spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
+        self._names = frozenset(form for name in names.values() for form in _all_forms(name))
         self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
@@ -132,10 +130,10 @@ class LexicalJudge:
         across.take_back_parts(found)
         return [
             Mention(
-                cls, mention.start, mention.sentence.ends[mention.end - 1], not mention.rule, mention.rule
+                cls, one.sentence.starts[one.place], one.sentence.ends[one.end - 1], not one.rule, one.rule
             )
-            for mention in found
-            for cls in mention.classes
+            for one in found
+            for cls in one.classes
         ]
 
     def explain(self, text: str) -> list[dict[str, str | int | None]]:
@@ -164,12 +162,11 @@ class LexicalJudge:
         """Add the mentions in one sentence, each with the rule that takes it back."""
         words = sentence.words
         places = self._places(words)
-        compounds: dict[int, tuple[int, int, str]] = {}
         for first in places:
             if inside := self._compounds.at(words, first):
                 for star, rule in inside[1]:
-                    compounds.setdefault(first + star, (first, inside[0], rule))
-        reading = _Reading(sentence, quoted, compounds, found)
+                    sentence.compounds.setdefault(first + star, (first, inside[0], rule))
+        reading = _Reading(sentence, quoted, found)
         if sentence.hyphened:
             places = sorted({*places, *(place - 1 for place in sentence.hyphened if place)})
         pictured, end = rules.opens_picture(words), 0
@@ -203,7 +200,7 @@ class LexicalJudge:
         """Take back mentions that mean something else because of a word anywhere in the text."""
         around: set[str] = set()
         for mention in found:
-            word = " ".join(mention.words)
+            word = " ".join(mention.own)
             if word in unless() or word in only_with() or word in senses():
                 around = around or {word for sentence, _ in read for word in sentence.words}
                 if not rules.takes_sense(mention, around):
@@ -213,12 +210,9 @@ class LexicalJudge:
 class _Reading:
     """One sentence while it is being read, with the text's mentions so far; the sentence's own begin at `first`."""
 
-    def __init__(
-        self, sentence: Sentence, quoted: Spans, compounds: rules.Places, found: list[Candidate]
-    ) -> None:
+    def __init__(self, sentence: Sentence, quoted: Spans, found: list[Candidate]) -> None:
         self.sentence, self.words, self.quoted = sentence, sentence.words, quoted
-        self.scopes = Scopes(sentence.words)
-        self.compounds, self.found, self.first = compounds, found, len(found)
+        self.found, self.first, self.scopes = found, len(found), Scopes(sentence.words)
         self.listed = not across.signs_of_lists().isdisjoint(sentence.words)
         self.hedged_at = -1
 
@@ -266,41 +260,48 @@ class _Reading:
 
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""
-        sentence, words, own = self.sentence, self.words, self._recent()[-1:]
-        start = phrase_start(
-            words, self.scopes.opened, place
-        )  # whether it is "the dog", "his dog", "the man's dog"
-        definite = words[start] in GRAMMAR.definite or not sentence.possessive.isdisjoint(range(start, place))
-        start = phrase_start(words, 0, place)
-        quoted = within(sentence.starts[place], self.quoted)
+        previous = self.found[-1] if len(self.found) > self.first else None
+        one = Candidate(self.sentence, place, end, classes, self.scopes.opened, previous)
+        quoted = within(self.sentence.starts[place], self.quoted)
         rule = (
-            rules.compound(sentence, place, end, self.compounds)
-            or rules.other_reading(words, place, end, own)
+            rules.compound(one)
+            or rules.other_reading(one)
             or ("quoted" if quoted else "")
-            or (across.absent_in_list(sentence, place, end) if self.listed else "")
-            or rules.shown_on(words, place, end)
-            or rules.pictured_beside(words, start)
-            or rules.belongs_to_nobody(sentence, place, end, definite)
-            or self._scoped(place, end, definite)
-            or rules.modal(words, end, definite)
-            or rules.place_of(words, start, end)
+            or (across.absent_in_list(one) if self.listed else "")
+            or rules.shown_on(one)
+            or rules.pictured_beside(one)
+            or rules.belongs_to_nobody(one)
+            or self._scoped(one)
+            or rules.modal(one)
+            or rules.place_of(one)
         )
-        if rule and quoted and rules.restates(words, place):
-            rule = ""
-        if own and rules.tells_what_kind(own[0], words, place):
-            own[0].rule = "part of a compound"
-        elif own and (
-            (rule in {"part of a compound", "depicted"} and rules.shares_compound(own[0], place, end))
-            or (rule == "depicted" and rules.shares_surface(own[0], start, place, end))
+        one.rule = "" if quoted and rules.restates(one) else rule
+        if previous and rules.tells_what_kind(previous, one):
+            previous.rule = "part of a compound"
+        elif previous and (
+            (one.rule in {"part of a compound", "depicted"} and rules.shares_compound(previous, one))
+            or (one.rule == "depicted" and rules.shares_surface(previous, one))
         ):
-            own[0].rule = own[0].rule or rule
-        self.found.append(Candidate(classes, sentence, place, end, definite, rule))
+            previous.rule = previous.rule or one.rule
+        self.found.append(one)
 
-    def _scoped(self, place: int, end: int, definite: bool) -> str:
-        rule, opened = self.scopes.rule(definite), self.scopes.opened
+    def _scoped(self, one: Candidate) -> str:
+        rule, opened = self.scopes.rule(one.definite), self.scopes.opened
         if rule == "hypothetical" and (
-            (definite and rules.conditions(self.words, opened, place, end))
-            or (self.hedged_at >= 0 and rules.identity(self.words, self.hedged_at, opened, place, end))
+            (one.definite and rules.conditions(one, opened))
+            or (self.hedged_at >= 0 and rules.identity(one, self.hedged_at, opened))
         ):
             return ""
         return rule
+
+
+def _all_forms(phrases: Iterable[str]) -> list[str]:
+    """Return words and phrases as a sentence would hold them, singular and plural."""
+    normal = (" ".join(word for one in sentences(phrase) for word in one.words) for phrase in phrases)
+    return sorted({form for phrase in normal for form in forms(phrase)} - {""})
+
+
+def _spellings(phrases: Iterable[str]) -> list[str]:
+    """Return the forms of names; those of two words also as one word: "firehydrant"."""
+    known = _all_forms(phrases)
+    return sorted({*known} | {form.replace(" ", "") for form in known if form.count(" ") == 1})

@@ -144,7 +144,7 @@ def take_back_seeming(before: list[Candidate], sentence: Sentence) -> None:
     for mention in reversed(before[-RECENT:]):
         if mention.sentence is not before[-1].sentence and mention.sentence is not sentence:
             return
-        near = mention.sentence.words[max(0, mention.place - 6) : mention.place]
+        near = mention.words[max(0, mention.place - 6) : mention.place]
         if not mention.rule and not CORRECTIONS.seeming.isdisjoint(near):
             mention.rule = "corrected"
 
@@ -210,35 +210,35 @@ def signs_of_lists() -> Words:
     return LISTS.marks | LISTS.checks | LISTS.crosses | LISTS.bare | {"~~"}
 
 
-def absent_in_list(sentence: Sentence, place: int, end: int) -> str:
+def absent_in_list(one: Candidate) -> str:
     """Whether a list says that an object is absent: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
-    return "listed as absent" if _is_crossed(sentence, place, end) or _is_denied(sentence, place, end) else ""
+    return "listed as absent" if _is_crossed(one) or _is_denied(one) else ""
 
 
-def _is_crossed(sentence: Sentence, place: int, end: int) -> bool:
+def _is_crossed(one: Candidate) -> bool:
     """Whether an object is counted as 0, struck out, or has a cross."""
-    words, following = sentence.words, at(sentence.words, end)
-    counted = at(words, place - 1) in {"0", "zero", "0x", "x0"} and at(words, place - 2) not in LISTS.marks
-    if counted or following == "~~" or bisect_left(sentence.strikes, place) % 2:
+    words, place = one.words, one.place
+    counted = one.before in {"0", "zero", "0x", "x0"} and at(words, place - 2) not in LISTS.marks
+    if counted or one.after == "~~" or bisect_left(one.sentence.strikes, place) % 2:
         return True
     if words[0] in LISTS.checks or words[0] in LISTS.crosses:  # the marks come before the items
         marks = LISTS.checks | LISTS.crosses
         return next((word for word in reversed(words[:place]) if word in marks), "") in LISTS.crosses
-    return following in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
+    return one.after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
 
 
-def _is_denied(sentence: Sentence, place: int, end: int) -> bool:
+def _is_denied(one: Candidate) -> bool:
     """Whether a value such as "none" or 0 follows an object."""
-    words = sentence.words
-    begun = after = end + (at(words, end) in LISTS.counts)
+    words = one.words
+    begun = after = one.end + (one.after in LISTS.counts)
     while at(words, after) in LISTS.marks:
         after += 1
     if after in {begun, len(words)}:
-        return _bare_value(words[end : end + 12])
-    opens = words[end] == ":" and all(word in LISTS.marks or len(word) == 1 for word in words[:place])
+        return _bare_value(words[one.end : one.end + 12])
+    opens = one.after == ":" and all(word in LISTS.marks or len(word) == 1 for word in words[: one.place])
     if value := phrases_of("lists", "absent").at(words, after):
         past = at(words, value[0])
-        if value[1] == "no" and words[end] in {"-", "–", "—"} and past == ",":
+        if value[1] == "no" and one.after in {"-", "–", "—"} and past == ",":
             return False  # "a bus - no, a tram" corrects
         return (
             not past
@@ -292,51 +292,53 @@ def take_back_parts(found: list[Candidate]) -> None:
     for i, mention in enumerate(found):
         if mention.rule:
             continue
-        if (part := _parts().get(mention.words[0])) and mention.end - mention.place == 1:
-            near = found[max(0, i - NEAR) : i + NEAR]
-            if _is_part(mention, part, near, mention.classes not in named):
+        if (part := _parts().get(mention.words[mention.place])) and mention.end - mention.place == 1:
+            near = (found[max(0, i - NEAR) : i], found[i + 1 : i + NEAR])
+            if _is_part(mention, part, *near, mention.classes not in named):
                 mention.rule = "part of another thing"
                 continue
         named.add(mention.classes)
 
 
-def _is_part(mention: Candidate, part: _Part, near: list[Candidate], is_first: bool) -> bool:
-    words, place, end = mention.sentence.words, mention.place, mention.end
-    start = phrase_start(words, 0, place)
+def _is_part(
+    one: Candidate, part: _Part, before: list[Candidate], behind: list[Candidate], is_first: bool
+) -> bool:
+    words, start, place, end = one.words, one.start, one.place, one.end
     wholes = [i for i in range(max(0, place - NEAR), place) if words[i] in part.of]
-    if any(start <= i and i in mention.sentence.possessive for i in wholes):
+    if any(start <= i and i in one.sentence.possessive for i in wholes):
         return True
-    following = at(words, end)
-    if following == "of":  # "the white toilet"
+    if one.after == "of":  # "the white toilet"
         determiner = at(words, end + 1)
         is_determined = determiner in GRAMMAR.definite or determiner in {"a", "an"}
         return is_determined and not part.of.isdisjoint(words[end + 2 : end + 5])
     if "its" in words[max(0, start - 1) : start + 1] and wholes:
         return set(tables()["compounds"]["groups"]["animals"]).isdisjoint(words[max(0, place - NEAR) : start])
-    after = words[end : end + 4]
-    known = words[start] == "the" and is_first and following not in PARTS.places
-    if part.the and (
-        known
-        # another part is named beside this one: "a tank and a bowl"
-        or (at(words, start - 1) == "and" and at(words, start - 2) in part.beside)
-        or (following == "and" and not part.beside.isdisjoint(after))
+    known = words[start] == "the" and is_first and one.after not in PARTS.places
+    if (
+        part.the
+        and (
+            known
+            # another part is named beside this one: "a tank and a bowl"
+            or (at(words, start - 1) == "and" and at(words, start - 2) in part.beside)
+            or (one.after == "and" and not part.beside.isdisjoint(words[end : end + 4]))
+        )
     ):
         # "The toilet is white. The bowl is clean."
-        named = [one for one in near if one.start < mention.start or not known]
-        return any(not part.the.isdisjoint(one.words) for one in named)
+        named = before if known else [*before, one, *behind]
+        return any(not part.the.isdisjoint(other.own) for other in named)
     # "a bowl on it", "cars parked nearby"
-    on = following in PARTS.places and not {"it", "them", "its", "top", "front"}.isdisjoint(
+    on = one.after in PARTS.places and not {"it", "them", "its", "top", "front"}.isdisjoint(
         words[end : end + 5]
     )
-    if on or following in PARTS.separate:
+    if on or one.after in PARTS.separate:
         return False
-    inside = [one for one in near if one.sentence is mention.sentence and one is not mention]
-    return any(_has(words, i, start, end, inside) for i in wholes[-2:])
+    inside = [other for other in (*before, *behind) if other.sentence is one.sentence]
+    return any(_has(one, i, inside) for i in wholes[-2:])
 
 
-def _has(words: list[str], whole: int, start: int, end: int, inside: list[Candidate]) -> bool:
+def _has(part: Candidate, whole: int, inside: list[Candidate]) -> bool:
     """Whether the whole is said to have the part: "a toilet with a bowl", "the sink has a tap and a bowl"."""
-    between = words[whole + 1 : start]
+    between = part.words[whole + 1 : part.start]
     for place in range(len(between)):
         link = next((one for one in _links() if between[place : place + len(one)] == one), [])
         gap, rest = between[:place], between[place + len(link) :]
@@ -349,8 +351,8 @@ def _has(words: list[str], whole: int, start: int, end: int, inside: list[Candid
         )
         of_whole = {cls for one in inside if one.place <= whole < one.end for cls in one.classes}
         return (not rest or joined) and not any(
-            whole < one.place < start
-            or (at(words, end) in {"and", ","} and phrase_start(words, end, one.place) == end + 1)
+            whole < one.place < part.start
+            or (part.after in {"and", ","} and phrase_start(part.words, part.end, one.place) == part.end + 1)
             for one in inside
             if of_whole.isdisjoint(one.classes)
         )

@@ -7,7 +7,6 @@ from halluscope.judging.lexical.tables import (
     Cue,
     at,
     is_determiner,
-    phrase_start,
 )
 
 
@@ -132,7 +131,7 @@ def _head(words: list[str], found: list[Candidate], place: int) -> Candidate | N
     if found and after == found[0].end and words[after] in CLAUSE.heads:
         after = -1  # "The vase that stands on the piano is missing"
     for mention in found:
-        start, end = phrase_start(words, 0, mention.place), mention.end
+        start, end = mention.start, mention.end
         opens = start == 0 or words[start - 1] in CLAUSE.ends_clause or words[start - 1] == ","
         joined = after < end < place and (words[end] in CLAUSE.heads or words[end].endswith("ing"))
         of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
@@ -150,17 +149,16 @@ def _adjacent(words: list[str], found: list[Candidate], place: int) -> list[Cand
     for mention in reversed(found):
         if mention.end != end:
             break
-        start = phrase_start(words, 0, mention.place)
-        own = words[start : mention.place]
+        own = words[mention.start : mention.place]
         if "of" in own and CLAUSE.quantities.isdisjoint(own):
             return []
         subject.append(mention)
-        before = at(words, start - 1)
+        before = at(words, mention.start - 1)
         if not before or before in CLAUSE.ends_clause or before in GRAMMAR.before_subject:
             break
         if before not in {"and", "or", ","}:
             return []
-        end = start - 1
+        end = mention.start - 1
     return subject
 
 
@@ -178,10 +176,9 @@ def take_back_before(words: list[str], found: list[Candidate], place: int, cue: 
         if mention.end != end:
             break
         nearest.append(mention)
-        start = phrase_start(words, 0, mention.place)
-        if corrects or at(words, start - 1) not in {"and", "or"}:
+        if corrects or at(words, mention.start - 1) not in {"and", "or"}:
             break
-        end = start - 1
+        end = mention.start - 1
     _take_back(nearest, cue)
 
 

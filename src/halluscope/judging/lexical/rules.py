@@ -1,6 +1,6 @@
 """Rules about the words around a mention. A rule returns its name if it takes the mention back, or else ""."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 
 from halluscope.judging.lexical.sentences import Candidate, Sentence
@@ -26,31 +26,29 @@ from halluscope.judging.lexical.tables import (
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
 PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 
-# Maps the place of a word that is only part of a compound to the compound's first place, its end, and its rule
-Places = Mapping[int, tuple[int, int, str]]
-
 
 # ---- Another thing's name, or another meaning ----
 
 
-def compound(sentence: Sentence, place: int, end: int, compounds: Places) -> str:
+def compound(one: Candidate) -> str:
     """Whether a mention is only part of another thing's name: "bus stop", "toy car", "cat-shaped"."""
-    words = sentence.words
+    words, sentence, end = one.words, one.sentence, one.end
     owns = _owns(sentence, end - 1)
-    if inside := compounds.get(end - 1) or compounds.get(place):
+    if inside := sentence.compounds.get(end - 1) or sentence.compounds.get(one.place):
         first, past, rule = inside
-        before = first < place and not _owns(sentence, first)
-        after = past > end and not _is_predicate(words, past)
+        before = first < one.place and not _owns(sentence, first)
+        following = at(words, past)  # "the TV shows a match" is no compound
+        shows = following in GRAMMAR.definite or following in {"a", "an", "on", "against", "at", "in"}
+        after = past > end and not (shows and words[past - 1].endswith(("s", "ing")))
         left = rule == "remains" and words[past - 1] not in COMPOUNDS.attached
         if before or (after and (left or not owns)):
             return rule
     if owns:
         return ""
-    following = at(words, end)
-    likeness = at(words, place - 1) in COMPOUNDS.before_any or (
-        following in COMPOUNDS.after_any and at(words, end + 1) not in {"like", "with"}
+    likeness = one.before in COMPOUNDS.before_any or (
+        one.after in COMPOUNDS.after_any and at(words, end + 1) not in {"like", "with"}
     )
-    hyphened = end in sentence.hyphened and following in COMPOUNDS.after_hyphen
+    hyphened = end in sentence.hyphened and one.after in COMPOUNDS.after_hyphen
     return "part of a compound" if likeness or hyphened else ""
 
 
@@ -59,52 +57,47 @@ def _owns(sentence: Sentence, place: int) -> bool:
     return place in sentence.possessive and sentence.words[place] not in COMPOUNDS.possessive
 
 
-def _is_predicate(words: list[str], past: int) -> bool:
-    """Whether a compound's last word is a verb with an object: "the TV shows a match"."""
-    following = at(words, past)
-    determined = following in GRAMMAR.definite or following in {"a", "an", "on", "against", "at", "in"}
-    return determined and words[past - 1].endswith(("s", "ing"))
+def tells_what_kind(one: Candidate, other: Candidate) -> bool:
+    """Whether a mention belongs to the next one: "baby elephant" (but not "a child skiing down")."""
+    adjacent = one.end == other.place and other.before in COMPOUNDS.before_object
+    word = other.words[other.place]
+    return adjacent and not word.endswith("ing") and word not in GRAMMAR.after_noun
 
 
-def tells_what_kind(mention: Candidate, words: list[str], place: int) -> bool:
-    """Whether a mention belongs to the one at `place`: "baby elephant" (but not "a child skiing down")."""
-    adjacent = mention.end == place and words[place - 1] in COMPOUNDS.before_object
-    return adjacent and not words[place].endswith("ing") and words[place] not in GRAMMAR.after_noun
-
-
-def shares_compound(mention: Candidate, place: int, end: int) -> bool:
-    """Whether a mention shares the noun after the one at `place`: "a knife and fork symbol", "a cat and dog show"."""
-    words = mention.sentence.words
-    joined = mention.end == place - 1 and words[place - 1] in {"and", "or"}
-    noun = at(words, end) or ","
+def shares_compound(one: Candidate, other: Candidate) -> bool:
+    """Whether a mention shares the noun after the next one: "a knife and fork symbol", "a cat and dog show"."""
+    joined = one.end == other.place - 1 and other.before in {"and", "or"}
+    noun = other.after or ","
     return (
         joined
-        and is_determiner(words[phrase_start(words, 0, mention.place)])
+        and is_determiner(one.words[one.start])
         and noun[0].isalnum()
         and noun not in GRAMMAR.after_noun
     )
 
 
-def other_reading(words: list[str], place: int, end: int, found: list[Candidate]) -> str:
+def other_reading(one: Candidate) -> str:
     """Whether a word that can be a noun is something else here: "an orange sign", "a remote area", "to tie"."""
-    if end - place > 1:
+    words, before, after = one.words, one.before, one.after
+    if one.end - one.place > 1:
         return ""
-    if _is_verb(words, place):
+    if _is_verb(one):
         return "another meaning"
-    if words[place] not in READINGS.adjectives:
+    if words[one.place] not in READINGS.adjectives:
         return ""
-    before, after, then = at(words, place - 1), at(words, end), at(words, end + 1)
     noun_ends = after in GRAMMAR.after_noun or after in GRAMMAR.participles or not after[:1].isalnum()
-    determined = is_determiner(words[phrase_start(words, 0, place)])
-    in_list = before in {",", "and", "or"} and bool(found) and found[-1].end >= place - 2
+    determined = is_determiner(words[one.start])
+    in_list = before in {",", "and", "or"} and one.previous is not None and one.previous.end >= one.place - 2
+    then = at(words, one.end + 1)
     color = before in GRAMMAR.colors or (after in {"and", "or", ","} and then in GRAMMAR.colors)
     item = before in {"", "-", "|", "["} and after in {":", "|", "=", "→", "-"}
     return "" if item or (noun_ends and (determined or in_list) and not color) else "another meaning"
 
 
-def _is_verb(words: list[str], place: int) -> bool:
+def _is_verb(one: Candidate) -> bool:
     """Whether a noun's form is a verb here: "can bear", "he trains", "the shirt bears the words"."""
-    word, before, after = words[place], at(words, place - 1), at(words, place + 1)
+    words, place, before, after = one.words, one.place, one.before, one.after
+    word = words[place]
     if word in READINGS.verbs:
         if (word in READINGS.after_plural or after in {"the", "a", "an", "their"}) and (
             before in {"children", "people", "men", "women", "feet"}
@@ -117,7 +110,7 @@ def _is_verb(words: list[str], place: int) -> bool:
         return False
     if before in READINGS.subjects:
         return True
-    counted = words[phrase_start(words, 0, place)] in GRAMMAR.indefinite - {"a", "an", "each", "every"}
+    counted = words[one.start] in GRAMMAR.indefinite - {"a", "an", "each", "every"}
     of_number = at(words, place + 2) in {"size", "few", "couple"}
     return after in READINGS.after_verb and not of_number and not counted
 
@@ -127,11 +120,11 @@ def takes_sense(mention: Candidate, around: set[str]) -> bool:
 
     It sets the mention's classes, and returns whether the text supports the sense given in the table.
     """
-    if mention.end - mention.place > 1 or mention.words[0] not in senses():
+    if mention.end - mention.place > 1 or mention.own[0] not in senses():
         return False
-    own, by = senses()[mention.words[0]]
+    meant, by = senses()[mention.own[0]]
     there = not by.isdisjoint(around)
-    mention.classes = tuple(cls for cls in mention.classes if (cls.lower() == own) == there)
+    mention.classes = tuple(cls for cls in mention.classes if (cls.lower() == meant) == there)
     return there
 
 
@@ -148,77 +141,80 @@ def meaning_elsewhere(word: str, around: set[str], names: frozenset[str]) -> str
 # ---- Wishes, guesses, and other things that are not there ----
 
 
-def modal(words: list[str], end: int, definite: bool) -> str:
+def modal(one: Candidate) -> str:
     """Whether the text only says what an indefinite mention may do: "where people can sit".
 
     "People can be seen", however, says that they are there.
     """
-    if definite or end == len(words):
+    words, end = one.words, one.end
+    if one.definite or not one.after:
         return ""
-    if words[end] not in GRAMMAR.modals:
-        return "hypothetical" if _would_have(words, end) else ""
+    if one.after not in GRAMMAR.modals:
+        return "hypothetical" if one.after in CLAUSE.joins and _would_have(words[end + 1 : end + 8]) else ""
     then = words[end + 1 : end + 4]
-    there = "be" in then and (words[end] == "can" or not GRAMMAR.seen.isdisjoint(then))
+    there = "be" in then and (one.after == "can" or not GRAMMAR.seen.isdisjoint(then))
     return "" if there else "hypothetical"
 
 
-def _would_have(words: list[str], end: int) -> bool:
+def _would_have(words: list[str]) -> bool:
     """Whether the words after a noun lead to a wish: "a clock above the mantelpiece would have helped"."""
-    if words[end] not in CLAUSE.joins:
-        return False
-    for word in words[end + 1 : end + 8]:
-        if word == "would":
-            return True
-        if word in CLAUSE.ends_clause or word in CLAUSE.not_in_list:
-            return False
-    return False
+    ends = (
+        word for word in words if word == "would" or word in CLAUSE.ends_clause or word in CLAUSE.not_in_list
+    )
+    return next(ends, "") == "would"
 
 
-def place_of(words: list[str], start: int, end: int) -> str:
+def place_of(one: Candidate) -> str:
     """Whether the text gives only a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
-    before = at(words, start - 1)
+    words, before = one.words, at(one.words, one.start - 1)
     if before == "where":
-        absent = not HEDGES.formerly.isdisjoint(words[end : end + 2])
-    elif before in HEDGES.until or words[max(0, start - 2) : start] in (["soon", "as"], ["the", "time"]):
-        absent = at(words, end) in HEDGES.coming
+        absent = not HEDGES.formerly.isdisjoint(words[one.end : one.end + 2])
+    elif before in HEDGES.until or words[max(0, one.start - 2) : one.start] in (
+        ["soon", "as"],
+        ["the", "time"],
+    ):
+        absent = one.after in HEDGES.coming
     else:
-        absent = before == "after" and at(words, end) in HEDGES.departures
+        absent = before == "after" and one.after in HEDGES.departures
     return "hypothetical" if absent else ""
 
 
-def identity(words: list[str], cue: int, opened: int, place: int, end: int) -> bool:
+def identity(one: Candidate, cue: int, opened: int) -> bool:
     """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus", "what is probably a bus".
 
     A guess at what happens ("maybe a bus is coming") does not, and neither does a guess between several things.
     """
+    words = one.words
     before = words[max(0, cue - 2) : cue]
     if before in (["what", "is"], ["what", "are"]):
         return True
     names = before != [] and before[-1] in HEDGES.before_identity and before[0] != "there"
-    alone = phrase_start(words, opened, place) == opened and not words[opened].endswith("ing")
-    return names and alone and (at(words, end) or ",") in HEDGES.after_identity
+    alone = phrase_start(words, opened, one.place) == opened and not words[opened].endswith("ing")
+    return names and alone and (one.after or ",") in HEDGES.after_identity
 
 
-def conditions(words: list[str], opened: int, place: int, end: int) -> bool:
+def conditions(one: Candidate, opened: int) -> bool:
     """Whether a doubt is about something that is there: "if the dog runs any further", but not "if the dog comes".
 
     "Whether the dog is asleep" is such a doubt, but "whether the dog is in the picture" is not.
     """
-    asked = words[opened : phrase_start(words, opened, place)] or words[max(0, opened - 1) : opened]
+    words, verb = one.words, one.after
+    asked = words[opened : phrase_start(words, opened, one.place)] or words[max(0, opened - 1) : opened]
     if not HEDGES.doubts.issuperset(asked) or words[max(0, opened - 2)] == "as":
         return False
-    verb = at(words, end)
     if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
-        return HEDGES.presence.isdisjoint(words[end + 1 : end + 5])
+        return HEDGES.presence.isdisjoint(words[one.end + 1 : one.end + 5])
     if asked[-1] in HEDGES.of_identity:
         return False  # "possibly their friends"
     return verb != "" and verb not in HEDGES.arrivals
 
 
-def restates(words: list[str], place: int) -> bool:
+def restates(one: Candidate) -> bool:
     """Whether a mention in quotation marks is the corrected wording: "for 'cat' read 'dog'"."""
     asks = {"for", "should", "please"}
-    return at(words, place - 1) in {"read", "say"} and not asks.isdisjoint(words[max(0, place - 12) : place])
+    return one.before in {"read", "say"} and not asks.isdisjoint(
+        one.words[max(0, one.place - 12) : one.place]
+    )
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
@@ -229,16 +225,16 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
     return (place == 0 or words[place - 1] == ",") and following in GRAMMAR.subjects
 
 
-def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) -> str:
+def belongs_to_nobody(one: Candidate) -> str:
     """Whether an owner is only a kind of owner, or has left the things behind.
 
     "A chef's hat", "the gardener's gloves lie on a pot", but not "a chef's hand" nor "the chef's hat is tall".
     """
-    words = sentence.words
+    words, sentence, end = one.words, one.sentence, one.end
     if end - 1 not in sentence.possessive:
         return ""
-    thing = at(words, end) or ","
-    if thing in ABSENT.works and not definite:
+    thing = one.after or ","
+    if thing in ABSENT.works and not one.definite:
         return "absent owner"
     if words[end - 1] in ABSENT.anybody:
         return ""
@@ -252,7 +248,7 @@ def belongs_to_nobody(sentence: Sentence, place: int, end: int, definite: bool) 
     if owned & ABSENT.body:
         return ""
     left = not ABSENT.lying.isdisjoint(words[noun : noun + 3])
-    indefinite = not definite and owned & ABSENT.belongings
+    indefinite = not one.definite and owned & ABSENT.belongings
     return "absent owner" if left or indefinite or owned & ABSENT.places else ""
 
 
@@ -263,41 +259,39 @@ def _ends_phrase(word: str) -> bool:
 # ---- Pictures: objects that are only shown in one, and pictures that are the image itself ----
 
 
-def shown_on(words: list[str], place: int, end: int) -> str:
+def shown_on(one: Candidate) -> str:
     """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
-    following = at(words, end)
-    if following and following not in _before_surfaces():
+    words, place, end = one.words, one.place, one.end
+    if one.after and one.after not in _before_surfaces():
         return ""
     on_sign = words[end - 1] in _on_signs()
-    if on_sign and (not following or following in DEPICTION.of_signs):
-        start = phrase_start(words, 0, place)  # "a sign with a cow"
-        if at(words, start - 1) in {"with", "has", "have"} and _is_sign(words, range(start - 2, start - 1)):
-            return "depicted"
+    signed = on_sign and (not one.after or one.after in DEPICTION.of_signs)  # "a sign with a cow"
+    if signed and at(words, one.start - 1) in {"with", "has", "have"} and _is_sign(words, [one.start - 2]):
+        return "depicted"
     end += at(words, end) in {"is", "are"}
     end += at(words, end) in DEPICTION.made
     if at(words, end) not in {"on", "in", "across"}:
         return ""
     surface = words[end + 1 : end + 4]
     if is_determiner(at(words, end + 1)) and (
-        not DEPICTION.surfaces.isdisjoint(surface[1:])
-        or (on_sign and _is_sign(words, range(end + 2, end + 4)))
+        not DEPICTION.surfaces.isdisjoint(surface[1:]) or (on_sign and _is_sign(words, (end + 2, end + 3)))
     ):
         return "depicted"
-    carried = any(
+    itself = at(words, end + 1) in {"it", "its", "them"} or (
+        surface[:1] == ["the"] and not {"front", "back", "cover", "side"}.isdisjoint(surface[1:])
+    )
+    carried = itself and any(
         (words[i] in DEPICTION.prints or (on_sign and _is_sign(words, [i])))
         and words[i + 1] in {"with", "has", "have", "having"}
         for i in range(max(0, place - 9), place - 1)
     )
-    itself = surface[:1] and surface[0] in {"it", "its", "them"}
-    face = surface[:1] == ["the"] and {"front", "back", "cover", "side"}.intersection(surface[1:])
-    return "depicted" if carried and (itself or face) else ""
+    return "depicted" if carried else ""
 
 
-def shares_surface(mention: Candidate, start: int, place: int, end: int) -> bool:
-    """Whether a mention is on the surface of the one at `place`: "a cat and a dog on the poster"."""
-    words = mention.sentence.words
-    joined = mention.end == start - 1 and words[start - 1] == "and"
-    return joined and shown_on(words, place, end) != ""
+def shares_surface(one: Candidate, other: Candidate) -> bool:
+    """Whether a mention is on the surface of the next one: "a cat and a dog on the poster"."""
+    joined = one.end == other.start - 1 and one.words[other.start - 1] == "and"
+    return joined and shown_on(other) != ""
 
 
 def _is_sign(words: list[str], places: Iterable[int]) -> bool:
@@ -316,17 +310,16 @@ def _on_signs() -> Words:
     return Words(form for word in DEPICTION.on_signs for form in forms(word))
 
 
-def pictured_beside(words: list[str], start: int) -> str:
+def pictured_beside(one: Candidate) -> str:
     """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
-    if start < 2 or words[start - 1] not in DEPICTION.tells:
+    mark = at(one.words, one.start - 1)
+    if one.start < 2 or mark not in DEPICTION.tells:
         return ""
-    before = words[max(0, start - 6) : start - 1]
+    before = one.words[max(0, one.start - 6) : one.start - 1]
     # "the logo of the shop, a dog"
     picture = before[before.index("of") - 1] if "of" in before[1:] else before[-1]
-    is_one = picture in DEPICTION.emblems or (
-        words[start - 1] != "," and (picture in DEPICTION.surfaces or picture in DEPICTION.artworks)
-    )
-    return "depicted" if is_one else ""
+    of_image = picture in DEPICTION.surfaces or picture in DEPICTION.artworks
+    return "depicted" if picture in DEPICTION.emblems or (of_image and mark != ",") else ""
 
 
 def cue_applies(cue: Cue, words: list[str], place: int) -> bool:

@@ -5,6 +5,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from halluscope.judging.lexical.tables import GRAMMAR, at, phrase_start
+
 Spans = list[tuple[int, int]]
 
 
@@ -22,28 +24,40 @@ class Sentence:
     hyphened: set[int] = field(default_factory=set)  # words right after a hyphen
     strikes: list[int] = field(default_factory=list)  # the marks that begin and end struck-out words
     asked: bool = False  # whether the sentence ends in a question mark
+    # a word that is only part of a compound -> the compound's first place, its end, and its rule
+    compounds: dict[int, tuple[int, int, str]] = field(default_factory=dict)
 
 
-@dataclass
 class Candidate:
-    """A mention while its text is being read: words of a sentence, from `place` to before `end`, that name classes."""
+    """A mention while its text is being read: words of a sentence, from `place` to before `end`, that name classes.
 
-    classes: tuple[str, ...]
-    sentence: Sentence
-    place: int
-    end: int
-    definite: bool  # whether it is "the dog" or "his dog", not "a dog"
-    rule: str  # the rule that takes the mention back; "" if none does
+    Its noun phrase begins at `start`, and `previous` is the sentence's mention before it. It is definite if it is "the
+    dog", "his dog" or "the man's dog", and the phrase does not begin before `opened`.
+    """
+
+    def __init__(
+        self,
+        sentence: Sentence,
+        place: int,
+        end: int,
+        classes: tuple[str, ...],
+        opened: int,
+        previous: "Candidate | None",
+    ) -> None:
+        self.sentence, self.words, self.place, self.end = sentence, sentence.words, place, end
+        self.classes, self.previous = classes, previous
+        self.rule = ""  # the rule that takes the mention back; "" if none does
+        self.before, self.after = at(self.words, place - 1), at(self.words, end)
+        self.start = phrase_start(self.words, 0, place)
+        begin = phrase_start(self.words, opened, place)
+        self.definite = self.words[begin] in GRAMMAR.definite or not sentence.possessive.isdisjoint(
+            range(begin, place)
+        )
 
     @property
-    def words(self) -> list[str]:
-        """The mention's words, as the sentence has them."""
-        return self.sentence.words[self.place : self.end]
-
-    @property
-    def start(self) -> int:
-        """Where the mention begins in the text."""
-        return self.sentence.starts[self.place]
+    def own(self) -> list[str]:
+        """The mention's own words."""
+        return self.words[self.place : self.end]
 
 
 # A line break ends a sentence unless the next line begins in lowercase, other than in a form such as "dog: 1".

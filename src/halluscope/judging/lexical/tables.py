@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from halluscope.judging.lexical.sentences import sentences
 from halluscope.vocabularies import WordLists, read_toml
 
 Meaning = TypeVar("Meaning")
@@ -212,18 +211,6 @@ def only_with() -> dict[str, Words]:
 def senses() -> dict[str, tuple[str, Words]]:
     """Return the words that name one class, instead of others, if certain words are in the text."""
     return {form: (group["class"], Words(group["by"])) for form, group in _forms_in("senses")}
-
-
-def all_forms(phrases: Iterable[str]) -> list[str]:
-    """Return words and phrases as a sentence would hold them, singular and plural."""
-    normal = (" ".join(word for one in sentences(phrase) for word in one.words) for phrase in phrases)
-    return sorted({form for phrase in normal for form in forms(phrase)} - {""})
-
-
-def spellings(phrases: Iterable[str]) -> list[str]:
-    """Return the forms of names; those of two words also as one word: "firehydrant"."""
-    known = all_forms(phrases)
-    return sorted({*known} | {form.replace(" ", "") for form in known if form.count(" ") == 1})
 
 
 def forms(phrase: str) -> list[str]:
