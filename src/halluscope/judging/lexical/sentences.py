@@ -10,7 +10,7 @@ from halluscope.judging.lexical.tables import GRAMMAR, at, phrase_start
 Spans = list[tuple[int, int]]
 
 
-@dataclass
+@dataclass(slots=True)
 class Sentence:
     """A sentence's words and marks, in lowercase, with their places in the text.
 
