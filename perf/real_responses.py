@@ -85,10 +85,14 @@ def show(parts: Sequence[str], places: dict[str, str], into: Path | None, betwee
     text = "\n\n".join(part if part.endswith(":") else block(part, places) for part in parts)
     print(text)
     if into:
-        begin, end = between
-        before, rest = into.read_text(encoding="utf-8").split(begin)
-        after = rest.split(end)[1]
-        into.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
+        put(into, text, between)
+
+
+def put(page: Path, text: str, between: tuple[str, str]) -> None:
+    """Put a text between two lines of a page."""
+    begin, end = between
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    page.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
 
 
 def write_annotations(upstream: Path, path: Path) -> None:

@@ -1,25 +1,31 @@
 """Read every file that other projects published: what it is, our scores, and the scores that they printed.
 
-    python perf/wild.py UPSTREAM
+    python perf/wild.py UPSTREAM --into docs/results.md
 
 UPSTREAM is a folder with `wild/`, whose manifest.json says whose each file is and which scores were printed for it, and
 with the datasets. Each file of responses is scored without options, except that one that lacks rows gets `--partial`,
-and AMBER's two columns of texts are named. Any other file is named as `halluscope inspect` does.
+and AMBER's two columns of texts are named. Any other file is named as `halluscope inspect` does. With `--into`, the
+table goes into the page, and the scores of files that lack no rows into reference.toml of the benchmarks' packages,
+from where `score --published` shows them.
 """
 
-import argparse
 import contextlib
 import io
 import json
 import tempfile
 import warnings
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import halluscope
-from halluscope import cli
+from halluscope import cli, registry
 from halluscope.inspection import inspect
+from halluscope.reporting import published
+from halluscope.signature import keys_of
+from real_responses import put, read_options
 
 POPE = [f"pope/coco/coco_pope_{name}.json" for name in ("adversarial", "popular", "random")]
 CHAIR = {"synonyms": "chair/synonyms.txt"}
@@ -40,31 +46,47 @@ BENCHMARKS: dict[str, tuple[str, list[str], dict[str, Any], tuple[str, ...]]] = 
 COUNTS = ("questions",)
 
 
+BETWEEN = "<!-- public files: begin -->", "<!-- public files: end -->"
+HEAD = "| file | rows | read as | ours | printed |\n| --- | ---: | --- | --- | --- |"
+ABOUT = "# Scores of public files under this package: `make results` writes them.\n"
+
+
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("upstream", type=Path)
-    upstream = parser.parse_args().upstream
+    """Print the table, and write it down if asked."""
+    options = read_options(__doc__)
+    upstream: Path = options.upstream
     manifest = json.loads((upstream / "wild" / "manifest.json").read_text(encoding="utf-8"))
     warnings.simplefilter("ignore")
-    print("| file | rows | read as | ours | printed |\n| --- | ---: | --- | --- | --- |")
+    lines, references = [HEAD], defaultdict[str, list[str]](list)
     with tempfile.TemporaryDirectory() as folder:
         _build("amber", upstream / "amber", folder)
         template = next(one["file"] for one in manifest if "template" in one["file"])
         _build("mmhal", upstream / "wild" / template, folder)
         for entry in manifest:
-            found, ours = outcome(entry, upstream, folder)
-            cells = [Path(entry["file"]).name, entry["rows"] or "", found, ours, _figures(entry["printed"])]
-            print("|", " | ".join(str(cell).replace("|", "/").replace("\n", " ") for cell in cells), "|")
+            read_as, ours, result = outcome(entry, upstream, folder)
+            link = f"https://github.com/{entry['repo']}/blob/{entry['commit']}/{quote(entry['path'])}"
+            name = f"[{entry['repo']}: {Path(entry['path']).name}]({link})"
+            cells = [name, entry["rows"] or "", read_as, ours, _figures(entry["printed"])]
+            lines.append(
+                f"| {' | '.join(str(cell).replace('|', '/').replace(chr(10), ' ') for cell in cells)} |"
+            )
+            if result and not read_as.endswith(" partial") and ours.partition(" ")[0] not in COUNTS:
+                references[read_as.split()[0]].append(_reference(entry, result))
+    print("\n".join(lines))
+    if options.into:
+        put(options.into, "\n".join(lines), BETWEEN)
+        for name, entries in references.items():
+            file = registry.benchmark(name).folder / published.REFERENCE
+            file.write_text(ABOUT + "\n".join(entries), encoding="utf-8")
 
 
-def outcome(entry: Mapping[str, Any], upstream: Path, built: str) -> tuple[str, str]:
-    """Score one file as its owner would, or name it."""
+def outcome(
+    entry: Mapping[str, Any], upstream: Path, built: str
+) -> tuple[str, str, Mapping[str, Any] | None]:
+    """Score one file as its owner would, or name it: what it is read as, the scores to show, and the result."""
     file = upstream / "wild" / entry["file"]
     if entry["benchmark"] not in BENCHMARKS:
-        return str(inspect(file)), ""
+        return str(inspect(file)), "", None
     name, dataset, options, scores = BENCHMARKS[entry["benchmark"]]
     paths = [
         path.replace("BUILT", built) if path.startswith("BUILT") else str(upstream / path) for path in dataset
@@ -90,8 +112,29 @@ def outcome(entry: Mapping[str, Any], upstream: Path, built: str) -> tuple[str, 
             break
         parts = ", ".join(filter(None, (*(result.get("samplings") or ()), result.get("questions_version"))))
         how = " ".join([name, *([f"({parts})"] if parts else []), "by", result["matched"], *more])
-        return how, ", ".join(_shown(score, result[score]) for score in scores if result[score] is not None)
-    return f"refused: {message.replace(str(upstream), 'UPSTREAM')[:400]}", ""
+        shown = [_shown(score, result[score]) for score in scores if _is_defined(result[score])]
+        return how, ", ".join(shown), result
+    return f"refused: {message.replace(str(upstream), 'UPSTREAM')[:400]}", "", None
+
+
+def _reference(entry: Mapping[str, Any], result: Mapping[str, Any]) -> str:
+    """Return one file's scores as published.REFERENCE has them."""
+    scores = BENCHMARKS[entry["benchmark"]][3]
+    numbers = {score: round(result[score], 6) for score in scores if _is_defined(result[score])}
+    facts = {
+        "repository": entry["repo"],
+        "path": entry["path"],
+        "commit": entry["commit"],
+        "data": keys_of(result["signature"])["data"],
+        "printed": _figures(entry["printed"]),
+    }
+    lines = [f"{name} = {json.dumps(value)}" for name, value in facts.items()]
+    table = ", ".join(f"{json.dumps(score)} = {value}" for score, value in numbers.items())
+    return "\n".join(["[[files]]", *lines, f"scores = {{{table}}}", ""])
+
+
+def _is_defined(value: Any) -> bool:
+    return value is not None and value == value
 
 
 def _build(name: str, source: Path, folder: str) -> None:

@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from halluscope import registry
 from halluscope.reporting import published
 from tests.small_datasets import needs
 
@@ -26,6 +28,24 @@ def test_shares_are_fractions(name):
         for score, value in row.items():
             if not isinstance(value, list) and score not in NO_SHARES:
                 assert (-1 if "difference" in model else 0) <= value <= found.most, (model, score)
+
+
+@pytest.mark.parametrize("benchmark", registry.benchmarks(), ids=lambda one: one.name)
+def test_public_files_about_the_same_data_stand_apart(benchmark):
+    file = benchmark.folder / published.REFERENCE
+    if not file.is_file():
+        assert published.computed(benchmark, [("mine", {"signature": "x|data:x-1-0|version:0"})]) is None
+        return
+    files = tomllib.loads(file.read_text(encoding="utf-8"))["files"]
+    for data in {one["data"] for one in files}:
+        signature = f"{benchmark.name}|data:{data}|version:0"
+        table = published.computed(benchmark, [("mine", {"signature": signature})])
+        same = [one for one in files if one["data"] == data]
+        assert table and table.of.startswith("computed here") and len(table.rows) == len(same)
+        for row, one in zip(table.rows, same, strict=True):
+            values = dict(zip(table.header[1:-1], (cell.value for cell in row[1:-1]), strict=True))
+            assert {score: value for score, value in values.items() if value is not None} == one["scores"]
+            assert row[0].startswith(one["repository"]) and len(one["commit"]) == 40
 
 
 @needs("throne")

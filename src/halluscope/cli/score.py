@@ -55,7 +55,7 @@ def score(given: argparse.Namespace) -> None:
         folders.write(scored, given.out)
         if len(scored) > 1:
             tell(f"`halluscope compare {one_line(given.out)}` compares groups and classes too.")
-    if given.published and not published.of(benchmark, options):
+    if given.published and not (published.of(benchmark, options) or published.computed(benchmark, results)):
         tell(f"No published results are known for {benchmark.title} with these options.")
     if given.format == LINE:
         say(result_tables.lines(benchmark, results))

@@ -15,6 +15,7 @@ from halluscope.reporting.tables import Cell, Named, Table, plain, scored
 from halluscope.signature import keys_of
 
 FILE = "published.toml"
+REFERENCE = "reference.toml"  # scores of public files under this package, which perf/wild.py writes
 # The head of the column with the names of published rows, and the key of their source in JSON.
 HEAD = "published"
 
@@ -101,6 +102,26 @@ def table(paper: Published, benchmark: Benchmark) -> Table:
         for name, row in paper.results
     ]
     return Table("published", [HEAD, *columns], rows, of=heading(paper))
+
+
+def computed(benchmark: Benchmark, results: Named) -> Table | None:
+    """Return scores that were computed here from public files about the same rows as a result; None for no such."""
+    file = benchmark.folder / REFERENCE
+    if not file.is_file():
+        return None
+    data = {keys_of(result["signature"])["data"] for _, result in results}
+    same = [one for one in tomllib.loads(file.read_text(encoding="utf-8"))["files"] if one["data"] in data]
+    columns = list(dict.fromkeys(score for one in same for score in one["scores"]))
+    rows: list[list[Cell]] = [
+        [
+            f"{one['repository']}: {one['path'].rpartition('/')[2]}",
+            *(scored(one["scores"].get(column), benchmark.is_points(column)) for column in columns),
+            one["printed"],
+        ]
+        for one in same
+    ]
+    header, of = ["file", *columns, "printed there"], "computed here from public files (docs/results.md)"
+    return Table("computed", header, rows, of=of) if rows else None
 
 
 def heading(paper: Published) -> str:

@@ -137,20 +137,23 @@ def of_printed(benchmark: Benchmark, results: Named) -> Iterator[str]:
 
 
 def beside(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Table | Notes]:
-    """Return published scores as a table of their own, or a note why they are not shown; [] if none are known."""
+    """Return published scores as a table of their own, or a note why they are not shown; and apart from them, what
+    public files about the same data score under this package. [] if nothing is known.
+    """
     paper, judges = published.of(benchmark, options), benchmark.judges
-    if not paper:
-        return []
-    if of_each(benchmark, results, options):
-        return [
-            Notes([f"Published scores are not shown, because they are about other rows ({paper.source})."])
+    parts: list[Table | Notes] = []
+    if paper and of_each(benchmark, results, options):
+        why = f"Published scores are not shown, because they are about other rows ({paper.source})."
+        parts.append(Notes([why]))
+    elif paper:
+        how = {name: published.how(result) for name, result in results}
+        parts += [
+            published.table(paper, benchmark),
+            *_notes([judges.of_published] if judges and judges.published else []),
+            *below({name: [f"here {said}"] for name, said in how.items() if said}),
         ]
-    how = {name: published.how(result) for name, result in results}
-    return [
-        published.table(paper, benchmark),
-        *_notes([judges.of_published] if judges and judges.published else []),
-        *below({name: [f"here {said}"] for name, said in how.items() if said}),
-    ]
+    computed = published.computed(benchmark, results)
+    return [*parts, computed] if computed else parts
 
 
 def comparable(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> Named:
