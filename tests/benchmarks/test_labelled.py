@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halluscope
+from halluscope import registry
 from halluscope.benchmarks.dash_b import metric as dash_b
 from halluscope.benchmarks.humblebench import metric as humblebench
 from halluscope.reporting import published
+from halluscope.signature import keys_of
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
@@ -50,6 +53,19 @@ def test_humblebench_by_hand():
     assert scores["images"] == 5  # without file names, each question has its own image
 
 
+def test_the_signature_names_what_the_model_was_shown():
+    rows, texts = [{"type": "Object", "label": "E"}] * 3, ["E", "A", "E"]
+    common, noise = (humblebench.compute(texts, rows, setting=setting) for setting in ("common", "noise"))
+    with (
+        warnings.catch_warnings()
+    ):  # how many questions have E alone is not known, so nothing is said of a part
+        warnings.simplefilter("error")
+        alone = humblebench.compute(texts, rows, setting="e-only")
+    assert common["accuracy"] == noise["accuracy"] == alone["accuracy"] == pytest.approx(2 / 3)
+    assert "setting" not in keys_of(common["signature"])
+    assert [keys_of(one["signature"])["setting"] for one in (noise, alone)] == ["noise", "e-only"]
+
+
 def test_a_guess_has_chance_level():
     rows = [{"type": "Relation", "label": letter} for letter in "ABCDE" * 4]
     scores = humblebench.compute(["B"] * 20, rows)
@@ -59,6 +75,9 @@ def test_a_guess_has_chance_level():
 def test_published_rows_hold_three_settings_of_nineteen_models():
     rows = published.load("humblebench").results
     assert len(rows) == 57 and len({name.partition(" [")[0] for name, _ in rows}) == 19
+    for setting in ("common", "noise", "e-only"):
+        chosen = published.of(registry.benchmark("humblebench"), {"setting": setting})
+        assert len(chosen.results) == 19 and all(f"[{setting}]" in name for name, _ in chosen.results)
     common = dict(rows)["Cambrian [common]"]
     assert common["accuracy"] == pytest.approx(0.55565) and common["e_accuracy"] == pytest.approx(0.65334)
 

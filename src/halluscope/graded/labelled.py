@@ -74,7 +74,8 @@ class Labelled(Graded):
         return {}
 
     def signed(self, case: Case) -> Values:
-        return {"parser": case.verdicts.key}
+        others = {name: value for name, value in case.chosen.items() if value != self.choices[name][0]}
+        return {**others, "parser": case.verdicts.key}
 
     def each(self, case: Case) -> list[Values]:
         """Return each row's label, and how its response is read."""

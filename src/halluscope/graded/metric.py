@@ -184,9 +184,6 @@ class Graded(Rows):
         """Return the choices, with the first one of an option that the user left open."""
         return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
 
-    def size(self, chosen: Values) -> int:
-        return int(self.dataset["rows"])
-
     def select(self, case: Case) -> Case:
         """Return the rows that count, with the responses and given verdicts on them."""
         return case
@@ -345,7 +342,9 @@ class Graded(Rows):
         options = {"judge_seed": seed, **dict.fromkeys(self.given), **judging}
         case = self.select(Case(self.read_all(references), texts, self.defaults(chosen), options))
         rows = case.rows
-        warn_of_a_part(len(rows), self.size(case.chosen))
+        sizes = (of.get(case.chosen[name]) for name, of in self.dataset.get("sizes", {}).items())
+        size = next((size for size in sizes if size is not None), self.dataset["rows"])
+        warn_of_a_part(len(rows), size or len(rows))
         case.verdicts = self.judged(case)
         cluster, groups = numbers([self.cluster_of(row) for row in rows]), self.groups(rows)
         words = {MEAN_WORDS: lengths.tally(case.texts, cluster)}

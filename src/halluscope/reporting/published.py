@@ -46,10 +46,11 @@ def names() -> list[str]:
     return sorted(_tables())
 
 
-def load(name: str) -> Published:
+def load(name: str, chosen: Mapping[str, str] | None = None) -> Published:
     """Read published results, by the name of a dataset such as "throne_coco", or of one of HQM's tables.
 
-    A table's rows may come from several packages; each row then has its `line` in the paper's table.
+    A table's rows may come from several packages; each row then has its `line` in the paper's table. Of rows with the
+    facts in `chosen`, those with other values are left out.
     """
     if name not in names():
         raise ValueError(
@@ -60,14 +61,18 @@ def load(name: str) -> Published:
     rows = sorted(
         (row for part in parts for row in part.get("results", ())), key=lambda row: row.get(LINE, 0)
     )
+    rows = [row for row in rows if all(row.get(fact, of) == of for fact, of in (chosen or {}).items())]
     results = [(_label(row), _scores(row, facts["plain"])) for row in rows]
     return Published(facts["title"], facts["source"], facts["url"], results, facts.get("most", 1))
 
 
 def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
     """Return the published results on the dataset that these options choose; None if there are no results."""
-    dataset = dataset_of(benchmark, options)
-    return load(dataset.name) if dataset else None
+    if not (dataset := dataset_of(benchmark, options)):
+        return None
+    by = [name for part in _tables()[dataset.name] for name in part.get("by", ())]
+    usual = {option.name: option.choices[0] for option in benchmark.options if option.name in by}
+    return load(dataset.name, {name: options.get(name) or value for name, value in usual.items()})
 
 
 def dataset_of(benchmark: Benchmark, options: Mapping[str, Any]) -> Dataset | None:

@@ -188,9 +188,6 @@ class HallusionBench(Graded):
         )
         return {**usual, "bias": chosen["bias"]}
 
-    def size(self, chosen: Values) -> int:
-        return 1129 if chosen["protocol"] == "official" else 951
-
     def select(self, case: Case) -> Case:
         """Return the rows that a protocol counts, with the responses and given verdicts on them."""
         protocol, rows = case.chosen["protocol"], case.rows
