@@ -21,33 +21,26 @@ SHAPE = {
 }  # fmt: skip
 
 
-def answers(judge):
-    codes = np.full(len(PAIRS), -1)
-    for rows, given in judge.answer(TEXTS, QUESTIONS, PAIRS):
-        assert (codes[rows] == -1).all()
-        codes[rows] = given
-    assert (codes != -1).all()
-    return codes
-
-
 def logits(judge):
-    """The first token's logits of every pair, in the order of `PAIRS`, as the judge's own batches give them."""
-    found = {}
-    decide = judge._decide
+    """The first token's logits of every pair, as the judge's own batches give them, and the votes."""
+    found, codes, decide = [], np.full(len(PAIRS), -1), judge._decide
 
     def keep(begun):
-        found[len(found)] = begun[0]
+        found.append(begun[0])
         return decide(begun)
 
     judge._decide = keep
+    table = None
     try:
-        order = [rows for rows, _ in judge.answer(TEXTS, QUESTIONS, PAIRS)]
+        for rows, given in judge.answer(TEXTS, QUESTIONS, PAIRS):
+            assert (codes[rows] == -1).all()
+            codes[rows] = given
+            table = torch.empty(len(PAIRS), found[0].shape[1]) if table is None else table
+            table[torch.as_tensor(rows)] = found.pop(0)
     finally:
         del judge._decide
-    table = torch.empty(len(PAIRS), next(iter(found.values())).shape[1])
-    for rows, batch in zip(order, found.values(), strict=True):
-        table[torch.as_tensor(rows)] = batch
-    return table
+    assert (codes != -1).all()
+    return table, codes
 
 
 @pytest.mark.long
@@ -59,10 +52,10 @@ def test_the_same_logits_and_votes_as_whole_prompts(smollm2, monkeypatch):
         "begin",
         lambda self, ids, *more: (read.append(ids.numel()), begin(self, ids, *more))[1],
     )
-    shared, shared_votes, shared_tokens = logits(smollm2), answers(smollm2), sum(read)
+    (shared, shared_votes), shared_tokens = logits(smollm2), sum(read)
     monkeypatch.setattr(causal, "SHARED_FROM", 1000)
     read.clear()
-    apart, apart_votes, tokens = logits(smollm2), answers(smollm2), sum(read)
+    (apart, apart_votes), tokens = logits(smollm2), sum(read)
     assert (shared - apart).abs().max() < 1e-3
     assert (shared_votes == apart_votes).all()
     assert shared_tokens < tokens / 3
@@ -74,13 +67,12 @@ def test_questions_of_several_lengths_in_one_batch(smollm2, monkeypatch):
     sizes, begin = [], type(smollm2._voting).begin
     counted = lambda self, ids, *more: (sizes.append(len(ids)), begin(self, ids, *more))[1]  # noqa: E731
     monkeypatch.setattr(type(smollm2._voting), "begin", counted)
-    apart, apart_votes, batches = logits(smollm2), answers(smollm2), len(sizes)
+    (apart, apart_votes), batches = logits(smollm2), len(sizes)
     monkeypatch.setitem(causal.SPREAD, "cpu", 32)
     sizes.clear()
-    together, votes = logits(smollm2), answers(smollm2)
-    assert (
-        max(sizes) == len(PAIRS) // 2 and len(sizes) == 8 < batches
-    )  # per text its beginning and one batch, twice
+    together, votes = logits(smollm2)
+    # per text its beginning and one batch
+    assert max(sizes) == len(PAIRS) // 2 and len(sizes) == 4 < batches
     torch.testing.assert_close(together, apart, rtol=1e-4, atol=1e-3)
     assert (votes == apart_votes).all()
 
@@ -119,7 +111,7 @@ def made(smollm2, folder, config):
 def test_a_text_that_holds_the_padding_token_is_read_whole(smollm2, tmp_path):
     """SmolLM2 pads with a token that its chat template uses; a mask made from it would hide what was read."""
     judge = made(smollm2, tmp_path, transformers.LlamaConfig(**SHAPE))
-    got = logits(judge)
+    got, _ = logits(judge)
     model, tokenizer = judge._model, judge._tokenizer
     assert tokenizer.pad_token_id in tokenizer(judge.prompt("A dog.", QUESTIONS[0]))["input_ids"]
     for row in (0, 13):
@@ -144,9 +136,9 @@ def test_a_text_that_holds_the_padding_token_is_read_whole(smollm2, tmp_path):
 def test_a_model_that_keeps_less_than_it_read_says_so(smollm2, tmp_path, monkeypatch, config, kept):
     judge = made(smollm2, tmp_path, config)
     with pytest.warns(UserWarning, match=f"keeps {kept} as its cache, which prompts cannot share"):
-        found = logits(judge)
+        found, _ = logits(judge)
     monkeypatch.setattr(causal, "SHARED_FROM", 1000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        apart = logits(judge)
+        apart, _ = logits(judge)
     torch.testing.assert_close(found, apart, rtol=1e-4, atol=1e-5)

@@ -52,6 +52,9 @@ class Vlm:
     """An image-text-to-text model and its processor. Code that comes with a model is never run."""
 
     def __init__(self, model: str, device: str | None = None) -> None:
+        name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
+        if not Path(name).is_dir() and (name.startswith((".", "/", "~")) or name.count("/") != 1):
+            raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
         try:
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor, LogitsProcessorList
@@ -64,9 +67,6 @@ class Vlm:
         on_gpu = device == SEVERAL_GPUS or _device(torch, device).type == "cuda"
         half = on_gpu and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
         spread = {"device_map": SEVERAL_GPUS} if device == SEVERAL_GPUS else {}
-        name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
-        if not Path(name).is_dir() and (name.startswith((".", "/", "~")) or name.count("/") != 1):
-            raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
         place: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
         try:
             with hub_or_cache():
