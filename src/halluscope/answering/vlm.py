@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,6 @@ from halluscope.errors import MissingExtra
 from halluscope.judging.models import ray_pool, weights
 from halluscope.network import hub_or_cache
 from halluscope.sanitize import one_line
-
-# The content of a chat's turn, as text or as parts
-Content = str | list[dict[str, str]]
 
 # The device that spreads a model over all GPUs (needs accelerate)
 SEVERAL_GPUS = "auto"
@@ -85,6 +82,7 @@ class Vlm:
         self._tokenizer.padding_side = "left"  # a reply begins where its prompt ends
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
+        self._mark = getattr(self._processor, "image_token", None)
         owners = (self._processor, self._tokenizer)
         self._chat: Any = next((one for one in owners if getattr(one, "chat_template", None)), None)
         self._in_parts = self._chat is self._processor or self._reads_parts()
@@ -183,20 +181,16 @@ class Vlm:
 
     def _turn(self, prompt: str, with_image: bool, earlier: tuple[str, str] | None = None) -> str:
         """Return a prompt as the processor takes it, with the image in the first of the turns."""
-        if self._chat is None:
-            return str(self._content(prompt, with_image, in_parts=False))
-        said = [earlier[0], earlier[1], prompt] if earlier else [prompt]
-        return self._rendered(
-            [self._content(text, with_image and not place, self._in_parts) for place, text in enumerate(said)]
-        )
+        first, *others = (*earlier, prompt) if earlier and self._chat is not None else (prompt,)
+        if self._chat is not None and self._in_parts:
+            image = [{"type": "image"}] if with_image else []
+            parts = [{"type": "text", "text": text} for text in (first, *others)]
+            return self._rendered([[*image, parts[0]], *([part] for part in parts[1:])])
+        if with_image and isinstance(self._mark, str):
+            first = f"{self._mark}\n{first}"
+        return first if self._chat is None else self._rendered([first, *others])
 
-    def _content(self, text: str, with_image: bool, in_parts: bool) -> Content:
-        if in_parts:
-            return [*([{"type": "image"}] if with_image else []), {"type": "text", "text": text}]
-        mark = getattr(self._processor, "image_token", None)
-        return f"{mark}\n{text}" if with_image and isinstance(mark, str) else text
-
-    def _rendered(self, contents: Sequence[Content]) -> str:
+    def _rendered(self, contents: Sequence[str | list[dict[str, str]]]) -> str:
         """Render turns in the chat template; the first turn is the user's."""
         turns = [
             {"role": ("user", "assistant")[place % 2], "content": content}
@@ -206,12 +200,11 @@ class Vlm:
 
     def _reads_parts(self) -> bool:
         """Whether the tokenizer's chat template takes images as parts of a turn; most templates take only text."""
-        mark = getattr(self._processor, "image_token", None)
         try:
             text = self._rendered([[{"type": "image"}, {"type": "text", "text": "?"}]])
         except Exception:  # there is no template, or jinja's errors and Python's
             return False
-        return "'type'" not in text and (not isinstance(mark, str) or mark in text)
+        return "'type'" not in text and (not isinstance(self._mark, str) or self._mark in text)
 
 
 def _device(torch: Any, device: str) -> Any:
@@ -250,23 +243,19 @@ class Workers:
         self, asked: Sequence[Asked], max_new_tokens: int, temperature: float = 0.0
     ) -> Iterator[tuple[int, Said]]:
         """Yield each question's index with its response, batch by batch as workers return them."""
-        size = self._batch_size
-        waiting = [(start, list(asked[start : start + size])) for start in range(0, len(asked), size)]
-        idle: list[Any] = list(self._workers)
-        at_work: dict[Any, tuple[Any, int]] = {}
-        while waiting or at_work:
-            while waiting and idle:
-                begin, some = waiting.pop(0)
-                worker = idle.pop()
-                opened = [
-                    replace(one, image=partial(_same, one.image()) if one.image else None) for one in some
-                ]
-                at_work[worker.replies.remote(opened, max_new_tokens, temperature)] = worker, begin
-            done = self._ray.wait(list(at_work), num_returns=1)[0][0]
-            worker, begin = at_work.pop(done)
-            for place, said in self._get(done):
-                yield begin + place, said
-            idle.append(worker)
+        from ray.util import ActorPool
+
+        def ask(worker: Any, start: int) -> Any:
+            some = asked[start : start + self._batch_size]
+            opened = [replace(one, image=partial(_same, one.image()) if one.image else None) for one in some]
+            return worker.replies.remote(start, opened, max_new_tokens, temperature)
+
+        pool, starts = ActorPool(self._workers), range(0, len(asked), self._batch_size)
+        try:
+            for said in pool.map_unordered(ask, starts):
+                yield from said
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
 
     def _get(self, task: Any) -> Any:
         """Return what a worker returned, or raise the error that it raised."""
@@ -281,8 +270,12 @@ class _Worker:
 
     def __init__(self, threads: int, model: str, device: str | None) -> None:
         ray_pool.set_threads(threads)
-        self._load = partial(Vlm, model, device)
-        self._vlm: Vlm | None = None
+        self._arguments = model, device
+
+    @cached_property
+    def _model(self) -> Vlm:
+        """The model, loaded when it is first needed, so that its errors reach the caller as they are."""
+        return Vlm(*self._arguments)
 
     def about(self) -> tuple[str, str]:
         return self._model.key, self._model.chat
@@ -290,14 +283,11 @@ class _Worker:
     def check_turns(self) -> None:
         self._model.check_turns()
 
-    def replies(self, asked: list[Asked], max_new_tokens: int, temperature: float) -> list[tuple[int, Said]]:
-        return list(self._model.replies(asked, max_new_tokens, temperature))
-
-    @property
-    def _model(self) -> Vlm:
-        """The model, loaded when it is first needed, so that its errors reach the caller as they are."""
-        self._vlm = self._vlm or self._load()
-        return self._vlm
+    def replies(
+        self, start: int, asked: list[Asked], max_new_tokens: int, temperature: float
+    ) -> list[tuple[int, Said]]:
+        replies = self._model.replies(asked, max_new_tokens, temperature)
+        return [(start + place, said) for place, said in replies]
 
 
 def _same(image: Image) -> Image:
