@@ -48,7 +48,6 @@ class Sample:
     temperature: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         whole("seed", self.seed, most=LARGEST_SEED)
         finite("temperature", self.temperature, COLDEST, HOTTEST)
 
@@ -224,7 +223,6 @@ class _Run:
         }
 
     def left(self, done: set[str]) -> list[Row]:
-        """Return the rows that have no response yet."""
         return [row for row in self.rows if self._name(row) not in done]
 
     def _name(self, row: Row) -> str:

@@ -66,7 +66,6 @@ class ServedVlm(Endpoint):
                 raise self.client.unavailable(said)
 
     def check_complete(self) -> None:
-        """Check that each question that was sent got a response."""
         if self.failures:
             reasons = ", ".join(f"{count:,} x {one_line(why)}" for why, count in self.failures.most_common(3))
             raise JudgingFailed(

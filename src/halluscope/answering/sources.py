@@ -52,13 +52,11 @@ class Source:
         return digest.hexdigest()[:8]
 
     def only(self, wanted: Callable[[Row], bool]) -> "Source":
-        """Return the source with only the wanted rows."""
         kept = [place for place, row in enumerate(self.rows) if wanted(row)]
         return replace(self, rows=self.rows.select(kept))
 
 
 def where(name: str) -> str:
-    """Return the default place of a dataset."""
     if given := os.environ.get(DATASETS):
         return f"{given}/{name}"
     if (home(name) / "data").is_dir():
@@ -72,7 +70,6 @@ def where(name: str) -> str:
 def open_source(
     source: str, images: str | None = None, dataset: Dataset | None = None, keep: int | None = None
 ) -> Source:
-    """Open a dataset."""
     named, configs = Written.of(source), config_names(source)
     known = [dataset] if dataset else registry.datasets()
     config = named.config or next((one.config for one in known if one.config in configs), None)

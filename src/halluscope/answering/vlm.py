@@ -191,7 +191,6 @@ class Vlm:
         return first if self._chat is None else self._rendered([first, *others])
 
     def _rendered(self, contents: Sequence[str | list[dict[str, str]]]) -> str:
-        """Render turns in the chat template; the first turn is the user's."""
         turns = [
             {"role": ("user", "assistant")[place % 2], "content": content}
             for place, content in enumerate(contents)
@@ -258,7 +257,6 @@ class Workers:
             raise error.cause from error
 
     def _get(self, task: Any) -> Any:
-        """Return what a worker returned, or raise the error that it raised."""
         try:
             return self._ray.get(task)
         except self._ray.exceptions.RayTaskError as error:
@@ -266,8 +264,6 @@ class Workers:
 
 
 class _Worker:
-    """Runs in a process of its own."""
-
     def __init__(self, threads: int, model: str, device: str | None) -> None:
         ray_pool.set_threads(threads)
         self._arguments = model, device

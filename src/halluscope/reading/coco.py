@@ -60,11 +60,9 @@ class CocoTable:
 
     @property
     def file_names(self) -> list[str]:
-        """The images' file names, in the order of image ids."""
         return [image.file_name for image in self.images]
 
     def without(self, file_names: Iterable[str]) -> "CocoTable":
-        """Return the table without the images that have these file names."""
         gone = set(file_names)
         images = tuple(image for image in self.images if image.file_name not in gone)
         if not images:
@@ -72,7 +70,6 @@ class CocoTable:
         return replace(self, images=images)
 
     def only(self, image_ids: Collection[int]) -> "CocoTable":
-        """Return the table with only these images."""
         asked = set(image_ids)
         if unknown := sorted(asked - {image.image_id for image in self.images}):
             raise BuildError(

@@ -42,12 +42,8 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
 
 class HasId(Protocol):
-    """A question with an id."""
-
     @property
-    def id(self) -> int:
-        """A unique number."""
-        ...
+    def id(self) -> int: ...
 
 
 Identified = TypeVar("Identified", bound=HasId)
@@ -94,7 +90,6 @@ class Source:
 
     @property
     def path(self) -> Path:
-        """The path of the dataset's file."""
         path = Path(self.name)
         if not path.exists():
             raise FileNotFoundError(
@@ -138,7 +133,6 @@ def _saved(rows: Any, folder: Path) -> str:
 
 
 def read_rows(written: str) -> Any:
-    """Read the rows of a file or a dataset."""
     source = Source.of(written)
     if source.is_json:
         located = list(json_rows(source.path))
@@ -158,7 +152,6 @@ def read_rows(written: str) -> Any:
 
 
 def is_subset(folder: Path) -> bool:
-    """Whether a dataset's stats.json says that it is not the dataset as published."""
     return stated(folder, "subset") is True
 
 
@@ -219,14 +212,12 @@ def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], 
 def read_each(
     sources: Sequence[str], names: tuple[str, ...], needed: tuple[str, ...], what: str
 ) -> list[Any]:
-    """Read the rows of all sources, each as `read_columns` does."""
     return [row for source in sources for row in read_columns(source, names, needed, what)]
 
 
 def read_once(
     rows: Iterable[Any], where: str, read: Callable[[Any, str, int], Identified]
 ) -> list[Identified]:
-    """Read questions."""
     places = ((row, f"{where}[{number}]", number) for number, row in enumerate(rows))
     return once_by_id((read(row, place, number), place) for row, place, number in places)
 

@@ -34,28 +34,24 @@ class Fields:
         return int(number)
 
     def text(self, name: str) -> str:
-        """Return a text that is not blank."""
         value: Any = self.given.get(name)
         if not isinstance(value, str) or not value.strip():
             raise self.wrong(name, "a text")
         return value
 
     def text_or_none(self, name: str) -> str | None:
-        """Return a text, or None where it is absent or empty."""
         value: Any = self.given.get(name)
         if not isinstance(value, str | None):
             raise self.wrong(name, "a text, or null")
         return value or None
 
     def one_of(self, name: str, known: Collection[str]) -> str:
-        """Return a text that is one of the known ones."""
         value: Any = self.given.get(name)
         if not isinstance(value, str) or value not in known:
             raise self.wrong(name, f"one of {', '.join(map(repr, known))}")
         return value
 
     def words(self, name: str, expected: str = "a list of words") -> tuple[str, ...]:
-        """Return the texts of a list."""
         value: Any = self.given.get(name)
         if not is_like_a_list(value) or not all(isinstance(word, str) for word in value):
             raise self.wrong(name, expected)

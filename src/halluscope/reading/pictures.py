@@ -57,7 +57,6 @@ def of_table(
     keep: int | None = None,
     folder: Path | None = None,
 ) -> Find:
-    """Return a function that finds the images of a dataset."""
     from datasets import Image as ImageFeature
 
     try:

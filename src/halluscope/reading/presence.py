@@ -42,7 +42,6 @@ def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[I
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObjects]:
-    """Read rows of a presence dataset."""
     return _each_once((row, f"{where}[{number}]") for number, row in enumerate(rows))
 
 

@@ -160,12 +160,10 @@ def part_of(classes: Sequence[str]) -> Vocabulary:
 
 
 def _whole(classes: Sequence[str]) -> Vocabulary | None:
-    """Return the built-in vocabulary that has all these classes."""
     return next((known for known in map(_builtin, names()) if {*classes} <= {*known.classes}), None)
 
 
 def names() -> list[str]:
-    """Return the built-in vocabularies' names."""
     return sorted(file.stem for file in Path(__file__).parent.glob("*.toml"))
 
 

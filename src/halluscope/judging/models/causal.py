@@ -41,7 +41,6 @@ class CausalJudge(LanguageModelJudge):
     _shares = True
 
     def turn(self, prompt: str) -> str:
-        """Return the chat up to the model's turn."""
         try:
             template = f"{TODAY}{self._tokenizer.get_chat_template()}"
             chat = self._tokenizer.apply_chat_template(
@@ -159,7 +158,6 @@ class ChatTokens(CausalJudge):
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
     def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """Return the tokens of each pair's prompt."""
         visible = {i: self.show(texts[i]) for i in set(pairs[:, 0].tolist())}
         return self._token_ids(visible, questions, pairs)
 

@@ -61,12 +61,10 @@ class Engine:
 
     @property
     def library(self) -> str:
-        """The library that runs a model."""
         return self.name.partition("-")[0]
 
     @property
     def precision(self) -> str | None:
-        """The precision, if the engine's name gives one."""
         return self.name.partition("-")[2] or None
 
     def judge(self, model: str) -> Judge:

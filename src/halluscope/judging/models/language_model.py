@@ -152,7 +152,6 @@ class LanguageModelJudge:
         return list(map(len, self._whole(prompts)))
 
     def load(self) -> None:
-        """Load tokenizer and model, unless they are loaded."""
         if self._tokenizer is not None:
             return
         try:
@@ -191,12 +190,10 @@ class LanguageModelJudge:
         self._plan_batches(model.config)
 
     def _pretrained(self) -> Any:
-        """Return the model, as transformers loads it."""
         options = self.weights.load_options | {"dtype": self.dtype}
         return getattr(self._transformers, self.auto_class).from_pretrained(self.weights.source, **options)
 
     def _config(self) -> Any:
-        """Return the model's configuration, without the model."""
         return self._transformers.AutoConfig.from_pretrained(self.weights.source, **self.weights.load_options)
 
     def _plan_batches(self, config: Any) -> None:
@@ -211,7 +208,6 @@ class LanguageModelJudge:
         self.batch_tokens = self.batch_tokens or most
 
     def close(self) -> None:
-        """Free the model's memory."""
         self._model = self._tokenizer = self._voting = self._replying = None
         if self.device.type == "cuda":
             self._torch.cuda.empty_cache()
@@ -247,7 +243,6 @@ class LanguageModelJudge:
         return text
 
     def _disarmed(self, text: str) -> str:
-        """Return a text without control tokens and lone surrogates."""
         text = encodable(text)
         normalizer = self._tokenizer.backend_tokenizer.normalizer
         plain = normalizer.normalize_str(text) if normalizer else text
@@ -327,7 +322,6 @@ class LanguageModelJudge:
         """Refuse a tokenizer that does not suit this kind of judge, before the model is loaded."""
 
     def _steps(self, model: Any) -> Steps:
-        """Return the model as `Steps`: one token of each reply at a time."""
         raise NotImplementedError
 
     def _steps_of_votes(self, model: Any) -> Steps | None:

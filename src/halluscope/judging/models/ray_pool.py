@@ -95,7 +95,6 @@ class RayPool:
                 yield rows[given], codes
 
     def close(self) -> None:
-        """End the workers, so that their devices are free."""
         for worker in list(self._hired):
             self._dismiss(worker)
 
@@ -158,8 +157,6 @@ def set_threads(threads: int) -> None:
 
 
 class _Worker:
-    """Runs in a process of its own."""
-
     def __init__(self, threads: int, make: Callable[[], Judge]) -> None:
         self._judge = make()
         set_threads(threads)

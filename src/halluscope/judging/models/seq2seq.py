@@ -37,17 +37,14 @@ SEPARATOR = "</s>"
 
 
 def model_of(name: str) -> str:
-    """Return the model's own name, without the prefix of a checker."""
     return name.removeprefix(CHECKER)
 
 
 def is_checker(name: str) -> bool:
-    """Whether a model of this name is asked about claims."""
     return name.startswith(CHECKER)
 
 
 def check_encodes(found: Weights) -> None:
-    """Check that a checker's model is an encoder-decoder."""
     if not found.is_encoder_decoder:
         raise JudgeUnavailable(
             f"The checker {short_repr(found.name)} is not an encoder-decoder; expected one such as MiniCheck's on "
@@ -153,7 +150,6 @@ class ConvertedJudge(Seq2SeqJudge):
         self._slow = Seq2SeqJudge(weights, device, "float32", checks) if recheck else None
 
     def close(self) -> None:
-        """Free the models' memory."""
         super().close()
         if self._slow:
             self._slow.close()
@@ -206,7 +202,6 @@ class ConvertedJudge(Seq2SeqJudge):
 
 
 def _converted(weights: Weights, precision: str) -> Path:
-    """Return the folder of a converted model; convert it if it is missing."""
     import ctranslate2
     import torch
     from ctranslate2.converters import TransformersConverter

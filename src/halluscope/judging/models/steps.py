@@ -123,7 +123,6 @@ class LeanT5:
         return encoded[rows], said[rows]
 
     def encode(self, ids: torch.Tensor) -> torch.Tensor:
-        """Return the encoder's output for prompts: [batch, length, width]."""
         states = self._model.shared(ids)
         return self.layers(states, self._first(ids, states), self._bias(self._model.encoder, ids.shape[1]))
 
@@ -176,7 +175,6 @@ class LeanT5:
         _add(states, seen.flatten(2), attention.o)
 
     def _feed_forward(self, states: torch.Tensor, layer: Any) -> None:
-        """Add a feed-forward layer to `states` [batch, length, width]."""
         dense = layer.DenseReluDense
         read = linear(self._norm(states, layer.layer_norm), dense.inputs)
         _add(states, self.gated(read, dense.wo.in_features), dense.wo)
@@ -209,7 +207,6 @@ class LeanT5:
 
 
 def _add(states: torch.Tensor, read: torch.Tensor, layer: Any) -> None:
-    """Add a linear layer's output for `read` to `states`, in place."""
     states.view(-1, states.shape[-1]).addmm_(read.flatten(0, 1), layer.weight.T)
 
 

@@ -37,7 +37,6 @@ class Weights:
 
     @property
     def key(self) -> str:
-        """Name and revision, as in a signature."""
         return f"{self.name}@{self.revision[:12]}"
 
     @property
@@ -136,7 +135,6 @@ def _on_hub(name: str, revision: str) -> Weights:
 
 
 def encodes(config: Path) -> bool:
-    """Whether the model with this configuration is an encoder-decoder."""
     try:
         content = read_json(config)
     except (ValueError, OSError) as error:
