@@ -28,6 +28,7 @@ from halluscope.judging import ask as asking
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import PATH, EndpointVoter
 from halluscope.vocabularies import load
+from timing import record
 
 ROUNDS = 3
 TEXT = "A man in a red jacket stands beside a wooden bench, and a small brown dog looks up at him. " * 5
@@ -142,12 +143,10 @@ def compare(url: str, requests: int, at_once: int) -> None:
             "votes, stored": lambda i: vote(url, texts, at_once, Path(folder) / f"{i}.sqlite"),
         }
         took = {name: [cpu(partial(way, i)) / n for i in range(ROUNDS)] for name, way in ways.items()}
-    bare = median(took["bare posts"])
+    bare = median(took.pop("bare posts"))
+    print(f"CPU time of 1,000 requests, median of {ROUNDS} x {n:,}, {at_once} at once")
     for name, seconds in took.items():
-        print(
-            f"{name}: {1e3 * median(seconds):.2f} ms of CPU per request, {median(seconds) / bare:.2f} times as much as "
-            f"bare posts (median of {ROUNDS} x {n:,} requests, {at_once} at once)"
-        )
+        record(f"1,000 {name}: CPU time", 1e3 * median(seconds), 1e3 * bare, "bare posts")
 
 
 if __name__ == "__main__":
