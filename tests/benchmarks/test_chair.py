@@ -143,6 +143,24 @@ def test_figures_worked_by_hand(own):
     assert got["per_image"][1]["missed"] == ["cup"]
 
 
+def test_unfinished_sentences_are_left_out_and_counted(own):
+    texts = ["A dog. A cat is", "A dog and a cat.", "A cat", '"A dog!" (A cat)', "Of 1.5 dogs, a cat"]
+    got = chair.compute(texts, [["dog"]] * 5, drop_unfinished=True, per_image=True, **own)
+    assert [row["found"] for row in got["per_image"]] == [["dog"], ["dog"], [], ["dog"], []]
+    assert (got["unfinished"], got["chair_s"]) == (4, 1 / 5)
+    assert keys_of(got["signature"])["unfinished"] == "4"
+    plain = chair.compute(texts, [["dog"]] * 5, **own)
+    assert "unfinished" not in plain and plain["chair_s"] == 1.0
+
+
+def test_a_published_list_of_images_is_named(own, upstream):
+    file = upstream / "responses/opera_llava-1.5_greedy.jsonl"
+    image_ids = [json.loads(line)["image_id"] for line in file.read_text().splitlines()]
+    got = chair.compute([""] * 500, [["dog"]] * 500, image_ids=image_ids[::-1], **own)
+    assert got["image_list"].startswith("OPERA's 500 (")
+    assert "image_list" not in chair.compute([""], [["dog"]], image_ids=image_ids[:1], **own)
+
+
 def test_what_is_undefined(own):
     got = chair.compute(["", "Fog."], [[], []], bootstrap=5, **own)
     assert got["chair_i"] != got["chair_i"] and got["recall"] != got["recall"]
@@ -192,6 +210,7 @@ MOVES = {
     "level": 0.9,
     "thoughts": "kept",
     "forms": ["parallel-1"],
+    "drop_unfinished": True,
 }
 MOVES_NOTHING = {"allow_other_synonyms", "per_image"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}

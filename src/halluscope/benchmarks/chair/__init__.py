@@ -14,7 +14,7 @@ of captions with at least one.
 """,
     principal="chair_i",
     scores={"chair_i": LOWER, "chair_s": LOWER, "recall": HIGHER},
-    extra_numbers={"mean_words": None, "images": None},
+    extra_numbers={"mean_words": None, "images": None, "unfinished": None},
     citation="""
 @inproceedings{rohrbach2018object,
   title={Object Hallucination in Image Captioning},
@@ -35,6 +35,11 @@ of captions with at least one.
         Option("captions", "COCO's captions_*.json, if --dataset is COCO's instances_*.json", metavar="FILE"),
         Option("synonyms", "the official synonym list (default: fetched once, and checked)", metavar="FILE"),
         Option("allow_other_synonyms", "accept a list with another checksum", flag=True),
+        Option(
+            "drop_unfinished",
+            "leave out the last sentence of responses that end in the middle of it, at a limit of tokens",
+            flag=True,
+        ),
         Option(
             "reader", "what reads words: lemminflect (default), or nltk, as in CHAIR's script", metavar="NAME"
         ),

@@ -37,6 +37,7 @@ def compute(
     image_ids: Sequence[Any] | None = None,
     forms: Sequence[str] | None = None,
     per_image: bool = False,
+    drop_unfinished: bool = False,
     thoughts: str = REMOVED,
 ) -> dict[str, Any]:
     """Score captions or descriptions of images.
@@ -56,25 +57,36 @@ def compute(
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
         per_image: also give, for each caption, its mentions and their places in the text as it was read, which classes
             were found, hallucinated and missed, and its part in `chair_s`.
+        drop_unfinished: leave out the last sentence of each response that ends in the middle of it, as at a limit of
+            tokens; a response without a whole sentence then mentions nothing.
         thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" scores them too.
 
     Returns:
         Fractions in [0, 1], NaN where undefined: `chair_i`, the share of mentions that are hallucinated; `chair_s`, the
         share of captions with a hallucinated mention; `recall`, the share of the images' classes that are mentioned.
         Lower is better, except for `recall`. Also `mean_words`, the captions' mean length as CHAIR counts it, with
-        punctuation marks; `images`; `thoughts`, the number of responses from which a thought was removed; `signature`;
-        and on request `interval` and `per_image`.
+        punctuation marks; `images`; `image_list`, the name of a published list of exactly these images, if it is one;
+        `thoughts`, the number of responses from which a thought was removed; `signature`; and on request `interval`,
+        `per_image` and `unfinished`, the number of responses that lost their last sentence.
 
     Raises:
         ValueError: for any bad input, and for a synonym list that is not the official one.
         FileNotFoundError: if `synonyms` or nltk's data do not exist.
         MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
     """
-    flags(per_image=per_image, allow_other_synonyms=allow_other_synonyms)
+    flags(
+        per_image=per_image,
+        allow_other_synonyms=allow_other_synonyms,
+        drop_unfinished=drop_unfinished,
+    )
     predictions, references = paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
     form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
     predictions, thought = take_out(predictions, thoughts)
+    whole, unfinished = predictions, {}
+    if drop_unfinished:
+        predictions = [*map(words.finished, whole)]
+        unfinished = {"unfinished": sum(map(str.__ne__, predictions, whole))}
     references = class_names(references)
     coco = vocabularies.load("coco")
     there = coco.presence(references)
@@ -89,6 +101,8 @@ def compute(
     warn_if_shuffled(coco.presence(said), there)
     result: dict[str, Any] = scores([tally]) | {
         "images": len(captions),
+        **({"image_list": listing} if (listing := words.image_list(image_ids or ())) else {}),
+        **unfinished,
         "thoughts": thought,
         "signature": signature(
             "chair",
@@ -96,6 +110,7 @@ def compute(
             synonyms=listed.name,
             lemmas=chosen.version,
             **form,
+            **unfinished,
             **choice(thoughts),
             interval=resampling,
         ),

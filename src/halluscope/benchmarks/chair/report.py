@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from halluscope.benchmarks.chair.words import finished
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
     HALLUCINATED,
@@ -39,14 +40,23 @@ def report(results: Named, **_: Any) -> Report:
     ]
     header = [*label_names(results), *COLUMNS, MEAN_WORDS]
     scores = Table("scores", header, rows, ranked=True, intervals=COLUMNS)
-    return tables.report([scores], {name: [f"signature: {result['signature']}"] for name, result in results})
+    return tables.report([scores], {name: [*_remarks(result)] for name, result in results})
+
+
+def _remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    if "image_list" in result:
+        yield f"images: {result['image_list']}"
+    if "unfinished" in result:
+        yield f"responses that lost an unfinished sentence: {result['unfinished']:,}"
+    yield f"signature: {result['signature']}"
 
 
 def items(
     rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
 ) -> Iterator[Item]:
     """Yield a run's rows as items, one per row, in order."""
-    for row, text in zip(rows, judged_texts(rows, options), strict=True):
+    read = finished if options.get("drop_unfinished") else str
+    for row, text in zip(rows, map(read, judged_texts(rows, options)), strict=True):
         classes, names = outcomes(row), [name for _, name in row["mentions"]]
         marks, words = placed(
             names, row["places"], [(KIND_OF[classes[name]], classes[name]) for name in names]

@@ -9,8 +9,10 @@ published script. The list is the authors' file (BSD-2-Clause), which is not par
 it is fetched once and checked by its sha256.
 """
 
+import hashlib
+import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -27,6 +29,9 @@ from halluscope.sanitize import one_line, short_repr
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
 BYTES = 3577
+
+# The end of a sentence, with what closes after it
+_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]*]*(?=\s|\Z)")
 
 
 class Caption(NamedTuple):
@@ -69,6 +74,24 @@ def _join(words: Sequence[Word]) -> list[Word]:
         for place, word in enumerate(words)
         if place - 1 not in joined
     ]
+
+
+def finished(text: str) -> str:
+    """Return a text up to the end of its last whole sentence; "" if it has none.
+
+    >>> finished("A dog sits. A man (tall.) A cat is"), finished("A dog.\\n"), finished("A dog")
+    ('A dog sits. A man (tall.)', 'A dog.\\n', '')
+    """
+    last = max((found.end() for found in _END.finditer(text)), default=0)
+    return text[:last] if text[last:].strip() else text
+
+
+def image_list(image_ids: Iterable[object]) -> str | None:
+    """Return the name of a published list of exactly these images; None if it is none that is known."""
+    known = tomllib.loads(resources.files(__package__).joinpath("images.toml").read_text("utf-8"))
+    named = "\n".join(sorted(map(str, image_ids)))
+    found: str | None = known.get(hashlib.sha256(named.encode(errors="replace")).hexdigest()[:12])
+    return found
 
 
 @cache
