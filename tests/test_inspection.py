@@ -112,4 +112,7 @@ def test_published_files():
         "other rows",
     }
     versions = {path.name: inspect(path).about for path in (wild / "questions").iterdir()}
-    assert versions["llava_pope_test.jsonl"] == "adversarial (COCO); random (COCO, 2023-05); popular (COCO)"
+    assert versions["llava_pope_test.jsonl"] == (
+        "adversarial (COCO, 2023-05); random (COCO, 2023-05); popular (COCO, 2023-05)"
+    )
+    assert versions["coco_pope_adversarial_2023-10.json"] == "adversarial (COCO, 2023-10)"

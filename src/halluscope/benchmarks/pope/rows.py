@@ -213,6 +213,9 @@ def known(asked: Sequence[str]) -> str | None:
             found.append(f"{len(texts) - first:,} questions in another order, or made anew")
             break
         there = min(rows, len(texts) - first)
+        old = sum("imange" in text for text in asked[first : first + there])
+        if when := versions()["older"].get(f"{name.partition(' ')[0]} {there} {old}"):
+            name = name.replace("(COCO)", f"(COCO, {when})")
         found.append(f"{name}{'' if there == rows else f', {there:,} of its {rows:,}'}")
         first += rows
     return "; ".join(found)
