@@ -178,6 +178,13 @@ def test_what_the_stats_count(tmp_path: Path) -> None:
     }
 
 
+def test_without_negatives(tmp_path: Path) -> None:
+    """Supplement, section 5.5: an image without objects then has nothing to list."""
+    found = {row["image_id"]: row for row in rows(build(tmp_path, no_negatives=True))}
+    assert [*found] == [10, 20, 30, 40] and not any(row["absent"] for row in found.values())
+    assert found[10]["response"] == "person [top left]\ncup [top left]"
+
+
 def test_nine_places_by_hand() -> None:
     names = [place((x, y, 2, 2), WIDTH, HEIGHT) for y in (9, 29, 49) for x in (14, 44, 74)]
     assert names == [

@@ -54,8 +54,9 @@ def make(
     instructions: Path | None = None,
     conversations: Path | None = None,
     clip: bool = False,
+    no_negatives: bool = False,
 ) -> Path:
-    """Build object_enumeration."""
+    """Build object_enumeration; without negatives, an image without objects has no enumeration."""
     out = order.target()
     if conversations is not None:
         if conversations.resolve().is_relative_to(out):
@@ -94,7 +95,9 @@ def make(
     if visual_genome is not None:
         scenes = enumeration.read_scenes(files["image_data"], files["objects"], {*ids}, {*table.classes}, fit)
     known = enumerations(table, scenes, fit)
-    samples = _samples(table, files.get("instructions"))
+    if no_negatives:
+        known = [one._replace(absent=()) for one in known]
+    samples = _samples(table, known, files.get("instructions"))
     numbers |= counts(samples, table, known, scenes) | {"boxes_cut": fit.cut, "boxes_left_out": fit.left_out}
     with new_list(conversations) as add:
         rows = Table(FEATURES, _rows(samples, table, known, add), order.spec.split)
@@ -153,13 +156,16 @@ def counts(
     return {name: of[name] for name in names}
 
 
-def _samples(table: Boxes, instructions: Readable | None) -> Samples:
+def _samples(table: Boxes, known: Sequence[Enumeration], instructions: Readable | None) -> Samples:
+    """Return the samples to write: those of the instructions, or one per image that has something to say."""
+    there = [place for place, one in enumerate(known) if one.objects or one.absent]
     if instructions is not None:
-        pictures = {picture.file_name: place for place, picture in enumerate(table.pictures)}
+        pictures = {table.pictures[place].file_name: place for place in there}
         return lambda: read_samples(instructions, pictures)
     return lambda: (
         ({"id": str(picture.image_id), "image": picture.file_name, "conversations": []}, place)
-        for place, picture in enumerate(table.pictures)
+        for place in there
+        for picture in [table.pictures[place]]
     )
 
 
@@ -269,6 +275,11 @@ def _add(parser: argparse.ArgumentParser) -> None:
         "--clip",
         action="store_true",
         help="cut boxes that extend beyond their picture, and leave out those outside it (default: an error)",
+    )
+    option(
+        "--no-negatives",
+        action="store_true",
+        help="list no absent classes (supplement, Table 5), nor images without objects",
     )
 
 
