@@ -211,10 +211,11 @@ class HallusionBench(Graded):
             _check_controls(rows, layout)
         rule = grading.judge if grading.named(READERS) else None
         needs_judge = given["correctness"] is None or (given["same"] is None and diagnosed)
-        if rule:
-            why = f"{rule!r} gives the same verdicts each time" if needs_judge else ""
-            grading.check_once(why or "the verdicts are given and nothing is judged")
-        elif needs_judge:
+        if not needs_judge:
+            grading.check_once("the verdicts are given and nothing is judged")
+        elif rule:
+            grading.check_once(f"{rule!r} gives the same verdicts each time")
+        else:
             _check_worded(rows)
             grading.prepare(READERS)
         reader_key, read = READERS[rule or "rules"]
@@ -241,17 +242,13 @@ class HallusionBench(Graded):
                 for place in places
             ]
             codes = prompts.CODES[what]
-            return np.array(
-                [
-                    [UNREAD if word is None else codes[word] for word in repeat]
-                    for repeat in grading.verdicts(asked)
-                ]
-            )
+            replies = grading.verdicts(asked)
+            return np.array([[UNREAD if one is None else codes[one] for one in repeat] for repeat in replies])
 
-        replies: list[Ints] = []
+        every: list[int] = []
         if given["correctness"] is None:
             found = ask("correctness", range(len(rows)))
-            replies.append(found.ravel())
+            every += found.ravel().tolist()
         else:
             found = given["correctness"][np.newaxis]
         correctness = np.where(found == UNREAD, UNCERTAIN, found)
@@ -265,7 +262,7 @@ class HallusionBench(Graded):
             shape = max(len(correctness), len(agreed)), len(rows)
             same = np.zeros(shape, dtype=bool)
             same[:, places] = agreed == 1
-            replies.append(agreed[np.broadcast_to(needed[:, places], agreed.shape)])
+            every += agreed[np.broadcast_to(needed[:, places], agreed.shape)].tolist()
             values = {name: np.broadcast_to(of, shape) for name, of in values.items()} | {"same": same}
         if bias == "answers":
             known = {
@@ -274,19 +271,17 @@ class HallusionBench(Graded):
             }
             values |= {name: np.broadcast_to(of, values["correctness"].shape) for name, of in known.items()}
         judge = reader_key if rule else self._key(grading, chosen) if needs_judge else GIVEN
-        every = np.concatenate(replies) if replies else np.array([])
         key = {
             "protocol": chosen["protocol"],
             "correctness": judge if given["correctness"] is None else GIVEN,
             "same": "no" if not diagnosed else judge if given["same"] is None else GIVEN,
             "bias": ["answers", reader_key] if bias == "answers" else bias,
-            "unread": float((every == UNREAD).sum() / max(1, len(every))) if needs_judge else None,
+            "unread": every.count(UNREAD) / max(1, len(every)) if needs_judge else None,
             "uncertain": float((found == UNCERTAIN).mean()) if given["correctness"] is None else None,
         }
-        by_model = needs_judge and not rule
-        return Judged(
-            (), values, key, grading.drawn if by_model else {}, [{}] * len(rows) if by_model else ()
-        )
+        if not needs_judge or rule:
+            return Judged((), values, key)
+        return Judged((), values, key, grading.drawn, [{}] * len(rows))
 
     def _key(self, grading: VerdictOptions, chosen: Values) -> list[str]:
         """Return a language model's key, which its first reply may change, and the key of the prompts."""

@@ -133,28 +133,22 @@ class HQH(Graded):
                 "image_data.json."
             )
         for key, entry in content.items():
-            if (image_id := id_of(key)) is None:
+            image_id, found = id_of(key), entry if isinstance(entry, dict) else {}
+            texts = [found.get("caption"), found.get("image_information")]
+            if image_id is None or not all(isinstance(text, str) for text in texts):
                 raise BuildError(
-                    f"{file} has the entry {short_repr(key)}; expected an image id, which is a number."
+                    f"{file}: the entry {short_repr(key)} is {short_repr(entry, 120)}; expected an image id, with "
+                    "texts as caption and image_information."
                 )
-            for name in ("caption", "image_information"):
-                if not isinstance(entry, dict) or not isinstance(entry.get(name), str):
-                    raise BuildError(f"{file}: the image id {key} has no text as {name}; expected one.")
-            known[image_id] = entry
+            known[image_id] = [str(text).strip() or None for text in texts]
         if missing := sorted({row.image_id for row in rows} - known.keys()):
             shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
             raise BuildError(
                 f"--image-data has no entry for {len(missing):,} of the questions' images: image id {shown}. Get the "
                 "image_data.json that belongs to these questions, or leave --image-data out."
             )
-        return [
-            replace(
-                row,
-                caption=known[row.image_id]["caption"].strip() or None,
-                details=known[row.image_id]["image_information"].strip() or None,
-            )
-            for row in rows
-        ]
+        names = ("caption", "details")
+        return [replace(row, **dict(zip(names, known[row.image_id], strict=True))) for row in rows]
 
 
 MAIN: Mapping[bool | None, tuple[str, Kind]] = {
@@ -170,9 +164,8 @@ class HQHView(View):
 
     def ranked_by(self, results: Named) -> str:
         """Return the overall rate, or the rate of wrong main answers if an overall rate is undefined."""
-        return (
-            "main_hal" if any(math.isnan(result["overall_hal"]) for _, result in results) else "overall_hal"
-        )
+        partly = any(math.isnan(result["overall_hal"]) for _, result in results)
+        return "main_hal" if partly else "overall_hal"
 
     def gaps(self, result: Values) -> Iterator[str]:
         counts = result["counts"]["all"]
@@ -203,10 +196,9 @@ class HQHView(View):
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         claims = row["extra_claims"]
         yield Fact("main answer", [MAIN[row["correct"]]])
-        looked: tuple[str, Kind] = (
-            ("not looked for", "open") if claims is None else (f"{claims:,}", "bad" if claims else "good")
-        )
-        yield Fact("extra claims that contradict the image", [looked])
+        kind: Kind = "open" if claims is None else "bad" if claims else "good"
+        looked = "not looked for" if claims is None else f"{claims:,}"
+        yield Fact("extra claims that contradict the image", [(looked, kind)])
         if unplaced := [quote for quote in row.get("evidence", ()) if not places(quote, text)]:
             yield Fact("claims quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
 
