@@ -70,8 +70,6 @@ Readings = tuple[int, list[tuple[dict[str, Any], str, dict[str, Any], dict[str, 
 
 
 class Explained:
-    """Scores of the same responses by protocol."""
-
     def __init__(
         self,
         benchmark: Benchmark,
@@ -94,21 +92,17 @@ class Explained:
         self.protocols = self._possible(chosen, self._match)
 
     def compute(self) -> None:
-        """Compute the scores of each protocol."""
         self.protocols = self._possible(
             self.protocols, lambda one: [self.result(self.setting(one, file)) for file in self.files]
         )
 
     def setting(self, protocol: Protocol, file: str) -> Setting:
-        """Return the setting in which one protocol decides every aspect."""
         return {PROMPT: file, **dict.fromkeys(CHOSEN, protocol.name)}
 
     def settings(self) -> list[Setting]:
-        """Return the setting of each protocol for each file."""
         return [self.setting(one, file) for one in self.protocols for file in self.files]
 
     def whose(self, setting: Setting, aspect: str) -> Protocol:
-        """Return the protocol that an aspect of a setting follows."""
         return self._named[setting[aspect]]
 
     def ready(self, setting: Setting) -> Ready:
@@ -146,12 +140,10 @@ class Explained:
         return one.discrepancy if one.discrepancy.holds(options) else None
 
     def score(self, setting: Setting, name: str) -> float:
-        """Return a score at a setting; NaN where it is undefined or missing."""
         value = self.result(setting).get(self.whose(setting, COUNTING).called.get(name, name))
         return float(value) if isinstance(value, int | float) else math.nan
 
     def same(self, first: Setting, second: Setting, aspect: str) -> bool:
-        """Whether two settings do the same in an aspect, however described."""
         if aspect == PROMPT:
             return first[PROMPT] == second[PROMPT]
         one, other = (self.whose(setting, aspect) for setting in (first, second))
@@ -211,7 +203,6 @@ class Explained:
         return possible
 
     def _match(self, one: Protocol) -> None:
-        """Match the files to a protocol's rows."""
         if lacking := [name for name in one.needs if not self._options.get(name)]:
             option = f"--{lacking[0].replace('_', '-')}"
             raise ValueError(f"{option} is not given, and {one.name} needs it.")
@@ -262,7 +253,6 @@ class Explained:
         return found
 
     def identity(self, row: Any) -> dict[str, Any]:
-        """Return the columns that identify a row, with their names, to be shown."""
         return self._dataset_of.identity(vars(row))
 
     def _key(self, row: Any) -> Key:
@@ -270,7 +260,6 @@ class Explained:
 
 
 def by_reason(failed: Mapping[str, str]) -> dict[str, str]:
-    """Map names, joined where the reason is the same, to the reason."""
     names: dict[str, list[str]] = {}
     for name, why in failed.items():
         names.setdefault(why, []).append(name)

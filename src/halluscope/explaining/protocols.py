@@ -52,14 +52,11 @@ class Discrepancy:
         return bool(self.why) and not removed
 
     def moves(self, score: str) -> bool:
-        """Whether it moves a score."""
         return not self.scores or score in self.scores
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """One way to compute a score."""
-
     name: str
     by: str  # who uses it, and the source for that
     prompt: str = ""  # what is asked, with {question} for a row's own question; "" where it is not known
@@ -75,12 +72,10 @@ class Protocol:
     only_named: bool = False  # whether it is computed only when the user names it
 
     def way(self, aspect: str) -> Way:
-        """Return what it does in one of `CHOSEN`."""
         found: Way = getattr(self, aspect)
         return found
 
     def reports(self, score: str) -> bool:
-        """Whether it reports a score."""
         return not self.scores or score in self.scores
 
 
@@ -98,17 +93,14 @@ class Protocols:
 
     @property
     def names(self) -> list[str]:
-        """The names of all protocols."""
         return [one.name for one in self.each]
 
     @property
     def usual(self) -> list[Protocol]:
-        """The protocols that are computed without being named."""
         return [one for one in self.each if not one.only_named]
 
     @property
     def settled(self) -> set[str]:
-        """The options that every protocol sets."""
         return set.intersection(
             *({option for aspect in CHOSEN for option in one.way(aspect).options} for one in self.each)
         )
@@ -124,7 +116,6 @@ class Protocols:
 
 
 def load(benchmark: Benchmark) -> Protocols:
-    """Read the protocols of a benchmark as its package states them."""
     file = benchmark.folder / FILE
     if not file.is_file():
         rows, labels = Way("all that are scored"), Way("the dataset's")

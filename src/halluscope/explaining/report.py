@@ -18,7 +18,6 @@ TEXT, NAME, PROMPTED = 40, 24, 80
 
 
 def told(found: Explained, compared: Sequence[str], examples: int, sought: str | None = None) -> Report:
-    """Return the tables and notes of `halluscope explain`."""
     several = len(found.files) > 1
 
     def label(setting: Setting) -> str:
@@ -116,7 +115,6 @@ def _signed(first: float, second: float, is_points: bool, said: str = "", mark: 
 
 
 def _order_matters(one: Difference) -> bool:
-    """Whether a part visibly changes in the other order."""
     return any(abs(part - one.in_other_order[aspect]) >= 0.0005 for aspect, part in one.parts.items())
 
 
@@ -178,7 +176,6 @@ def _examples(found: Explained, most: int) -> Iterator[str]:
 def listed(
     found: Explained, compared: Sequence[str], examples: int, number: str | None = None
 ) -> dict[str, Any]:
-    """Return all findings as JSON has them."""
 
     def named(setting: Setting) -> dict[str, str]:
         return {"responses": setting[PROMPT], "protocol": setting[COUNTING]}

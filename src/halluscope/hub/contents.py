@@ -40,7 +40,6 @@ ON_AN_INDEX = False
 
 
 def datasets() -> list[str]:
-    """Return the names of this project's datasets."""
     return sorted(dataset.name for dataset in registry.datasets())
 
 
@@ -229,7 +228,6 @@ $ halluscope publish results run --model ORG/MODEL --benchmark {organization}/{n
 
 
 def metrics() -> list[str]:
-    """Return the names of this project's metrics."""
     return [benchmark.name for benchmark in registry.benchmarks()]
 
 

@@ -22,7 +22,6 @@ NOTE = "halluscope.json"  # distinguishes our copies from those that `evaluate` 
 
 
 def cache() -> Path:
-    """Return the folder of evaluate's metrics, in the user's cache."""
     from evaluate import config
 
     return Path(config.HF_MODULES_CACHE, config.MODULE_NAME_FOR_DYNAMIC_MODULES, "metrics")
@@ -86,7 +85,6 @@ def _homes() -> list[tuple[Path, Path]]:
 
 
 def _remove(copies: list[Path]) -> bool:
-    """Remove those copies that are ours; False if none is."""
     ours = [copy for copy in copies if _version(copy) is not None]
     for copy in ours:
         shutil.rmtree(copy)

@@ -50,11 +50,9 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         return result
 
     def add(self, *, prediction: Any = None, reference: Any = None) -> None:
-        """Add a prediction and its reference."""
         self._add([prediction], [reference], "reference")
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
-        """Add predictions and their references."""
         expected = "a list, one per row"
         texts = listed("predictions", predictions, expected)
         rows = listed("references", references, expected)

@@ -45,8 +45,6 @@ class Release:
 
 @dataclass(frozen=True)
 class Publication:
-    """What to publish, after all checks that need no network."""
-
     kind: Literal["dataset", "space", "model"]
     repo_id: str  # "org/name"
     message: str  # of the commit
@@ -58,12 +56,10 @@ class Publication:
 
     @cached_property
     def uploads(self) -> dict[str, CommitOperationAdd]:
-        """The files, with their sizes and checksums."""
         return {path: CommitOperationAdd(path, content) for path, content in self.files.items()}
 
     @property
     def where(self) -> dict[str, Any]:
-        """The repository, as `HfApi` takes it."""
         return {"repo_id": self.repo_id, "repo_type": self.kind}
 
     def __str__(self) -> str:
@@ -87,8 +83,6 @@ class Publication:
 
 @dataclass(frozen=True)
 class Repository:
-    """What the Hub holds of a publication."""
-
     head: str  # the commit of main
     private: bool
     main: Files  # without the Hub's own
@@ -98,8 +92,6 @@ class Repository:
 
 @dataclass(frozen=True)
 class Plan:
-    """What publishing would do."""
-
     publication: Publication
     repository: Repository | None  # None if the Hub has no such repository
     public: bool  # whether a new repository is to be public
@@ -108,7 +100,6 @@ class Plan:
 
     @property
     def operations(self) -> list[CommitOperationAdd | CommitOperationDelete]:
-        """The changes of the commit."""
         uploads = self.publication.uploads
         return [
             CommitOperationDelete(path, is_folder=False) if change == DELETED else uploads[path]
@@ -118,7 +109,6 @@ class Plan:
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to do."""
         return not (self.tag or self.operations)
 
     def __str__(self) -> str:
@@ -221,7 +211,6 @@ def _problem(release: Release, repository: Repository, changes: Mapping[str, str
 
 
 def _data(changes: Mapping[str, str]) -> list[str]:
-    """Return the files with data that differ."""
     return sorted(path for path, change in changes.items() if change != SAME and path not in PROSE)
 
 
@@ -436,7 +425,6 @@ def publish(hub: Hub, plans: Sequence[Plan]) -> Iterator[str]:
 
 
 def each(items: Iterable[Any], check: Callable[[Any], Any]) -> list[Any]:
-    """Check all items, and report all their problems together."""
     checked, problems = [], []
     for item in items:
         try:

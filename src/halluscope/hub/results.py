@@ -31,7 +31,7 @@ def publications(folder: Path, model: str, benchmark: str, source: str, hub: Hub
 
     Args:
         folder: the run.
-        model: "org/name" of the model's repository; somebody else's gets a pull request.
+        model: "org/name"; a model of somebody else gets a pull request.
         benchmark: "org/name" of the dataset's repository.
         source: where the run can be seen: a URL, or "org/name", a dataset that then gets the run's folder; or "".
         hub: where the dataset's revision and the model's results are looked up; None looks up nothing.

@@ -35,8 +35,6 @@ Table = Sequence[list[str]]
 
 @dataclass(frozen=True)
 class Box:
-    """A text box with one row per line."""
-
     label: str  # what goes into the box, and how a line is read
     example: str  # what it holds at first
     read: Callable[[str], Any] = str  # makes a row of a plain line; its ValueError says what was expected
@@ -74,13 +72,10 @@ class Box:
 
 @dataclass(frozen=True)
 class Choice:
-    """An option of the metric."""
-
     label: str
     values: Mapping[str, Any]  # what is shown -> what the metric gets; the first is the default
 
     def value(self, shown: str) -> Any:
-        """Return the value that the metric gets."""
         if not isinstance(shown, str) or shown not in self.values:
             raise ValueError(
                 f"{self.label} is {short_repr(shown)}; expected one of {', '.join(self.values)}."
@@ -89,8 +84,6 @@ class Choice:
 
 
 class Answer(NamedTuple):
-    """What a page shows after scoring."""
-
     message: str  # warnings, or an error
     texts: str = ""  # HTML of the responses with their marks
     chart: str = ""  # HTML of a figure
@@ -101,8 +94,6 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Page:
-    """What a metric's page shows and asks for."""
-
     title: str
     about: str  # what the page says about the metric, in Markdown
     score: Callable[..., dict[str, Any]]  # takes predictions, references and options
@@ -135,12 +126,10 @@ class Page:
         )
 
     def example(self) -> Answer:
-        """Score the example, which is shown at first."""
         chosen = [next(iter(choice.values)) for choice in self.choices.values()]
         return self.answer(LINES, self.predictions.example, self.references.example, *chosen)
 
     def blocks(self) -> Any:
-        """Return the page as gradio's blocks, with gradio's usage reports off."""
         try:
             import gradio
         except ImportError as error:
@@ -195,7 +184,6 @@ def names(line: str) -> list[str]:
 
 
 def _framed(rows: Table) -> dict[str, Any]:
-    """Return rows, their header first, in the form of gradio's table."""
     return {"headers": rows[0] if rows else [""], "data": [*rows[1:]]}
 
 

@@ -110,12 +110,8 @@ def certify(
 ) -> Result:
     """Compare a grader's verdicts with people's marks on a sheet, and correct its scores.
 
-    Args:
-        path: the marked sheet of `halluscope review make RUN --marks verdict`.
-        run: a run on the same responses, by this judge or another.
-        by: who marked.
-        allow_unmarked: leave out responses without a mark.
-        resampling: how intervals are resampled.
+    The sheet is of `halluscope review make RUN --marks verdict`, `run` a run on the same responses, by this judge or
+    another, and `by` who marked.
 
     Returns:
         `confusion`: criterion -> the counts of pairs of verdicts; `errors`: for each criterion, overall and by group,

@@ -39,8 +39,6 @@ Tested = tuple[str, tuple[float, float], Difference]
 
 @dataclass(frozen=True)
 class Compared:
-    """A score of two runs, compared."""
-
     score: str  # the name of the score; a group's score has a "/" in it
     names: tuple[str, str]  # the names of the two runs
     values: tuple[float, float]  # the score of each run
@@ -53,8 +51,6 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome of a comparison."""
-
     rows: int  # how many rows all runs have in common
     of: Mapping[str, int]  # name of a run -> how many rows it has
     unlike: Mapping[str, Sequence[str]]  # key of the signature in which runs differ -> the value of each run
@@ -78,7 +74,6 @@ class Drawn:
     clusters: int  # the number of clusters of rows that depend on each other, such as images
 
     def against(self, other: "Drawn", names: Collection[str], level: float) -> Iterator[Tested]:
-        """Yield the difference in each score, by the resamples."""
         for name in names:
             values = self.scores[name], other.scores[name]
             resampled = self.resampled[name], other.resampled[name]
@@ -99,7 +94,6 @@ class Drawn:
 def compare(
     runs: Mapping[str, Run], scores: Sequence[str], resampling: Bootstrap, in_parts: bool = True
 ) -> Comparison:
-    """Compare each pair of runs."""
     if len(runs) < 2:
         raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
     benchmark, level = benchmark_of(runs.values()), resampling.level
@@ -287,7 +281,6 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tu
 
 
 def of_parts(found: Comparison, benchmark: Benchmark) -> Iterator[Table | Notes]:
-    """Yield the significant differences in groups and in classes."""
     for what, compared in (("groups", found.groups), ("classes", found.classes)):
         significant = [one for one in compared if one.holm < 1 - found.resampling.level]
         if significant:
@@ -346,6 +339,5 @@ def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark
 
 
 def difference_cells(values: tuple[float, float], by: Difference, is_points: bool) -> list[Cell]:
-    """Return the cells of two values and their difference."""
     form, times = ("+.3f", 1) if is_points else ("+.1f", 100)
     return [*(scored(value, is_points) for value in values), Number(by.value, form, times, (by.low, by.high))]

@@ -79,7 +79,6 @@ def write(scored: Sequence[Run], out: Path) -> None:
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Check that a run's folder can hold these options."""
     _in_json({key: value for key, value in options.items() if key not in HERE})
 
 
@@ -98,7 +97,6 @@ def folders(given: Sequence[Path]) -> list[Path]:
 
 
 def read(folder: Path) -> Run:
-    """Read a run."""
     try:
         facts = read_json(folder / RUN)
         if facts["form"] != FORM or facts["version"] != __version__:
@@ -114,7 +112,6 @@ def read(folder: Path) -> Run:
 
 
 def check(folder: Path) -> Run:
-    """Read a run whose files are unchanged."""
     if found := next(changed(folder), None):
         raise RunError(f"{folder}: {found}. `halluscope verify {folder}` shows what differs.")
     return read(folder)
@@ -198,7 +195,6 @@ def items(run: Run) -> Iterator[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON would give it back."""
     return json.loads(json.dumps(value, default=_plain))
 
 

@@ -23,13 +23,9 @@ SHOWN = 60
 
 
 def items(given: Sequence[str | Path], score: str = "", top: int = 20, seed: int = 0) -> Result:
-    """Return what the answers of several models say about each row that all of them have.
+    """Return what the answers of at least three models say about each row that all of them have.
 
-    Args:
-        given: folders of runs, or folders of such folders; at least three runs.
-        score: the score of a row, a share; "" for the principal score, or the first that rows have.
-        top: how many suspects the table shows.
-        seed: the seed of the random subsets.
+    `score` is a share that each row has; "" for the principal score, or the first that rows have.
 
     Returns:
         `models`, `score`, `rows`; `items`, a dict per row with its id, `question`, `label`, `difficulty` (the share of

@@ -112,7 +112,6 @@ def shown_result(
 
 
 def of_signature(result: Any) -> Benchmark:
-    """Return the benchmark of a result."""
     signed = result.get(SIGNATURE) if isinstance(result, Mapping) else None
     if not isinstance(signed, str):
         raise ValueError(
@@ -122,7 +121,6 @@ def of_signature(result: Any) -> Benchmark:
 
 
 def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Report:
-    """Return a report on one result."""
     if images is not None and len(images) != len(model.items):
         raise ValueError(
             f"There are {len(images):,} images and {len(model.items):,} rows; expected one per row."
@@ -145,7 +143,6 @@ def page(
     compared: Comparison | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> Page:
-    """Make the content of a page."""
     by = principal(benchmark, [one.scores for one in models])
     higher = benchmark.direction(by) != LOWER
     order = [name for name, _ in ranked([(one.name, one.scores) for one in models], by, higher)]

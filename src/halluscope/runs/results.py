@@ -83,7 +83,6 @@ def of_results(
 
 
 def of_other_rows(results: Named) -> list[str]:
-    """Say which results in one table are about other rows than the first."""
     data = {name: keys_of(result["signature"])["data"] for name, result in results}
     if len(set(data.values())) == 1:
         return []
@@ -117,7 +116,6 @@ def caveats(benchmark: Benchmark, result: Mapping[str, Any], options: Mapping[st
 
 
 def of_each(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Notes]:
-    """Return the caveats of each result as notes."""
     each = {name: caveats(benchmark, result, options) for name, result in results}
     return below({name: lines for name, lines in each.items() if lines})
 
@@ -226,7 +224,6 @@ def _compared(scored: Sequence[Run], resampling: Bootstrap) -> tuple[list[Notes]
 
 
 def signatures(results: Named) -> list[Notes]:
-    """Return the signature of each result as notes."""
     return below({name: [f"signature: {one[SIGNATURE]}"] for name, one in results})
 
 
@@ -266,7 +263,6 @@ class Result(dict[str, Any]):
 def score(
     name: str, responses: Any, dataset: Any, out: str | Path | None, options: Mapping[str, Any]
 ) -> Result:
-    """Score as `halluscope.score` does."""
     if out is not None:
         kind("out", out, str | Path, "the name of a new folder")
         check_no_folder(Path(out))
@@ -300,7 +296,6 @@ def _result(benchmark: Benchmark, results: Named, values: Mapping[str, Any]) -> 
 
 
 def compare(given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap) -> Result:
-    """Compare runs as `halluscope.compare` does."""
     of = folders.checked([Path(folder) for folder in given])
     found, benchmark = compare_runs(of, scores, resampling), next(iter(of.values())).benchmark
     rows = [

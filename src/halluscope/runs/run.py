@@ -20,8 +20,6 @@ HERE = ("device", "store", "progress")
 
 @dataclass(frozen=True)
 class Run:
-    """What was scored, and the result."""
-
     benchmark: Benchmark
     ready: Ready  # the responses, and what the metric takes from their rows
     options: Mapping[str, Any]  # the metric's options
@@ -33,7 +31,6 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The name of the responses."""
         return self.ready.matched.name
 
     @property
@@ -62,7 +59,6 @@ def score(
 
 
 def benchmark_of(scored: Iterable[Run]) -> Benchmark:
-    """Return the benchmark of runs; there must be at least one run."""
     of = {run.benchmark.name: run.benchmark for run in scored}
     if len(of) > 1:
         raise RunError(f"The runs are of {', '.join(of)}; expected runs of one benchmark.")

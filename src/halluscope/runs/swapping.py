@@ -29,13 +29,7 @@ Pairs = Mapping[str, tuple[Drawn, Drawn]]  # LVLM -> its responses by the first 
 def swap(
     first: str | Path, second: str | Path, scores: Sequence[str] = (), resampling: Bootstrap | None = None
 ) -> Result:
-    """Compare two judges of the same responses, of one LVLM or of several.
-
-    Args:
-        first: the first judge's run, or a folder of its runs.
-        second: the second judge's, on the same responses.
-        scores: the scores to compare; the principal score by default.
-        resampling: how intervals are resampled.
+    """Compare two judges of the same responses, each by a run, or a folder with a run per LVLM.
 
     Returns:
         `rows`; `agreement`, for each LVLM and each score of a row the share `same` of the rows in which both judges
