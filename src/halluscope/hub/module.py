@@ -49,10 +49,12 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         self._predictions, self._references = [], []
         return result
 
-    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
+    def add(self, *, prediction: Any = None, reference: Any = None) -> None:  # evaluate extends the docstring
+        """Add a prediction and its reference."""
         self._add([prediction], [reference], "reference")
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
+        """Add predictions and their references."""
         expected = "a list, one per row"
         texts = listed("predictions", predictions, expected)
         rows = listed("references", references, expected)
