@@ -18,7 +18,7 @@ from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.client import AT_ONCE, check_at_once
 from halluscope.judging.endpoint import SETTINGS, check_leave_out
 from halluscope.judging.judge import MAX_TOKENS, ChatJudge, Judge, is_greedy
-from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, RECHECKED, Engine
+from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, MOST_WORKERS, RECHECKED, Engine
 from halluscope.judging.prompts import Asked
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.resolve import (
@@ -155,7 +155,8 @@ class VoteOptions(JudgeOptions):
         about="how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray",
         type=int,
         metavar="N",
-        check=lambda _: None,  # `run_by` checks it
+        most=MOST_WORKERS,
+        what="a number of processes (0 for none)",
     )
 
     def __post_init__(self) -> None:

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.inputs import finite, kind, whole, word
 from halluscope.judging.judge import Judge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
@@ -45,10 +44,6 @@ class Engine:
     workers: int = 0
 
     def __post_init__(self) -> None:
-        word("engine", self.name, ENGINES)
-        kind("device", self.device, str | None, "a device such as 'cuda:1' or 'cpu', or None")
-        finite("recheck", self.recheck, 0, LARGEST_LEAD, "a number of logits")
-        whole("workers", self.workers, most=MOST_WORKERS, what="a number of processes (0 for none)")
         if self.recheck and self.name != RECHECKED:
             raise ValueError(
                 f"recheck needs engine={RECHECKED!r} or a judge 'scoring:MODEL@URL'; engine is {self.name!r}."
