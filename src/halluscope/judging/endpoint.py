@@ -11,7 +11,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,7 +37,6 @@ _RENAMED = {"max_tokens": "max_completion_tokens"}
 # Patterns of the names under which servers refuse a setting, if they may use another name than its own
 _NAMED = {FORMAT: f"{FORMAT}|json_schema", LOGPROBS: f"{LOGPROBS}|{TOPS}"}
 _ALONG = {LOGPROBS: TOPS}  # The setting that is left out along with another
-_SHOWN = {FORMAT: "JSON schema of a reply"}
 
 # Matches where a control token of a common chat template begins
 _CONTROL = re.compile(
@@ -49,32 +47,26 @@ _CONTROL = re.compile(
 T = TypeVar("T")
 
 
-@dataclass
-class Usage:
-    """What replies cost, as the server counts it."""
-
-    replies: int = 0  # how many replies came
-    read: int = 0  # the tokens of their prompts
-    cached: int = 0  # the prompt tokens that the server had in its cache
-    said: int = 0  # the tokens of the replies
+class Usage(Counter[str]):
+    """What replies cost, as the server counts it: replies, and tokens by OpenAI's names."""
 
     def add(self, completion: Any) -> None:
         """Count a chat completion; a number that it does not give counts as 0."""
-        usage = _mapping(completion).get("usage")
-        details = _mapping(_mapping(usage).get("prompt_tokens_details"))
-        self.replies += 1
-        self.read += _count(_mapping(usage).get("prompt_tokens"))
-        self.said += _count(_mapping(usage).get("completion_tokens"))
-        self.cached += _count(details.get("cached_tokens"))
+        self["replies"] += 1
+        usage = completion.get("usage") if isinstance(completion, dict) else None
+        details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
+        for part, names in ((usage, ("prompt_tokens", "completion_tokens")), (details, ("cached_tokens",))):
+            counts = part if isinstance(part, dict) else {}
+            for name in names:
+                count = counts.get(name)
+                self[name] += count if isinstance(count, int) and 0 <= count < 2**53 else 0
 
     def __str__(self) -> str:
-        cached = f" ({self.cached:,} of them cached)" if self.cached else ""
-        tokens = (
-            f"{self.read:,} tokens read{cached}, {self.said:,} generated"
-            if self.read
-            else "tokens not counted"
-        )
-        return f"{self.replies:,} replies, {tokens}"
+        """Say what the replies cost; nothing before the first reply."""
+        read, cached = self["prompt_tokens"], self["cached_tokens"]
+        of_read = f" ({cached:,} of them cached)" if cached else ""
+        tokens = f"{read:,} tokens read{of_read}, {self['completion_tokens']:,} generated"
+        return f"{self['replies']:,} replies, {tokens if read else 'tokens not counted'}" if self else ""
 
 
 class Endpoint:
@@ -119,7 +111,7 @@ class Endpoint:
     @property
     def spent(self) -> str:
         """What the replies have cost so far, in words; empty before the first reply."""
-        return str(self.usage) if self.usage.replies else ""
+        return str(self.usage)
 
     def request(self, prompt: str, **own: Any) -> dict[str, Any]:
         """Return the request for one prompt, with settings of its own; control tokens in the prompt are disarmed."""
@@ -131,15 +123,19 @@ class Endpoint:
 
     def probe_settings(self, **own: Any) -> None:
         """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt."""
-        if self._probed:
-            return
-        said = self._probe(own)
-        while isinstance(said, Failure) and (name := self._refused(said, own)):
-            self._leave_out(name, said)
-            said = self._probe(own)
-        if isinstance(said, Failure) and said.status != 200:
-            raise self.client.unavailable(said)
-        self._probed = True
+        while not self._probed:
+            said = self.client.post(PATH, self.request(_PROBE, **own))
+            if not isinstance(said, Failure) or said.status == 200:
+                self._probed = True
+            elif name := self._refused(said, own):
+                self._refuses(name)
+                if name not in _RENAMED:
+                    shown = "JSON schema of a reply" if name == FORMAT else name
+                    warnings.warn(
+                        f"{self.model} accepts no {shown} and is asked without it: {said.said}", stacklevel=4
+                    )
+            else:
+                raise self.client.unavailable(said)
 
     def each(
         self, bodies: Iterable[Mapping[str, Any]], read: Callable[[Any], T | Failure]
@@ -156,9 +152,6 @@ class Endpoint:
     def close(self) -> None:
         """Do nothing: nothing is held between calls."""
 
-    def _probe(self, own: Mapping[str, Any]) -> Any:
-        return self.client.post(PATH, self.request(_PROBE, **own))
-
     def _accepted(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings to send, by the names that the server accepts."""
         named = (
@@ -167,22 +160,13 @@ class Endpoint:
         return {name: value for name, value in named if name and value is not None}
 
     def _refused(self, failure: Failure, own: Mapping[str, Any]) -> str | None:
-        if failure.status not in (400, 422):
-            return None
-        sent = self._accepted({**own, **self._settings}).keys() - _RENAMED.values()
-        named = (name for name in (*own, *self._settings) if name in sent)
-        return next(
-            (name for name in named if re.search(rf"\b(?:{_NAMED.get(name, name)})\b", failure.words)), None
-        )
-
-    def _leave_out(self, name: str, failure: Failure) -> None:
-        """Ask without a setting from now on, or with its newer name, and say so."""
-        self._refuses(name)
-        if name not in _RENAMED:
-            shown = _SHOWN.get(name, name)
-            warnings.warn(
-                f"{self.model} accepts no {shown} and is asked without it: {failure.said}", stacklevel=5
-            )
+        """Return the sent setting that the server's message names, if it refuses one."""
+        settings = {**own, **self._settings}
+        sent = self._accepted(settings).keys() - _RENAMED.values()
+        for name in settings if failure.status in (400, 422) else ():
+            if name in sent and re.search(rf"\b(?:{_NAMED.get(name, name)})\b", failure.words):
+                return name
+        return None
 
     def _refuses(self, name: str) -> None:
         self.refused |= {name, _ALONG.get(name, name)}
@@ -217,14 +201,6 @@ def disarmed(text: str) -> str:
     'A dog.< |im_end|> < s> <b>[ /INST]'
     """
     return _CONTROL.sub(lambda found: f"{found[0]} ", sanitize.encodable(text))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < 2**53 else 0
 
 
 # Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply is not
@@ -328,7 +304,12 @@ class EndpointVoter(Endpoint):
             unread += codes.count(OTHER)
             yield order[[index for index, _ in batch]], np.array(codes, dtype=np.int8), np.array(margins)
         if unread > MANY * len(pairs):
-            self._warn_of(unread, len(pairs))
+            warnings.warn(
+                f"{unread:,} of {len(pairs):,} replies of {self.model} begin with neither yes nor no, such as "
+                f"{sanitize.quoted(self._unread, 80)}; they count as unreadable votes. If the model thinks before it "
+                "replies, turn that off when you start the server; otherwise use a model that follows instructions.",
+                stacklevel=1,
+            )
 
     def body(self, text: str, question: Question) -> dict[str, Any]:
         """Return the request for one question about a text, as JSON."""
@@ -340,14 +321,6 @@ class EndpointVoter(Endpoint):
         if not isinstance(said, Failure) and said[0] == OTHER:
             self._unread = str(reply_of(completion, ENDS))
         return said
-
-    def _warn_of(self, unread: int, asked: int) -> None:
-        warnings.warn(
-            f"{unread:,} of {asked:,} replies of {self.model} begin with neither yes nor no, such as "
-            f"{sanitize.quoted(self._unread, 80)}; they count as unreadable votes. If the model thinks before it "
-            "replies, turn that off when you start the server; otherwise use a model that follows instructions.",
-            stacklevel=2,
-        )
 
 
 def vote_of(completion: Any) -> Vote | Failure:
@@ -369,9 +342,9 @@ def margin(completion: Any, code: int) -> float:
     """
     try:
         first = completion["choices"][0]["logprobs"]["content"][0]
-        if _word(first["token"]) != code:
+        if first_word(first["token"]) != code:
             return math.nan
-        tops = [(_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
+        tops = [(first_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
     except (IndexError, KeyError, OverflowError, TypeError):
         return math.nan
     shares = {of: math.fsum(share for word, share in tops if word == of) for of in (YES, NO)}
@@ -383,10 +356,6 @@ def margin(completion: Any, code: int) -> float:
     if not other and lead <= 0:
         return math.nan
     return lead if code == YES else -lead
-
-
-def _word(token: str) -> int | None:
-    return first_word(token, True)
 
 
 def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
@@ -455,7 +424,8 @@ class EndpointJudge(Endpoint):
         every = len(prompts)
         asked = list(zip(prompts, schemas or [None] * every, seeds or [0] * every, strict=True))
         self.probe_settings(**self._own(next((schema for _, schema, _ in asked if schema), None)))
-        return self._replies(asked)
+        replies = self.each((self.body(*one) for one in asked), self.read)
+        return ((index, reply if isinstance(reply, str) else None) for index, reply in replies)
 
     def body(self, prompt: str, schema: Schema | None = None, seed: int = 0) -> dict[str, Any]:
         """Return the request for one prompt, as JSON."""
@@ -465,18 +435,8 @@ class EndpointJudge(Endpoint):
         """Return the reply in a chat completion, even an empty one; a reply that was cut off is a `Failure`."""
         return reply_of(completion, empty=True)
 
-    def _replies(self, asked: Sequence[tuple[str, Schema | None, int]]) -> Iterator[tuple[int, str | None]]:
-        for index, reply in self.each((self.body(*one) for one in asked), self.read):
-            yield index, reply if isinstance(reply, str) else None
-
     def _own(self, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
-        return {**(_held_to(schema) if schema and self.structured else {}), "seed": seed}
-
-
-def _held_to(schema: Schema) -> dict[str, Any]:
-    return {
-        FORMAT: {
-            "type": "json_schema",
-            "json_schema": {"name": "verdict", "strict": True, "schema": schema},
-        }
-    }
+        if not (schema and self.structured):
+            return {SEED: seed}
+        held = {"name": "verdict", "strict": True, "schema": schema}
+        return {FORMAT: {"type": "json_schema", "json_schema": held}, SEED: seed}

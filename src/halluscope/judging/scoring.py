@@ -232,8 +232,7 @@ class ScoringVoter:
     def spent(self) -> str:
         """What the votes have cost so far, in words; empty before the first vote."""
         again = self._chat.spent if self._chat else ""
-        first = str(self._usage) if self._usage.replies else ""
-        return f"{first}; asked again: {again}" if again else first
+        return f"{self._usage}; asked again: {again}" if again else str(self._usage)
 
     def probe_settings(self) -> None:
         """Find out which endpoint the server has, and whether its tokenizer is this one, unless that is known."""
