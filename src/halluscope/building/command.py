@@ -42,7 +42,6 @@ class Order:
         return inner if inner and inner.is_dir() else self.source
 
     def fetch(self, name: str, given: Path | None = None, option: str = "--source") -> Fetched:
-        """Find a source of the spec in a path from the user, or download it."""
         return fetch(self.spec.sources[name], option, given or self.source, self.cache, self.subset)
 
     def fetch_images(self) -> Fetched | None:
@@ -131,7 +130,6 @@ class Builder:
         return parser
 
     def main(self, argv: Sequence[str] | None = None) -> int:
-        """Build by a command line, print what was built, and return the exit status."""
         options = vars(self.parser().parse_args(argv))
         try:
             with quiet(options.pop("quiet", False)):

@@ -54,7 +54,6 @@ def fetch(
 
 
 def download(source: Source, option: str, cache: Path | None = None) -> Path:
-    """Download a source, unless the cache folder has it."""
     import pooch
 
     if source.bytes is None:
@@ -86,7 +85,6 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
 
 
 def sha256_of(file: Readable) -> str:
-    """Compute the sha256 of a file, or of a zip's member."""
     if isinstance(file, Path):
         check_file(file)
         with file.open("rb") as stream:

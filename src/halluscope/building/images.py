@@ -30,14 +30,12 @@ def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder t
 
 
 def check_all(names: Sequence[str], folder: Readable, only_present: bool = False) -> None:
-    """Decode the images of all rows; with `only_present`, some may be missing."""
     absent = {*missing(names, folder)} if only_present else set()
     there = [name for name in names if name not in absent]
     check(there or names, folder, "Name the folder that holds them all, or pass --only-images-present.")
 
 
 def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
-    """Return an image as a row holds it; None if it is missing."""
     if name is None or missing([name], folder):
         return None
     return {"bytes": read(name, folder), "path": name}

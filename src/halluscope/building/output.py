@@ -73,7 +73,6 @@ class Table:
         return cls(Features(there), written(), split)
 
     def write(self, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
-        """Write the table in shards of this size, and return its entry in stats.json."""
         inside = "data" if self.config == "default" else f"data/{self.config}"
         (folder / inside).mkdir(parents=True, exist_ok=True)
         schema = self.features.arrow_schema
@@ -162,7 +161,6 @@ def write(
     complete: bool,
     out: Path,
 ) -> Path:
-    """Write a dataset into `out`, the result of `target`."""
     replaced = replaceable(out, spec.file)
     for source in sources.values():
         path = source.path

@@ -60,7 +60,6 @@ class Spec:
 
 
 def load(name: str) -> Spec:
-    """Read the spec of a dataset of this project, such as "throne_coco"."""
     return read(share("datasets", name, "spec.toml"))
 
 

@@ -54,7 +54,6 @@ class Labelled(Graded):
         return self.read(row, where, number) if self.dataset["marker"] in row else None
 
     def judged(self, case: Case) -> Judged:
-        """Return the labels that the responses name, by a rule."""
         check({*case.options} - {"judge_seed"}, (*self.choices, *self.shared), self.name)
         rule = self.parser(case.chosen["parser"])
         read = {text: rule(text) for text in dict.fromkeys(case.texts)}
@@ -62,7 +61,6 @@ class Labelled(Graded):
         return Judged((), values, case.chosen["parser"])
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
-        """Count the right and the unreadable responses, and what else the subclass counts."""
         labels, read = self._labels(case), values["read"]
         right = np.array(read == np.array(labels, dtype=object), dtype=bool)
         every, unread = np.ones(len(labels), dtype=bool), np.array([one is None for one in read])
@@ -78,7 +76,6 @@ class Labelled(Graded):
         return {**others, "parser": case.verdicts.key}
 
     def each(self, case: Case) -> list[Values]:
-        """Return each row's label, and how its response is read."""
         each = zip(self.added(case), self._labels(case), case.verdicts.values["read"][0], strict=True)
         return [{**adds, "label": label, "read": read} for adds, label, read in each]
 

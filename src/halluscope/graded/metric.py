@@ -80,7 +80,6 @@ class Prompt:
         return json_of(**self.reply) if self.reply and not self.verbatim else None
 
     def asked(self, texts: Mapping[str, str], response: str) -> Asked[Verdict]:
-        """Return the filled prompt about a response, and the reader of the reply."""
         texts = {**texts, RESPONSE: response}
         filled = {name: texts[column] for name, column in self.fields.items()}
         read = self.reader or self.read
@@ -199,7 +198,6 @@ class Graded(Rows):
         return "", None
 
     def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Any]:
-        """Return the filled prompt about a response, and the reader of the reply."""
         columns = {*prompt.fields.values()} - {RESPONSE}
         return prompt.asked(
             {name: self.columns[name].shown(getattr(row, name)) for name in columns}, response

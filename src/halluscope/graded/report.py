@@ -59,11 +59,9 @@ class View:
         return tables.report(every, remarks)
 
     def ranked_by(self, results: Named) -> str:
-        """Return the score that puts the best result first."""
         return self.record.principal
 
     def remarks(self, result: Values) -> Iterator[str]:
-        """Yield the lines below the tables that are about one result."""
         yield self.data["counted"].format(**result)
         yield from self.gaps(result)
         for text, ends in uncertainty(result, self.graded.over):
@@ -81,7 +79,6 @@ class View:
             yield f"{self.data['unread']}: {percent(share)} % of the responses{self.counts_as(result)}"
 
     def counts_as(self, result: Values) -> str:
-        """Return how responses without a readable verdict count."""
         return " (they count in no score)"
 
     def meaning(self, scores: Values) -> str:
@@ -153,13 +150,11 @@ class View:
         return float(lost[0] + sum(lost[1:]) / (10 * most[0]))
 
     def reasons(self, row: Values) -> Iterator[Fact]:
-        """Yield what the judge says of a response in words."""
         for name, label in self.data.get("notes", {}).items():
             if row.get(name):
                 yield Fact(label, [(heard(row[name], 1000), "plain")])
 
     def known(self, asked: Values) -> Iterator[Fact]:
-        """Yield what the dataset knows of the image."""
         for name, label in self.data.get("known", {}).items():
             value = asked[name]
             if value and isinstance(value, str):

@@ -150,16 +150,15 @@ class Rows:
     # Reading
 
     def load(self, sources: Sequence[str]) -> list[Any]:
-        rows = (row for source in sources for row in self._rows(source))
-        return self.read_all(rows, ", ".join(sources))
-
-    def _rows(self, source: str) -> Iterable[Any]:
-        named = Source.of(source)
-        if ending(Path(named.name)) == ".csv":
-            return self.read_upstream(named.path)
+        rows: list[Any] = []
         columns, what = (*self.columns, "form"), f"the dataset {self.name}"
-        rows: Iterable[Any] = read_columns(source, columns, tuple(self.needed), what)
-        return rows
+        for source in sources:
+            named = Source.of(source)
+            if ending(Path(named.name)) == ".csv":
+                rows += self.read_upstream(named.path)
+            else:
+                rows += read_columns(source, columns, tuple(self.needed), what)
+        return self.read_all(rows, ", ".join(sources))
 
     def read_upstream(self, file: Readable) -> list[Any]:
         """Read the authors' file, in its order, or raise a BuildError."""
@@ -175,7 +174,6 @@ class Rows:
         return rows
 
     def read_all(self, rows: Iterable[Any], where: str = "references") -> list[Any]:
-        """Read rows of the dataset or of the authors' file; no id may come twice."""
         return read_once(rows, where, self.read)
 
     def read(self, row: Any, where: str, number: int = 0) -> Any:
@@ -254,7 +252,6 @@ class Rows:
         return Builder(self.name, table["about"], table["source"], make, table["images"], add)
 
     def fetch(self, order: Any) -> tuple[dict[str, Any], list[Any]]:
-        """Return the sources of a build, and the rows that are read from them."""
         questions = order.fetch("questions")
         return {"questions": questions}, self.read_upstream(questions.path)
 
@@ -268,7 +265,6 @@ class Rows:
         return name
 
     def check_images(self, names: list[str], folder: Readable, only_present: bool) -> None:
-        """Decode the images of all rows; with `only_present`, some may be missing."""
         from halluscope.building import images
 
         images.check_all(names, folder, only_present)

@@ -88,7 +88,6 @@ class Settings:
         return cls(folders["dataset"] or sources.where(task), folders["images"], options, judged)
 
     def command(self, task: str, responses: Path, partial: bool) -> str:
-        """Return the command that scores kept responses as the harness would have scored them."""
         dataset, benchmark = registry.dataset(task), registry.benchmark(task)
         named = Written.of(self.dataset)
         config = named.config or dataset.config
@@ -232,7 +231,6 @@ def opened(task: str, setting: Settings, keep: int | None = None) -> Source:
 
 
 def judged(score: Callable[[], Scored], count: Sized, setting: Settings, called: str, where: str) -> Scored:
-    """Score a set; if it cannot be judged, log this and return an empty result."""
     if not setting.judged:
         log.warning("%s is not scored: its judge is a language model, and none is named. %s", called, where)
         return nothing(count)

@@ -24,7 +24,6 @@ HALVES = {"neg": "no", "pos": "yes"}
 
 
 def listed(file: Readable, answer: str, first: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a list, which has sources, each with objects and their file names."""
     content = read_json(file)
     try:
         named = [
@@ -53,7 +52,6 @@ class DashB(Labelled):
     }
 
     def load(self, sources: Sequence[str]) -> list[Any]:
-        """Read the dataset: built folders, Hub ids, the authors' two lists, or their answers."""
         files = [Path(Source.of(source).name) for source in sources]
         halves = [file.stem.removeprefix(LIST) if file.suffix == ".json" else "" for file in files]
         if not {*halves} <= {*HALVES}:
@@ -68,7 +66,6 @@ class DashB(Labelled):
         return found
 
     def rename(self, row: Values) -> Values:
-        """Return a row of the authors' answers, which state no question."""
         asked = {"question": QUESTION.format(row["object_name"])} if "object_name" in row else {}
         return {"source": "answers", **asked, **super().rename(row)}
 

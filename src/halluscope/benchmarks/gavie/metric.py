@@ -4,20 +4,21 @@ The authors read replies by eye, so there is no rule of theirs to follow.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope.benchmarks.gavie import regions
-from halluscope.benchmarks.gavie.regions import PLACE, regions_of
-from halluscope.files.opening import Readable
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable, bits, entries, entries_of
 from halluscope.graded.metric import Case, Graded, Prompt, Reader, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
+from halluscope.inputs import is_id, is_like_a_list
 from halluscope.judging.prompts import Asked
-from halluscope.sanitize import encodable
+from halluscope.reading.fields import Fields
+from halluscope.sanitize import encodable, short_repr
 
 MOST = 10
 
@@ -56,6 +57,43 @@ def read_words(reply: str, response: str) -> Verdict | None:
     return Verdict(numbers, {"reason": encodable(reply)})
 
 
+@dataclass(frozen=True)
+class Region:
+    """A part of an image: what it shows, its upper left corner and its size, in pixels."""
+
+    phrase: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+PLACE = ("x", "y", "width", "height")
+
+
+def region(value: Any, where: str) -> Region:
+    """Return a region: a phrase, and its place in whole pixels; a value that is none is a ValueError."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("phrase"), str):
+        raise ValueError(
+            f"{where} is {short_repr(value)}; expected a region: {', '.join(('phrase', *PLACE))}."
+        )
+    for name in PLACE:
+        if not is_id(value.get(name)):
+            raise ValueError(
+                f"{where}: {name} is {short_repr(value.get(name))}; expected a whole number of pixels."
+            )
+    return Region(value["phrase"], *(int(value[name]) for name in PLACE))
+
+
+def regions_of(row: Fields, column: str) -> tuple[Region, ...] | None:
+    """Return the regions of a row; None if they are unknown."""
+    if (value := row.given.get(column)) is None:
+        return None
+    if not is_like_a_list(value):
+        raise row.wrong(column, "a list of regions, or null")
+    return tuple(region(one, f"{row.where}: {column}[{number}]") for number, one in enumerate(value))
+
+
 def _feature() -> Any:
     from datasets import List, Value
 
@@ -68,7 +106,6 @@ class GAVIE(Graded):
     kinds: ClassVar = {"regions": (regions_of, _feature)}
 
     def rename(self, row: Values) -> Values:
-        """Return a row of evaluation_set.json, which has no regions."""
         return {"regions": None, **super().rename(row)}
 
     def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
@@ -103,8 +140,42 @@ class GAVIE(Graded):
         return {**super().facts(case, scores), "rated": int(np.sum(rated))}
 
     def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
-        known = regions.read(file, {row.image_id for row in rows})
-        return [replace(row, regions=tuple(known[row.image_id])) for row in rows]
+        """Return the rows with the regions of their images.
+
+        The file is region_descriptions.json, a list of {"id", "regions"}; or vg_annotation.json, which the authors'
+        script reads: image id -> [{"caption", "bbox"}].
+        """
+        wanted = {row.image_id for row in rows}
+        found: dict[int, list[Region]] = {}
+        try:
+            if next(bits(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+                for place, entry in enumerate(entries(file), 1):
+                    where = f"{file}: entry {place}"
+                    if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):
+                        raise ValueError(
+                            f"{where} is {short_repr(entry)}; expected an object with id and regions, a list."
+                        )
+                    image_id = entry.get("id")
+                    if isinstance(image_id, int) and image_id in wanted:
+                        for one in entry["regions"]:
+                            found.setdefault(image_id, []).append(region(one, where))
+            else:
+                for name, entry in entries_of(file, *map(str, sorted(wanted))):
+                    box = entry.get("bbox") if isinstance(entry, Mapping) else None
+                    if isinstance(box, list) and len(box) == len(PLACE):
+                        entry = {"phrase": entry.get("caption"), **dict(zip(PLACE, box, strict=True))}
+                    found.setdefault(int(name), []).append(region(entry, f"{file}: the image {name}"))
+        except BuildError:
+            raise
+        except ValueError as error:
+            raise BuildError(f"{error} Get the file again.") from error
+        if missing := sorted(wanted - found.keys()):
+            shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            raise BuildError(
+                f"{file} describes no region of {len(missing):,} of the {len(wanted):,} images: image id {shown}. Name "
+                "Visual Genome's region_descriptions.json, or the authors' vg_annotation.json."
+            )
+        return [replace(row, regions=tuple(found[row.image_id])) for row in rows]
 
 
 GRADED = GAVIE(__package__)

@@ -65,7 +65,6 @@ class Question(Row):
 
     @property
     def group(self) -> str:
-        """The category and subcategory, such as "VD/ocr"."""
         return f"{self.category}/{self.subcategory}"
 
     @property
@@ -189,7 +188,6 @@ class HallusionBench(Graded):
         return {**usual, "bias": chosen["bias"]}
 
     def select(self, case: Case) -> Case:
-        """Return the rows that a protocol counts, with the responses and given verdicts on them."""
         protocol, rows = case.chosen["protocol"], case.rows
         given = {name: _codes(case.options[name], name, len(rows)) for name in CODES}
         kept = [place for place, row in enumerate(rows) if self.wanted(row, protocol=protocol)]
@@ -216,7 +214,11 @@ class HallusionBench(Graded):
         elif rule:
             grading.check_once(f"{rule!r} gives the same verdicts each time")
         else:
-            _check_worded(rows)
+            if without := [row for row in rows if not row.question.strip()]:
+                raise ValueError(
+                    f"{describe(without[0])} has no text in 'question' (rows without one: {len(without)}); a language "
+                    "model needs the question. Pass the dataset's whole rows, or judge by 'rules'."
+                )
             grading.prepare(READERS)
         reader_key, read = READERS[rule or "rules"]
         bias = chosen["bias"] or ("answers" if given["correctness"] is None and rule else "official")
@@ -284,7 +286,6 @@ class HallusionBench(Graded):
         return Judged((), values, key, grading.drawn, [{}] * len(rows))
 
     def _key(self, grading: VerdictOptions, chosen: Values) -> list[str]:
-        """Return a language model's key, which its first reply may change, and the key of the prompts."""
         named = [grading.chat.key, prompts.PROMPTS[chosen["prompts"]]["key"]]
         return [*named, "official"] if chosen["reading"] == "official" else named
 
@@ -373,7 +374,6 @@ def _by_rule(
 
 
 def _codes(values: Any, name: str, rows: int) -> Ints | None:
-    """Return given verdicts as numbers; digits may be text, in a list or in one string."""
     if values is None:
         return None
     allowed = CODES[name]
@@ -388,14 +388,6 @@ def _codes(values: Any, name: str, rows: int) -> Ints | None:
             raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected {expected}.")
         codes.append(known[plain])
     return np.array(codes, dtype=np.int64)
-
-
-def _check_worded(rows: Sequence[Any]) -> None:
-    if without := [row for row in rows if not row.question.strip()]:
-        raise ValueError(
-            f"{describe(without[0])} has no text in 'question' (rows without one: {len(without)}); a language model "
-            "needs the question. Pass the dataset's whole rows, or judge by 'rules'."
-        )
 
 
 def _check_controls(rows: Sequence[Any], layout: Layout) -> None:

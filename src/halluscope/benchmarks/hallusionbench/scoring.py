@@ -166,7 +166,6 @@ def _shares(layout: Layout, group: Ints, good: Bools, among: Bools) -> dict[str,
 
 
 def counted(layout: Layout) -> dict[str, dict[str, int]]:
-    """Return how many questions and figures the authors' script counts per category, before it prints a score."""
     return {
         category: {
             "easy_questions": int((among & ~layout.edited).sum()),

@@ -44,21 +44,18 @@ class HallusionView(View):
             for name, result in results
             for of in (*result["counts"], "")
         ]
+        subcategories = group_table(
+            results, "aAcc"
+        )  # with the paper's names beside the data's where they differ
+        named = {name: f"{name} ({of})" for name, of in self.data["paper_names"].items()}
         scores = [
             table(best, self.data["columns"], name="table 2"),
             table(best, self.data["analysis"], self.record.is_points, name="table 3"),
             Table("categories", ["responses", "category", *by], of_categories, left=2, ranked=True),
-            self._groups(results),
+            replace(subcategories, header=[named.get(name, name) for name in subcategories.header]),
         ]
         remarks = {name: [*self.remarks(one), f"signature: {one['signature']}"] for name, one in results}
         return tables.report(scores, remarks)
-
-    def _groups(self, results: Named) -> Table:
-        """Return a table of the subcategories, with the paper's names beside the data's where they differ."""
-        found, names = group_table(results, "aAcc"), self.data["paper_names"]
-        return replace(
-            found, header=[f"{name} ({names[name]})" if name in names else name for name in found.header]
-        )
 
     def gaps(self, result: Values) -> Iterator[str]:
         if "overall" in result:
@@ -125,7 +122,6 @@ class HallusionView(View):
         return [*failed, *([UNREADABLE] if row["unread"] else [])]
 
     def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
-        """Return the right answer, and what people may mark: whether the response is right."""
         question = self._question(row)
         about = self.data["asked_about"][question.role]
         return f"asked about: {about}\nright answer: {self._answer(question)}", {"right": (row["aAcc"], 1)}

@@ -29,12 +29,10 @@ class HaloQuest(Graded):
         return named
 
     def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
-        """Return the filled prompt about a response; a row without the authors' text has its answers joined."""
         stated = row.stated or self.columns["answers"].shown(row.answers)
         return super().asked(prompt, replace(row, stated=stated), response)
 
     def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
-        """Return the rows of each type of image, each type of question, and each pair of the two."""
         images, types = (
             {
                 name.replace(" ", "_"): np.array([getattr(row, column) == name for row in rows])

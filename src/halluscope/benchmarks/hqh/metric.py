@@ -40,7 +40,6 @@ COLOUR = {"attribute": "color"}
 
 
 def read(prompt: Prompt, claims: str, reply: str, response: str) -> Verdict | None:
-    """Return the verdict of a reply, None unless it is the requested JSON object, consistent, and not copied."""
     parts = prompt.parts(reply, response)
     if parts is None or len(parts["evidence"]) != parts["extra_claims"]:
         return None
@@ -64,7 +63,6 @@ class HQH(Graded):
         return replace(prompt, key=key, reader=partial(read, prompt, claims))
 
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
-        """Return whether each response contains the right answer; nobody looks for extra claims."""
         right = [
             contains.contains(text, row.answer, row.question) for row, text in zip(rows, texts, strict=True)
         ]
@@ -125,7 +123,6 @@ class HQH(Graded):
         return {"image_data": shown if case.verdicts.by_model else "no"}
 
     def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
-        """Return the rows with the captions and regions of their images, from image_data.json."""
         content, known = read_json(file), {}
         if not isinstance(content, dict):
             raise BuildError(
@@ -163,7 +160,6 @@ class HQHView(View):
     """How HQH's results and rows are shown."""
 
     def ranked_by(self, results: Named) -> str:
-        """Return the overall rate, or the rate of wrong main answers if an overall rate is undefined."""
         partly = any(math.isnan(result["overall_hal"]) for _, result in results)
         return "main_hal" if partly else "overall_hal"
 
@@ -185,7 +181,6 @@ class HQHView(View):
         return super().meaning(scores)
 
     def more(self, row: Values, text: str) -> Values:
-        """Return a mark per part of each claim that the judge quotes, in the order of the text."""
         marks = [
             Mark(start, end, "bad", f"claim {number}, which contradicts the image")
             for number, quote in enumerate(row.get("evidence", ()), 1)

@@ -72,7 +72,6 @@ class MMHal(Graded):
         return {"file_name": url.rpartition("/")[2] if url else None}
 
     def words(self, reply: str) -> Values:
-        """Return the rating of a reply to the authors' prompt, read as their script does."""
         return {"rating": int(read_officially(reply).numbers["rating"])}
 
     def defaults(self, chosen: Values) -> Values:
