@@ -192,7 +192,9 @@ class Rows:
         # a column that only the authors' file has; "" if its rows are those without an id
         marker = self.dataset.get("marker")
         is_upstream = marker in row if marker else marker == "" and self.ids[0] not in row
-        names = {name: one.upstream for name, one in self.columns.items() if one.upstream and is_upstream}
+        names = (
+            {name: one.upstream for name, one in self.columns.items() if one.upstream} if is_upstream else {}
+        )
         values = {self.ids[0]: number, **self.rename(row)} if is_upstream else dict(row)
         if missing := [names.get(name) or name for name in self.needed if name not in values]:
             raise ValueError(f"{where} has no {' and no '.join(map(repr, missing))}; expected {expected}.")
