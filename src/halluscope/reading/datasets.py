@@ -36,7 +36,6 @@ STATE, STATES = "state.json", "dataset_dict.json"
 
 # What is said of a dataset that is not the dataset as published
 SUBSET = "was built with --subset: it is a part or a changed copy"
-A_BATCH = 1000  # How many rows are read at once
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 
@@ -103,20 +102,20 @@ class Source:
 def sources(given: Any) -> Iterator[list[str]]:
     """Yield how datasets are written; a loaded one (`datasets.Dataset`) is saved in a folder for that time."""
     each = [given] if isinstance(given, str | Path) or hasattr(given, "save_to_disk") else given
-    if not isinstance(each, list | tuple) or not each or not all(map(_is_source, each)):
+    if (
+        not isinstance(each, list | tuple)
+        or not each
+        or not all(
+            isinstance(one, str | Path) or (hasattr(one, "save_to_disk") and hasattr(one, "features"))
+            for one in each
+        )
+    ):
         raise ValueError(
             f"dataset is {short_repr(given)}; expected a folder, a Hub id, an upstream file, or a loaded dataset with "
             "one split (datasets.Dataset), or a list of these."
         )
-    if all(isinstance(one, str | Path) for one in each):
-        yield [*map(str, each)]
-        return
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         yield [str(one) if isinstance(one, str | Path) else _saved(one, Path(folder)) for one in each]
-
-
-def _is_source(given: Any) -> bool:
-    return isinstance(given, str | Path) or (hasattr(given, "save_to_disk") and hasattr(given, "features"))
 
 
 def _saved(rows: Any, folder: Path) -> str:
@@ -201,12 +200,8 @@ def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], 
         raise ValueError(
             f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {what}."
         )
-    there = rows.select_columns([name for name in names if name in rows.column_names])
-    return [  # by columns, which is several times as fast as row by row
-        dict(zip(batch, row, strict=True))
-        for batch in there.iter(A_BATCH)
-        for row in zip(*batch.values(), strict=True)
-    ]
+    listed: list[Any] = rows.select_columns([name for name in names if name in rows.column_names]).to_list()
+    return listed
 
 
 def read_each(
