@@ -41,5 +41,9 @@ class LimitExceeded(HalluscopeError):
     """An input or a computation is larger than its limit (`halluscope.limits`)."""
 
 
+class NoImages(HalluscopeError):
+    """A dataset that was built without images."""
+
+
 class OutputError(HalluscopeError):
     """A file or folder cannot be written at the place that was named."""

@@ -10,7 +10,7 @@ from typing import Any
 from PIL.Image import Image
 
 from halluscope import registry
-from halluscope.errors import HalluscopeError
+from halluscope.errors import HalluscopeError, NoImages
 from halluscope.reading import pictures
 from halluscope.reading.datasets import Row, home, read_rows
 from halluscope.reading.datasets import Source as Written
@@ -123,7 +123,7 @@ def _find(
     wanted = set(rows.unique(key)) - {None}
     if images is None:
         if "image" not in stored.column_names:
-            raise ValueError(
+            raise NoImages(
                 f"{name} was built without images; build it with them, or name the folder that holds them (--images, "
                 "in Python images)."
             )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from halluscope import registry
 from halluscope.cli import common
-from halluscope.errors import RunError
+from halluscope.errors import NoImages, RunError
 from halluscope.files.writing import check_new, check_no_folder, new_file, new_folder
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
@@ -45,21 +45,30 @@ def report(given: argparse.Namespace) -> None:
 def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]:
     from halluscope.answering.sources import find_images
     from halluscope.reading.coco import credits
+    from halluscope.reading.datasets import Source
 
     if not (given.dataset or given.images):
         if given.credits:
             raise ValueError("--credits is about images; give --dataset or --images too.")
         return {}
-    known, find = find_images(given.dataset, given.images, wanted)
+    # a file that `score --dataset` took holds no images of its own
+    is_file = bool(given.dataset) and Path(Source.of(given.dataset).name).is_file()
+    where = given.images if is_file else given.dataset or given.images
+    try:
+        if not where:
+            raise NoImages(f"{given.dataset} is a file without images; --images FOLDER names them.")
+        known, find = find_images(None if is_file else given.dataset, given.images, wanted)
+    except NoImages as error:
+        tell(f"The page has no pictures: {one_line(error, 300)}")
+        return {}
     there = sorted(wanted & known.keys())
     if missing := sorted(wanted - known.keys()):
-        where = given.dataset or given.images
-        if not there:
-            raise ValueError(
-                f"{one_line(where)} has none of the {len(wanted):,} images, such as {one_line(missing[0], 80)}; "
-                "expected the images of the dataset that was scored."
-            )
-        tell(f"{len(missing):,} of {len(wanted):,} images are not in {one_line(where)}.")
+        which = "the" if not there else f"{len(missing):,} of the"
+        lacking = "The page has no pictures: " * (not there)
+        tell(
+            f"{lacking}{which} {len(wanted):,} images, such as {one_line(missing[0], 80)}, are not in "
+            f"{one_line(where)}."
+        )
     owners = credits(given.credits) if given.credits else {}
     if given.credits and not owners.keys() & {*there}:
         tell(f"{one_line(given.credits)} names no licence for any of these images.")

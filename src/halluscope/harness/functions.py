@@ -137,7 +137,10 @@ def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
     """Return the documents of a task as a `DatasetDict` with one split, as lm-eval's `custom_dataset`."""
     from datasets import DatasetDict
 
-    return DatasetDict({SPLIT: _documents(task, prompt, metadata.get(task))})
+    own = metadata.get(
+        f"{task}_{prompt}" if prompt else task, metadata.get(task)
+    )  # of this task, such as pope_short
+    return DatasetDict({SPLIT: _documents(task, prompt, own)})
 
 
 def documents(marker: Any) -> Any:

@@ -280,11 +280,13 @@ def _as_stored(feature: Any) -> Any:
 def _load(source: Source) -> Any:
     import datasets
 
-    if "/" not in source.name and "\\" not in source.name and not is_there(source.name):
+    folder = Path(source.name)
+    is_unbuilt = (folder / "spec.toml").is_file() and not (folder / "data").is_dir()  # of a clone
+    if is_unbuilt or ("/" not in source.name and "\\" not in source.name and not is_there(source.name)):
         built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
         raise ValueError(
-            f"There is no dataset {short_repr(source.name)} in "
-            f"{Path(FOLDER).absolute()}.{nearest(source.name, built)} It "
+            f"There is no dataset {short_repr(folder.name)} in "
+            f"{Path(FOLDER).absolute()}.{'' if is_unbuilt else nearest(source.name, built)} It "
             f"holds {', '.join(built) or 'no datasets'}; `halluscope build NAME` makes one. You may also name a "
             "folder, or a Hub id (org/name)."
         )

@@ -147,7 +147,7 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
     for benchmark in registry.rooms():
         file = benchmark.folder / FILE
         if file.is_file():
-            for table in tomllib.loads(file.read_text(encoding="utf-8"))["tables"]:
+            for table in tomllib.loads(file.read_text(encoding="utf-8")).get("tables", ()):
                 tables.setdefault(table["name"], []).append(table)
     return tables
 
