@@ -10,6 +10,8 @@ from halluscope.signature import keys_of
 
 OTHER = "*"  # marks a number of rows that are not the rows of the first result
 
+FEWEST = 30  # how many rows a result must be about for its intervals to stand in tables
+
 RESPONSES, ROWS = "responses", "rows"  # names of columns: what was scored, and on how many rows
 
 
@@ -132,10 +134,30 @@ def _are_counted(results: Named) -> bool:
 
 
 def counted(results: Named) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return results with how many rows each is about (`ROWS`), marked if these are not the first result's rows."""
+    """Return results with how many rows each is about (`ROWS`), marked if these are not the first result's rows.
+
+    Those about too few rows (`has_few`) lose their intervals.
+    """
     data = [keys_of(result["signature"])["data"] for _, result in results]
     rows = [Number(int(of.rsplit("-", 2)[1]), "d", 1, mark=OTHER if of != data[0] else "") for of in data]
-    return [(name, {**result, ROWS: number}) for (name, result), number in zip(results, rows, strict=True)]
+    return [
+        (name, {**(_bare(result) if has_few(result) else result), ROWS: number})
+        for (name, result), number in zip(results, rows, strict=True)
+    ]
+
+
+def has_few(result: Mapping[str, Any]) -> bool:
+    """Whether a result has intervals, and is about too few rows for them."""
+    return "interval" in result and int(keys_of(result["signature"])["data"].rsplit("-", 2)[1]) < FEWEST
+
+
+def _bare(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result without intervals, also those of its parts."""
+    return {
+        key: _bare(value) if isinstance(value, Mapping) else value
+        for key, value in result.items()
+        if key != "interval"
+    }
 
 
 def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Number:

@@ -22,7 +22,7 @@ from halluscope.reporting.page.content import Headline, Page, Picture, Table
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
-from halluscope.reporting.tables import Notes, finite, percent, ranked, score
+from halluscope.reporting.tables import Notes, finite, has_few, percent, ranked, score
 from halluscope.responses.match import NOT_COMPARED
 from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts
 from halluscope.runs.folder import INPUTS, RESPONSE, items, plain
@@ -159,7 +159,11 @@ def page(
                 one.name,
                 by,
                 str(number),
-                number.interval if number.has_ends else "",
+                "too few rows for an interval"
+                if has_few(one.scores)
+                else number.interval
+                if number.has_ends
+                else "",
                 benchmark.module("view").meaning(one.scores),
                 list(_warnings(benchmark, one)),
                 one.scores[SIGNATURE],

@@ -19,6 +19,7 @@ from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import TABLE, written
 from halluscope.reporting.tables import (
+    FEWEST,
     OTHER,
     Named,
     Notes,
@@ -26,6 +27,7 @@ from halluscope.reporting.tables import (
     Table,
     below,
     counted,
+    has_few,
     is_defined,
     printed,
     table,
@@ -79,7 +81,9 @@ def of_results(
 ) -> list[Table | Notes]:
     """Return a benchmark's report on results, and whether these are about the same rows."""
     told = benchmark.module("report").report(counted(results), rows=rows, every=every, **options)
-    return [*told, *_notes(of_other_rows(results))]
+    few = ", ".join(one_line(name) for name, result in results if has_few(result))
+    lines = [f"Too few rows for intervals (fewer than {FEWEST}): {few}."] if few else []
+    return [*told, *_notes([*lines, *of_other_rows(results)])]
 
 
 def of_other_rows(results: Named) -> list[str]:

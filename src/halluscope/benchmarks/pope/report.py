@@ -68,10 +68,12 @@ def _table(results: Named, pooled_only: bool) -> Table:
     rows: list[list[Cell]] = []
     for name, result in results:
         intervals, parser = result.get("interval", {}), result["parser"]
-        for sampling, scores in ({} if pooled_only else result.get("samplings", {})).items():
+        samplings = result.get("samplings", {})
+        (of_all,) = samplings if len(samplings) == 1 else (POOLED,)
+        for sampling, scores in ({} if pooled_only or of_all != POOLED else samplings).items():
             of_sampling = intervals.get("samplings", {}).get(sampling, {})
             rows.append([name, parser, sampling, *_row(scores, of_sampling)])
-        rows.append([name, parser, POOLED, *_row(result, intervals)])
+        rows.append([name, parser, of_all, *_row(result, intervals)])
     header = ["responses", "parser", "sampling", "rows", *COLUMNS, "f1_mean"]
     return Table("scores", header, rows, left=3, ranked=True, intervals=("accuracy", "f1"))
 
