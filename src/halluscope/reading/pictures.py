@@ -106,21 +106,16 @@ def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:
     found: dict[Any, dict[int, list[str]]] = {}
     names = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
     for name in (name for name in names if name.lower().endswith(ENDINGS)):
-        for rank, meant in enumerate(_meant(name)):
-            if meant in known:
-                found.setdefault(known[meant], {}).setdefault(rank, []).append(name)
-                break
+        stem = name.rpartition(".")[0]
+        number = _NUMBER.fullmatch(stem)
+        # what a name may mean, the surest first: itself, its number, the number at its end
+        meant = name, str(int(stem)) if stem.isdecimal() else "", str(int(number[1])) if number else ""
+        if rank := next((rank for rank, value in enumerate(meant, 1) if value in known), 0):
+            found.setdefault(known[meant[rank - 1]], {}).setdefault(rank, []).append(name)
     best = {value: ranks[min(ranks)] for value, ranks in found.items()}
-    if twice := next(((value, alike) for value, alike in best.items() if len(alike) > 1), None):
-        value, alike = twice
-        raise ValueError(
-            f"{folder} holds {' and '.join(alike[:2])}; keep only the one that is the image {value}."
-        )
+    for value, alike in best.items():
+        if len(alike) > 1:
+            raise ValueError(
+                f"{folder} holds {' and '.join(alike[:2])}; keep only the one that is the image {value}."
+            )
     return {value: alike[0] for value, alike in best.items()}
-
-
-def _meant(name: str) -> tuple[str, str, str]:
-    """Return the images that a file's name may mean, the surest first: its name, its number, the number at its end."""
-    stem = name.rpartition(".")[0]
-    number = _NUMBER.fullmatch(stem)
-    return name, str(int(stem)) if stem.isdecimal() else "", str(int(number[1])) if number else ""

@@ -34,10 +34,16 @@ class ImageObjects:
 
 
 def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[ImageObjects]:
-    """Read datasets with `image_id` and `objects`, COCO annotation files, or files of image id -> names."""
+    """Read datasets with `image_id` and `objects`, COCO annotation files, or files of image id -> names.
+
+    Warn if many images hold few of the vocabulary's classes: the annotators may not have looked for the others.
+    """
     images = _each_once(located for source in sources for located in _located(source, vocabulary))
-    if vocabulary:
-        _warn_of_classes(images, sources, vocabulary)
+    if vocabulary and len(images) >= ENOUGH:
+        named = {name for image in images for name in image.objects if isinstance(name, str)}
+        missing = [name for name in vocabulary.classes if name not in named]
+        if 2 * len(missing) > len(vocabulary.classes):
+            _warn(f"No image of the {len(images):,} in {', '.join(sources)} holds", missing, vocabulary)
     return images
 
 
@@ -54,66 +60,52 @@ def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
     else:
         names = ("image_id", "objects", *TEXTS)
         rows = read_columns(written, names, names[:2], "a presence dataset")
-        if vocabulary:
-            _warn_of_a_part(Path(source.name), vocabulary)
+        known = stated(Path(source.name), "counts", "images_per_class")
+        classes = vocabulary.classes if vocabulary and isinstance(known, dict) else ()
+        missing = [name for name in classes if name not in known]
+        if vocabulary and missing:
+            _warn(f"{Path(source.name)} was built from annotations without", missing, vocabulary)
         yield from ((row, f"{written}, row {number}") for number, row in enumerate(rows))
 
 
 def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
     content = read_json(path, lambda entry: None if {"image_id", "category_id"} <= entry.keys() else entry)
-    if isinstance(content, dict) and "annotations" in content:
-        from halluscope.reading.coco import read_annotations
-
-        table = read_annotations(path)
-        if vocabulary:
-            vocabulary.check_annotated(table.classes, str(path))
-        for image in table.images:
-            row = {"image_id": image.image_id, "objects": list(image.objects), "file_name": image.file_name}
-            yield row, str(path)
-    elif isinstance(content, dict):
-        for key, names in content.items():
-            yield {"image_id": key, "objects": names}, f"{path}, {key!r:.80}"
-    else:
+    if not isinstance(content, dict):
         raise ValueError(
             f"{path} holds a {type(content).__name__}; expected image id -> class names, or COCO's format."
         )
+    if "annotations" not in content:
+        for key, names in content.items():
+            yield {"image_id": key, "objects": names}, f"{path}, {key!r:.80}"
+        return
+    from halluscope.reading.coco import read_annotations
+
+    table = read_annotations(path)
+    if vocabulary:
+        vocabulary.check_annotated(table.classes, str(path))
+    for image in table.images:
+        yield ImageObjects(image.image_id, list(image.objects), image.file_name), str(path)
 
 
 def _each_once(located: Iterable[Located]) -> list[ImageObjects]:
     images: dict[int, ImageObjects] = {}
     for row, where in located:
-        image = row if isinstance(row, ImageObjects) else _image(row, where)
+        if isinstance(row, ImageObjects):
+            image = row
+        elif isinstance(row, Mapping) and "image_id" in row and isinstance(row.get("objects"), list):
+            image_id = Fields(row, where).whole("image_id", or_digits=True)
+            texts = {name: str(row.get(name) or "") for name in TEXTS}
+            image = ImageObjects(image_id, row["objects"], **texts)
+        else:
+            raise ValueError(
+                f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
+            )
         if image.image_id in images:
             raise ValueError(
                 f"{where}: image_id {image.image_id} occurs twice in the dataset; expected it once."
             )
         images[image.image_id] = image
     return list(images.values())
-
-
-def _image(row: Any, where: str) -> ImageObjects:
-    if not isinstance(row, Mapping) or "image_id" not in row or not isinstance(row.get("objects"), list):
-        raise ValueError(
-            f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
-        )
-    image_id = Fields(row, where).whole("image_id", or_digits=True)
-    return ImageObjects(image_id, row["objects"], **{name: str(row.get(name) or "") for name in TEXTS})
-
-
-def _warn_of_classes(images: Sequence[ImageObjects], sources: Sequence[str], vocabulary: Vocabulary) -> None:
-    """Warn if many images hold few of the vocabulary's classes: the annotators may not have looked for the others."""
-    named = {name for image in images for name in image.objects if isinstance(name, str)}
-    missing = [name for name in vocabulary.classes if name not in named]
-    if len(images) >= ENOUGH and 2 * len(missing) > len(vocabulary.classes):
-        _warn(f"No image of the {len(images):,} in {', '.join(sources)} holds", missing, vocabulary)
-
-
-def _warn_of_a_part(folder: Path, vocabulary: Vocabulary) -> None:
-    """Warn if a dataset's stats.json says that it was built from annotations of fewer classes."""
-    known = stated(folder, "counts", "images_per_class")
-    missing = [name for name in vocabulary.classes if isinstance(known, dict) and name not in known]
-    if missing:
-        _warn(f"{folder} was built from annotations without", missing, vocabulary)
 
 
 def _warn(where: str, missing: Sequence[str], vocabulary: Vocabulary) -> None:
