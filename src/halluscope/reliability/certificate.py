@@ -476,8 +476,9 @@ class Certificate:
                     "`halluscope certify`."
                 )
 
-    def check_size(self, texts: Sequence[str]) -> None:
-        """Check, before judges are asked, that it has labels for enough texts to correct scores."""
+    def check_texts(self, texts: Sequence[str]) -> None:
+        """Check, before judges are asked, that it is about these texts, and has enough labels to correct scores."""
+        self.check({"texts": name_of(rows_of(texts))})
         fewest = min(FEWEST_TEXTS, len(set(texts)))
         if self.texts < fewest:
             raise ValueError(

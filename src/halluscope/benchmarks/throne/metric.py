@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,17 +24,17 @@ from halluscope.judging.options import VoteOptions
 from halluscope.judging.resolve import lexical
 from halluscope.judging.votes import OTHER, UNASKED, VoteResult
 from halluscope.judging.voting import IGNORED
-from halluscope.reliability.certificate import Certificate, Judgement, name_of, rows_of
-from halluscope.reliability.certificate import read as read_certificate
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.corrected import correct
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 from halluscope.vocabularies import Vocabulary
+
+if TYPE_CHECKING:  # a certificate is read at first use
+    from halluscope.reliability.certificate import Certificate, Judgement
 
 ClassF = Literal["of_means", "mean"]
 AllAverage = Literal["pooled", "image"]
@@ -69,7 +69,7 @@ def compute(
     per_image: bool = False,
     explain: bool = False,
     thoughts: str = REMOVED,
-    certificate: str | Path | Mapping[str, Any] | Certificate | None = None,
+    certificate: "str | Path | Mapping[str, Any] | Certificate | None" = None,
     **judging: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's descriptions of images.
@@ -150,13 +150,8 @@ def compute(
     else:
         questions = prompts.load(poll.questions)
         if certified:
-            about = {
-                "vocabulary": vocabulary.name,
-                "questions": questions.name,
-                "texts": name_of(rows_of(predictions)),
-            }
-            certified.check(about)
-            certified.check_size(predictions)
+            certified.check({"vocabulary": vocabulary.name, "questions": questions.name})
+            certified.check_texts(predictions)
         cast = poll.collect_votes(predictions, present, vocabulary, questions)
     labels = voting.label(*voting.count(cast.votes), cast.k)
     hits = Hits.of(labels, present)
@@ -197,6 +192,8 @@ def compute(
         signed = signature("throne", **made_by, cells=which)
         result["sampled"] = {**sampled, "cells": int(sample.sum()), "cells_of": cells_of, "signature": signed}
     if certified:
+        from halluscope.stats.corrected import correct
+
         certified.check({name: made_by[name] for name in ("judges", "agreement")})
         labels_known = voting.known(labels, present)
         of_people = certified.sample(predictions, labels_known, vocabulary)
@@ -245,7 +242,7 @@ def judge(
     vocabulary: str | Sequence[str] | Vocabulary = "coco",
     thoughts: str = REMOVED,
     **judging: Any,
-) -> Judgement:
+) -> "Judgement":
     """Ask the judges without scoring; the arguments are those of `compute`."""
     predictions, references = paired(predictions, references)
     said, _ = take_out(predictions, thoughts)
@@ -253,6 +250,8 @@ def judge(
     present = classes.presence(class_names(references))
     poll = checks.build(VoteOptions, judging, "throne")
     questions = prompts.load(poll.questions)
+    from halluscope.reliability.certificate import Judgement
+
     return Judgement(said, present, classes, questions, poll.collect_votes(said, present, classes, questions))
 
 
@@ -273,8 +272,8 @@ def plan(
 
 
 def _certified(
-    given: str | Path | Mapping[str, Any] | Certificate, votes: object, all_average: str
-) -> Certificate:
+    given: "str | Path | Mapping[str, Any] | Certificate", votes: object, all_average: str
+) -> "Certificate":
     """Read a certificate, after checking that scores can be corrected."""
     if votes is not None:
         raise ValueError(
@@ -285,7 +284,9 @@ def _certified(
             f"certificate is given, but all_average is {short_repr(all_average)}; expected 'pooled': only counts "
             "pooled over images, or per class, can be corrected."
         )
-    return read_certificate(given)
+    from halluscope.reliability.certificate import read
+
+    return read(given)
 
 
 def _check_cells(cells: ArrayLike, present: Cells, cells_of: int | None) -> Cells:
