@@ -47,6 +47,15 @@ def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[I
     return images
 
 
+def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
+    """Return a metric's inputs from the rows."""
+    return {
+        "references": [image.objects for image in images],
+        "image_ids": [image.image_id for image in images],
+        "forms": [image.form for image in images],
+    }
+
+
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObjects]:
     return _each_once((row, f"{where}[{number}]") for number, row in enumerate(rows))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from halluscope import vocabularies
 from halluscope.benchmarks.chair import words
@@ -11,7 +10,7 @@ from halluscope.files.opening import read_json
 from halluscope.inputs import is_id
 from halluscope.reading import presence
 from halluscope.reading.coco import read_annotations
-from halluscope.reading.presence import ImageObjects, read_all
+from halluscope.reading.presence import ImageObjects, inputs, read_all
 from halluscope.reading.words import lemmas, readers
 from halluscope.reading.words.tokens import Word
 from halluscope.sanitize import short_repr
@@ -35,15 +34,6 @@ def load(
     listed = words.synonyms(synonyms, allow_other_synonyms)
     found = ground_truth(sources[0], captions, listed, readers.load(reader, readers.WORDS).read)
     return [ImageObjects(image_id, names) for image_id, names in found.items()]
-
-
-def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
-    """Return the metric's inputs from the rows."""
-    return {
-        "references": [image.objects for image in images],
-        "image_ids": [image.image_id for image in images],
-        "forms": [image.form for image in images],
-    }
 
 
 def ground_truth(

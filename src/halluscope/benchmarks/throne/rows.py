@@ -30,16 +30,10 @@ def inputs(
     certificate: str | Path | Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the metric's inputs from the dataset's rows."""
-    ids = [image.image_id for image in images]
-    found: dict[str, Any] = {
-        "references": [image.objects for image in images],
-        "image_ids": ids,
-        "forms": [image.form for image in images],
-        "certificate": certificate,
-    }
+    found = presence.inputs(images) | {"certificate": certificate}
     if cells:
         questions = [one for one in pope.load(cells) if isinstance(one, ObjectQuestion)]
-        found["cells"] = asked_cells(questions, ids, vocabularies.load(vocabulary))
+        found["cells"] = asked_cells(questions, found["image_ids"], vocabularies.load(vocabulary))
         found["cells_of"] = len({(question.image_id, question.object) for question in questions})
     return found
 
