@@ -454,8 +454,8 @@ def test_hallusionbench_says_what_failed(case: str) -> None:
 def test_hallusionbench_in_a_sentence() -> None:
     diagnosis = {"language_hallucination": 0.2, "visual_illusion": 0.7, "mixed": 0.1}
     assert meaning("hallusionbench", aAcc=0.613, **diagnosis) == (
-        "61.3 of 100 responses are right (an uncertain one is right where no image is shown); of 100 others, 20.0 fail "
-        "by language hallucination, 70.0 by visual illusion, and 10.0 by a mix of both."
+        "61.3 of 100 responses are right (an uncertain one is right where no image is shown); of 100 others, 20.0 "
+        "ignore the image (language hallucination), 70.0 misread it (visual illusion), and 10.0 are a mix."
     )
     assert "why the others fail is undefined" in meaning("hallusionbench", aAcc=0.613)
     assert meaning("hallusionbench", aAcc=1.0) == "100.0 of 100 responses are right."

@@ -199,7 +199,7 @@ def test_names_that_tell_nothing_apart(files, names, capsys):
 
 def test_a_benchmark_is_no_folder(capsys):
     assert cli.main(["agree", "throne", "pope"]) == 2
-    said = "throne holds no runs; expected a folder that `halluscope score NAME ... --out FOLDER` wrote"
+    said = "There is no run in throne; expected a folder that `halluscope score NAME ... --out FOLDER` wrote"
     assert said in capsys.readouterr().err
 
 

@@ -13,7 +13,7 @@ from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import parts, write
 from halluscope.runs.folder import checked
-from halluscope.runs.page import all_shown, page
+from halluscope.runs.page import all_shown, best_first, page
 from halluscope.runs.run import benchmark_of
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
@@ -93,7 +93,8 @@ def plot(given: argparse.Namespace) -> None:
     check(given.figures)
     check_no_folder(given.out)
     runs = checked(given.folders)
-    plots, lacking = able(given.figures, all_shown(runs), benchmark_of(runs.values()))
+    benchmark = benchmark_of(runs.values())
+    plots, lacking = able(given.figures, best_first(benchmark, all_shown(runs)), benchmark)
     for name, why in lacking.items():
         tell(f"{name} is not drawn: {why}.")
     if not plots:

@@ -90,7 +90,7 @@ def folders(given: Sequence[Path]) -> list[Path]:
         inner = [folder] if is_run else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
         if not inner:
             raise RunError(
-                f"{folder} holds no runs; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
+                f"There is no run in {folder}; expected a folder that `halluscope score NAME ... --out FOLDER` wrote."
             )
         found += inner
     return found

@@ -136,6 +136,14 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
     return Report(page(of_signature(model.scores), [replace(model, items=own)], made))
 
 
+def best_first(benchmark: Benchmark, models: Sequence[Shown]) -> list[Shown]:
+    """Return models by their principal scores: the order of a page, and of the colours in figures."""
+    by = principal(benchmark, [one.scores for one in models])
+    named = [(one.name, one.scores) for one in models]
+    order = [name for name, _ in ranked(named, by, benchmark.direction(by) != LOWER)]
+    return sorted(models, key=lambda one: order.index(one.name))
+
+
 def page(
     benchmark: Benchmark,
     models: Sequence[Shown],
@@ -143,10 +151,7 @@ def page(
     compared: Comparison | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> Page:
-    by = principal(benchmark, [one.scores for one in models])
-    higher = benchmark.direction(by) != LOWER
-    order = [name for name, _ in ranked([(one.name, one.scores) for one in models], by, higher)]
-    models = sorted(models, key=lambda one: order.index(one.name))
+    by, models = principal(benchmark, [one.scores for one in models]), best_first(benchmark, models)
     try:
         drawn, lacking = figures(models, benchmark), {}
     except MissingExtra as error:

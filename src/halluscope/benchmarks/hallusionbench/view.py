@@ -75,8 +75,8 @@ class HallusionView(View):
             return f"{right}; why the others fail is undefined without the questions that have no image."
         language, vision, mixed = (percent(scores[failure]) for failure in WORDS)
         return (
-            f"{right} (an uncertain one is right where no image is shown); of 100 others, {language} fail by language "
-            f"hallucination, {vision} by visual illusion, and {mixed} by a mix of both."
+            f"{right} (an uncertain one is right where no image is shown); of 100 others, {language} "
+            f"ignore the image (language hallucination), {vision} misread it (visual illusion), and {mixed} are a mix."
         )
 
     # The rows

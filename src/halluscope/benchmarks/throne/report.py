@@ -128,7 +128,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
             f"votes that are neither yes nor no: {percent(result['unparsed'])} % (not counted as yes)"
         )
     if result["undefined_classes"]:
-        lines.append(f"classes without a precision or a recall: {result['undefined_classes']}")
+        lines.append(f"classes that are never described, or in no image: {result['undefined_classes']}")
     if "explained" in result:
         lines.append(_explained(result["explained"]))
     if "sampled" in result:
