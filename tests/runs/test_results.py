@@ -7,6 +7,7 @@ import datasets
 import pytest
 
 import halluscope
+from halluscope import cli
 from halluscope.errors import BuildError
 from tests.small_datasets import needs
 
@@ -48,6 +49,20 @@ def test_one_model(rows):
     assert frame.loc[0, "accuracy"] == 1 and frame.loc[0, "accuracy low"] == 1
     assert json.loads(json.dumps(result)) and pickle.loads(pickle.dumps(result)) == result
     assert "interval" not in halluscope.score("pope", GOOD, rows, bootstrap=0)
+
+
+def test_no_interval_in_tables_from_fewer_than_30_rows(tmp_path, capsys):
+    responses, dataset = tmp_path / "a.json", tmp_path / "questions"
+    datasets.Dataset.from_list(ROWS).save_to_disk(dataset)
+    for rows in (29, 30):
+        responses.write_text(json.dumps(by_id(GOOD)[:rows]))
+        command = ["score", "pope", "--partial", "--responses", str(responses), "--dataset", str(dataset)]
+        assert cli.main(command) == 0
+        shown = capsys.readouterr().out
+        assert ("Too few rows for intervals (fewer than 30): a." in shown) is (rows < 30)
+        assert ("accuracy interval" in shown) is (rows == 30)
+        assert cli.main([*command, "--json"]) == 0
+        assert "accuracy" in json.loads(capsys.readouterr().out)[0]["interval"]
 
 
 def test_several_models(rows, tmp_path):
