@@ -493,7 +493,7 @@ def test_a_named_judge_is_told_how_long_a_reply_may_be(monkeypatch):
         fake.key = f"{judge}:temperature={temperature}:max_tokens={max_tokens}"
         return fake
 
-    monkeypatch.setattr("halluscope.judging.options.resolve_chat", resolve)
+    monkeypatch.setattr("halluscope.judging.resolve.resolve_chat", resolve)
     got = hallusionbench.compute(
         ["It is red."] * 12, rows(), judge="org/model", max_tokens=77, temperature=0.7
     )

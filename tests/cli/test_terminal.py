@@ -23,7 +23,7 @@ from halluscope.arguments import without
 from halluscope.judging import ask as asking
 from halluscope.judging import prompts
 from halluscope.judging.questions import Question
-from halluscope.judging.replay import ReplayJudge
+from halluscope.judging.resolve import ReplayJudge
 from halluscope.paths import PACKAGE
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import to_json

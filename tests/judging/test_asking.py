@@ -8,8 +8,9 @@ from hypothesis.extra.numpy import arrays
 
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgingFailed
-from halluscope.judging.ask import PRESENT, ask
+from halluscope.judging.ask import ask
 from halluscope.judging.cache import Cache
+from halluscope.judging.judge import PRESENT
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load

@@ -21,7 +21,7 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import Seq2SeqJudge
-from halluscope.judging.replay import ReplayJudge
+from halluscope.judging.resolve import ReplayJudge
 from halluscope.vocabularies import load
 from tests.tiny_t5.descriptions import describe
 

@@ -22,22 +22,22 @@ from halluscope.inputs import finite
 from halluscope.judging import voting
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import EMPTY
-from halluscope.judging.judge import AnsweredBy, ChatJudge, Judge, Pairs, is_greedy
+from halluscope.judging.judge import (
+    MAX_FAILED,
+    PRESENT,
+    AnsweredBy,
+    ChatJudge,
+    Judge,
+    Pairs,
+    is_greedy,
+)
 from halluscope.judging.prompts import Asked
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, OTHER, UNASKED, YES
 from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.terminal import tell
 
-MAX_FAILED = 0.02  # The share of prompts that may get no reply, unless the user says otherwise
-
 SHOWN = 3  # How many reasons, or unreadable replies, a message shows
-
-ASK = ("needed", "all")
-
-# Ask every question about the cells that are present, and about no others: for texts that are each asked about
-# different classes
-PRESENT = "present"
 
 # How many prompts are asked first; if none of the replies to them can be read, the rest is not asked
 FIRST = 50
@@ -89,7 +89,7 @@ def ask(
         with closing(judge):
             asked = _Votes(judge, unique, cache, max_failed, progress)
             for turn in rounds:
-                wanted = np.ones(present.shape, dtype=bool) if which == "all" else present
+                wanted = present if which == PRESENT else np.ones(present.shape, dtype=bool)
                 if which == "needed":
                     yes, no = voting.count(votes)
                     wanted = voting.undecided(yes, no, n=votes.shape[-1], k=k, present=present)
@@ -123,16 +123,11 @@ def collect(
     Equal prompts are read in the same way. If `max_failed` is less than `HALF`, and none of the first `FIRST` prompts
     has a readable reply, the others are not asked. The caller closes the judge.
     """
-    check_max_failed(max_failed)
+    finite("max_failed", max_failed, 0, 1, "a share of the prompts, such as 0.02,")
     seeds = [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
     replies = _Replies(asked, judge, cache, max_failed, progress)
     replies.put([(prompt, repeat, of) for repeat, of in enumerate(seeds) for prompt in replies.asked])
     return [[replies.verdict((one.prompt, repeat, of)) for one in asked] for repeat, of in enumerate(seeds)]
-
-
-def check_max_failed(value: Any) -> None:
-    """Check the allowed share of failures."""
-    finite("max_failed", value, 0, 1, "a share of the prompts, such as 0.02,")
 
 
 def answers(

@@ -19,7 +19,7 @@ from halluscope.inputs import finite
 from halluscope.judging import ask as asking
 from halluscope.judging.cache import IN_MEMORY, Cache, Record, cache_of
 from halluscope.judging.client import ENDPOINT
-from halluscope.judging.judge import Answered, ChatJudge, Judge, KnownJudge, Pairs, is_greedy
+from halluscope.judging.judge import PRESENT, Answered, ChatJudge, Judge, KnownJudge, Pairs, is_greedy
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import SHARED_FROM, CausalJudge, common_prefix
@@ -349,7 +349,7 @@ def plan_poll(
     check_once([stand_in.key for stand_in in stand_ins])
     passed_on = Cache(IN_MEMORY) if len(sets) > 1 else None
     for texts, there in zip(shown, present, strict=True):
-        asking.ask(stand_ins, about, texts, there, k, asking.PRESENT if only_present else poll.ask, passed_on)
+        asking.ask(stand_ins, about, texts, there, k, PRESENT if only_present else poll.ask, passed_on)
     kept_in.close()
     loads = []
     for stand_in, info in zip(stand_ins, infos, strict=True):

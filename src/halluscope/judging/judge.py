@@ -25,6 +25,22 @@ Answered = tuple[NDArray[np.int64], NDArray[np.int8]]
 AnsweredBy = tuple[NDArray[np.int64], NDArray[np.int8], Margins]
 
 
+ASK = ("needed", "all")
+
+# Ask every question about the cells that are present, and about no others: for texts that are each asked about
+# different classes
+PRESENT = "present"
+
+MAX_FAILED = 0.02  # The share of prompts that may get no reply, unless the user says otherwise
+
+# What runs language models on this machine; the engine whose votes can be asked again; and the upper limit of
+# `recheck`, in logits, as no lead is larger
+ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
+RECHECKED = "ctranslate2-int8"
+LARGEST_LEAD = 1000
+
+MOST_WORKERS = 1000
+
 # How many tokens a reply may have; a longer reply is cut off, and does not count as a reply
 MAX_TOKENS = 256
 

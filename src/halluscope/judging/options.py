@@ -5,35 +5,39 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.inputs import LARGEST_SEED, whole
-from halluscope.judging import ask as asking
+from halluscope.inputs import LARGEST_SEED, kind, whole
 from halluscope.judging import voting
-from halluscope.judging.ask import MAX_FAILED, check_max_failed
-from halluscope.judging.cache import Cache, Record, cache_of
-from halluscope.judging.client import AT_ONCE, check_at_once
+from halluscope.judging.client import AT_ONCE, SCORING, check_at_once
 from halluscope.judging.endpoint import SETTINGS, check_leave_out
-from halluscope.judging.judge import MAX_TOKENS, ChatJudge, Judge, is_greedy
-from halluscope.judging.models.engine import ENGINES, LARGEST_LEAD, MOST_WORKERS, RECHECKED, Engine
+from halluscope.judging.judge import (
+    ASK,
+    ENGINES,
+    LARGEST_LEAD,
+    MAX_FAILED,
+    MAX_TOKENS,
+    MOST_WORKERS,
+    PRESENT,
+    RECHECKED,
+    ChatJudge,
+    Judge,
+    is_greedy,
+)
 from halluscope.judging.prompts import Asked
 from halluscope.judging.questions import QuestionSet
-from halluscope.judging.resolve import (
-    EndpointOptions,
-    check_asked,
-    check_chat_name,
-    compares_labels,
-    named,
-    resolve,
-    resolve_chat,
-)
 from halluscope.judging.votes import VoteResult
 from halluscope.options import Option, check_values, declared, option
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
+
+if TYPE_CHECKING:  # imported at first use, because a benchmark's options are read without its judges
+    from halluscope.judging.cache import Cache
+    from halluscope.judging.models.engine import Engine
+    from halluscope.judging.resolve import EndpointOptions
 
 GIVEN = "given"  # The entry in a signature for verdicts that the user gave
 
@@ -43,6 +47,12 @@ V = TypeVar("V")
 
 def _number_or_name(word: str) -> str | int:
     return int(word) if word.isdecimal() else word
+
+
+def _check_store(value: Any) -> None:
+    from halluscope.judging.cache import Cache
+
+    kind("store", value, Cache | str | Path | None, "a path, or None for the user's cache")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +81,8 @@ class JudgeOptions:
         "the share of a judge's replies that may be missing, or of verdicts that may be unreadable, before it is an "
         f"error (default: {MAX_FAILED})",
         type=float,
-        check=check_max_failed,
+        most=1,
+        what="a share of the prompts, such as 0.02,",
     )
     device: str | None = option(
         None,
@@ -79,12 +90,11 @@ class JudgeOptions:
         kinds=str | None,
         what="a device such as 'cuda:1' or 'cpu', or None",
     )
-    store: Cache | str | Path | None = option(
+    store: "Cache | str | Path | None" = option(
         None,
         about="where votes and replies are kept: a path, a cache, or None for the user's cache. If it is a run's "
         "record, or a cache of replies that is only read, no judge is asked",
-        kinds=Cache | str | Path | None,
-        what="a path, or None for the user's cache",
+        check=_check_store,
     )
     progress: bool = option(True, about="show what judges are doing", flag=True)
 
@@ -125,7 +135,7 @@ class VoteOptions(JudgeOptions):
         "needed",
         "ask only what can move a score (needed, default), or everything",
         about='"needed" asks only what can still move precision or recall, "all" asks everything; the scores are equal',
-        choices=asking.ASK,
+        choices=ASK,
     )
     engine: str = option(
         "torch",
@@ -164,20 +174,31 @@ class VoteOptions(JudgeOptions):
         _ = self.run_by
 
     @property
-    def run_by(self) -> Engine:
+    def run_by(self) -> "Engine":
         """How language models on this machine are run."""
+        from halluscope.judging.models.engine import Engine
+
         listed = self.judges if isinstance(self.judges, list | tuple) else [self.judges]
-        again = 0.0 if self.engine != RECHECKED and any(map(compares_labels, listed)) else self.recheck
+        again = (
+            0.0
+            if self.engine != RECHECKED
+            and any(isinstance(one, str) and one.startswith(SCORING) for one in listed)
+            else self.recheck
+        )
         return Engine(self.engine, again, self.device, self.workers)
 
     @property
-    def endpoints(self) -> EndpointOptions:
+    def endpoints(self) -> "EndpointOptions":
         """How judges behind servers are asked."""
+        from halluscope.judging.resolve import EndpointOptions
+
         return EndpointOptions(self.at_once, self.leave_out, self.tokenizer, self.recheck)
 
     @cached_property
     def meant(self) -> list[str | Judge]:
         """The judges, each by its own name; a file of given votes is read once."""
+        from halluscope.judging.resolve import named
+
         return named(self.judges)
 
     def required(self, templates: int) -> int:
@@ -193,6 +214,10 @@ class VoteOptions(JudgeOptions):
         only_present: bool = False,
     ) -> VoteResult:
         """Ask about each class of each text, as `ask` says; with `only_present` about the cells in `present` alone."""
+        from halluscope.judging.ask import ask
+        from halluscope.judging.cache import Record, cache_of
+        from halluscope.judging.resolve import check_asked, resolve
+
         cache = cache_of(self.store)
         if isinstance(cache, Record) and cache.source is None:
             return _recorded(cache.poll, len(texts), vocabulary)
@@ -201,9 +226,9 @@ class VoteOptions(JudgeOptions):
         check_asked(self.meant, question_set)
         judges = resolve(self.meant, vocabulary, self.run_by, self.endpoints)
         shown = [question_set.cut(text) for text in texts]
-        which = asking.PRESENT if only_present else self.ask
+        which = PRESENT if only_present else self.ask
         try:
-            votes = asking.ask(judges, about, shown, present, k, which, cache, self.progress, self.max_failed)
+            votes = ask(judges, about, shown, present, k, which, cache, self.progress, self.max_failed)
         finally:
             if cache is not self.store:
                 cache.close()
@@ -294,6 +319,8 @@ class VerdictOptions(JudgeOptions):
 
     def prepare(self, rules: Collection[str]) -> None:
         """Find the language model, so that errors in it appear before anything is asked."""
+        from halluscope.judging.resolve import check_chat_name
+
         whole("judge_seed", self.judge_seed, most=LARGEST_SEED - self.repeats, what="a judge's seed")
         check_chat_name(self.judge, rules)
         if not is_greedy(self.chat):
@@ -319,6 +346,8 @@ class VerdictOptions(JudgeOptions):
     @cached_property
     def chat(self) -> ChatJudge:
         """The language model that the user means, not loaded and not asked yet."""
+        from halluscope.judging.resolve import resolve_chat
+
         return resolve_chat(
             self.judge,
             device=self.device,
@@ -329,14 +358,19 @@ class VerdictOptions(JudgeOptions):
         )
 
     @cached_property
-    def cache(self) -> Cache:
+    def cache(self) -> "Cache":
         """The cache of the language model's replies."""
+        from halluscope.judging.cache import cache_of
+
         return cache_of(self.store, self.fresh)
 
     def verdicts(self, asked: Sequence[Asked[V]]) -> list[list[V | None]]:
         """Ask the language model, and free it; return verdicts [repeats][prompts], None where one is missing."""
+        from halluscope.judging.ask import collect
+        from halluscope.judging.cache import Record
+
         try:
-            return asking.collect(
+            return collect(
                 asked,
                 self.chat,
                 repeats=self.repeats,

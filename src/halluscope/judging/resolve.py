@@ -1,22 +1,28 @@
 """Finds the judges that a user names, and checks them before any of them is loaded or asked."""
 
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from halluscope.errors import JudgeUnavailable
+from halluscope.files.opening import json_rows
 from halluscope.judging.client import AT_ONCE, ENDPOINT, SCORING, Server
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
-from halluscope.judging.judge import MAX_TOKENS, ChatJudge, Judge
+from halluscope.judging.judge import MAX_TOKENS, Answered, ChatJudge, Judge, Pairs
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import CHECKER, FLAN_T5, Seq2SeqJudge, is_checker, model_of
-from halluscope.judging.questions import QuestionSet
-from halluscope.judging.replay import ReplayJudge
+from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.scoring import ScoringVoter
+from halluscope.judging.votes import whole
 from halluscope.paths import is_there
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
@@ -47,6 +53,55 @@ class EndpointOptions:
                 leave_out=self.leave_out,
             )
         return EndpointVoter(name.removeprefix(ENDPOINT), at_once=self.at_once, leave_out=self.leave_out)
+
+
+class ReplayJudge:
+    """A judge that repeats given replies."""
+
+    stored = False
+
+    def __init__(self, replies: Mapping[tuple[str, str], str]) -> None:
+        self._replies = dict(replies)
+        content = json.dumps(sorted([*pair, reply] for pair, reply in self._replies.items()))
+        self.key = f"replay-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
+
+    @classmethod
+    def read(cls, path: str | Path) -> "ReplayJudge":
+        """Read replies from JSON lines, or a JSON list (.gz too), with the fields `text`, `question` and `answer`."""
+        replies: dict[tuple[str, str], str] = {}
+        for where, row in json_rows(Path(path)):
+            if not isinstance(row, dict) or not all(
+                isinstance(row.get(name), str) for name in ("text", "question", "answer")
+            ):
+                raise ValueError(
+                    f"{where}: expected a JSON object with text, question and answer, all of them texts; got "
+                    f"{short_repr(row)}."
+                )
+            text, question, reply = row["text"], row["question"], row["answer"]
+            if replies.setdefault((text, question), reply) != reply:
+                raise ValueError(
+                    f"{where}: an earlier line has another answer to the same question, {short_repr(question)}; "
+                    "expected one answer. Remove one of them."
+                )
+        return cls(replies)
+
+    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+        """Repeat the reply given to each pair."""
+        codes = [self._reply(texts[text], questions[question].text) for text, question in pairs.tolist()]
+        yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
+
+    def _reply(self, text: str, question: str) -> int:
+        if (text, question) not in self._replies:
+            raise ValueError(
+                f"No reply was given to the question {short_repr(question)} about the text {short_repr(text)}; "
+                "expected a reply for each. Collect this one too."
+            )
+        code = whole(self._replies[text, question], ended=True)
+        assert code is not None, "an ended reply is always read"
+        return code
 
 
 AS_USUAL = EndpointOptions()

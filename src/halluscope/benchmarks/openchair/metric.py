@@ -6,7 +6,7 @@ of the image, judges read its right caption.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from halluscope.cores import map_texts
 from halluscope.errors import BuildError
 from halluscope.inputs import flags, ids, is_like_a_list, kind, listed, paired, texts, word
 from halluscope.judging import voting
-from halluscope.judging.cost import Plan, plan_poll
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.judging.voting import IGNORED as UNDECIDED
@@ -30,6 +29,9 @@ from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Tally, scores, uncertainty
 from halluscope.vocabularies import Vocabulary
+
+if TYPE_CHECKING:
+    from halluscope.judging.cost import Plan
 
 RELEASED, FIRST = "released", "first"
 
@@ -179,8 +181,10 @@ def plan(
     calibrate: float = 0.0,
     prices: tuple[float, float] | None = None,
     **judging: Any,
-) -> Plan:
+) -> "Plan":
     """Plan what `compute` will ask, and how long it will take."""
+    from halluscope.judging.cost import plan_poll
+
     BENCHMARK.check_choices(convention=convention)
     poll = _poll(judging)
     concrete = None if concreteness is None else read_concrete(concreteness)

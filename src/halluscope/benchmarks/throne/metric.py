@@ -19,9 +19,7 @@ from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK, prompts
 from halluscope.inputs import array, class_names, finite, flags, ids, labelled, paired, texts, whole
 from halluscope.judging import voting
-from halluscope.judging.cost import Plan, plan_poll
 from halluscope.judging.options import VoteOptions
-from halluscope.judging.resolve import lexical
 from halluscope.judging.votes import OTHER, UNASKED, VoteResult
 from halluscope.judging.voting import IGNORED
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
@@ -33,7 +31,8 @@ from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 from halluscope.vocabularies import Vocabulary
 
-if TYPE_CHECKING:  # a certificate is read at first use
+if TYPE_CHECKING:  # judges and certificates are imported at first use
+    from halluscope.judging.cost import Plan
     from halluscope.reliability.certificate import Certificate, Judgement
 
 ClassF = Literal["of_means", "mean"]
@@ -140,6 +139,8 @@ def compute(
                 "explain says which rule of the lexical judge took a mention back, but votes are given, so no judge "
                 "reads the responses; leave votes out and pass judges='lexical'."
             )
+        from halluscope.judging.resolve import lexical
+
         reader = lexical(poll.judges, vocabulary)
     certified = None if certificate is None else _certified(certificate, votes, all_average)
     sample = None if cells is None else _check_cells(cells, present, cells_of)
@@ -262,8 +263,10 @@ def plan(
     calibrate: float = 0.0,
     prices: tuple[float, float] | None = None,
     **judging: Any,
-) -> Plan:
+) -> "Plan":
     """Plan what `compute` will ask, and how long it will take."""
+    from halluscope.judging.cost import plan_poll
+
     checked = [(texts, class_names(references)) for texts, references in (paired(*one) for one in sets)]
     poll = checks.build(VoteOptions, judging, "throne")
     return plan_poll(

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.judging.judge import Judge
+from halluscope.judging.judge import RECHECKED, Judge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.ray_pool import RayPool
@@ -17,16 +17,6 @@ from halluscope.judging.models.seq2seq import (
     is_checker,
     model_of,
 )
-
-ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
-
-# The engine whose votes can be asked again
-RECHECKED = "ctranslate2-int8"
-
-# The upper limit of `recheck`, in logits; no lead is larger
-LARGEST_LEAD = 1000
-
-MOST_WORKERS = 1000
 
 
 @dataclass(frozen=True)
