@@ -56,6 +56,9 @@ _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png
 MANY = 2**12  # How many texts are remembered in their plain form: images and questions recur
 LONGEST_ID = 400  # A longer text is no number and no image's name
 
+# What files and tables have where they state nothing, as text
+NOTHING = {"", "None", "nan", "[]", "{}", "()"}
+
 R = TypeVar("R")
 
 
@@ -148,8 +151,12 @@ Found = tuple[str, list[Pair], int]
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
     """Match each response to its row."""
-    wanted = [row for row in rows if identity.wanted(row)]
-    if not wanted:
+    each = _plain_columns(responses.each, identity)
+    for column, value in identity.only.items():  # a response has the wanted value, or does not state it
+        known = identity.also[column]
+        each = [one for one in each if _value(one.row, column, known) in (None, value)]
+    matching = _Matching(responses.source, each, rows, identity)
+    if not matching.wanted:
         there = {column: sorted({str(getattr(row, column)) for row in rows}) for column in identity.only}
         said = "; ".join(
             f"in the dataset, {column} is {' or '.join(map(repr, values))}"
@@ -159,28 +166,21 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             f"None of the {len(rows):,} rows is left to score: the options select no row of this dataset"
             f"{f' ({said}; for an upstream file, its name decides this)' if said else ''}."
         )
-    each = _plain_columns(responses.each, identity)
-    for column, value in identity.only.items():  # a response has the wanted value, or does not state it
-        known = identity.also[column]
-        each = [one for one in each if _value(one.row, column, known) in (None, value)]
     if not each:
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
-    matching = _Matching(responses.source, each, rows, wanted, identity)
     by, pairs, of = matching.found()
     matching.check_texts(pairs)
-    found, of_rows = [row for row, _ in pairs], [response for _, response in pairs]
+    found, answered = [row for row, _ in pairs], [response for _, response in pairs]
     # without questions, a question is a prompt
-    prompts = [
-        name for name in (*STATED, *(["question"] if identity.prompt else [])) if name in matching.columns
-    ]
-    asked = [*map(_spaced, _first_texts(of_rows, prompts))]
-    version = (
-        by if by == STATED_ROWS else identity.version_of(found, _first_texts(of_rows, matching.questions))
-    )
+    names = (*STATED, "question") if identity.prompt else STATED
+    asked = [*map(_spaced, _first_texts(answered, [name for name in names if name in matching.columns]))]
+    version = STATED_ROWS
+    if by != STATED_ROWS:
+        version = identity.version_of(found, _first_texts(answered, matching.questions))
     return Matched(
         responses.name,
         found,
-        [response.text for response in of_rows],
+        [response.text for response in answered],
         by,
         of,
         responses.sampled,
@@ -191,7 +191,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             for prompt, row in zip(asked, found, strict=True)
         ),
         matching.uncompared(pairs),
-        sorted({str(one.row.get(PROMPT) or "") for one in of_rows}),
+        sorted({str(one.row.get(PROMPT) or "") for one in answered}),
         asked,
         version=version,
         figures=responses.figures,
@@ -206,20 +206,16 @@ class _Matching:
     """The ways to match: each returns what it found, or raises an error with the first contradiction."""
 
     def __init__(
-        self,
-        source: str,
-        each: Sequence[Response],
-        rows: Sequence[Any],
-        wanted: Sequence[Any],
-        identity: Identity,
+        self, source: str, each: Sequence[Response], rows: Sequence[Any], identity: Identity
     ) -> None:
-        self.source, self.each, self.rows, self.wanted, self.identity = source, each, rows, wanted, identity
+        self.source, self.each, self.rows, self.identity = source, each, rows, identity
+        self.wanted = [row for row in rows if identity.wanted(row)]
+        # the rows that responses may belong to by their order
+        self.first = self.wanted[: len(each)] if identity.first else self.wanted
         self.columns = dict.fromkeys(chain.from_iterable(one.row for one in each))
         self.questions = [name for name in QUESTIONS if name in self.columns]
         own = {*identity.id, identity.column}
         self.images = [name for name in IMAGES if name in self.columns and name not in own]
-        # the rows that responses may belong to by their order
-        self.first = wanted[: len(each)] if identity.first else wanted
 
     def found(self) -> Found:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
@@ -244,21 +240,16 @@ class _Matching:
                 refusals.append(error)
         if by_content := self.by_content(candidates[0] if candidates else None):
             return by_content
-        raise type(refusals[0])(f"{refusals[0]}{self._nearest()}")
-
-    def _nearest(self) -> str:
-        """Say, for a message, which set of rows has most of the questions that responses state."""
-        asked = {_question(row) for row in self.wanted}
-        said = Counter(question for response in self.each if (question := _said(response, asked)))
+        # which set of rows has most of the questions that responses state
+        said = Counter(filter(None, self._questions_said({*map(_question, self.wanted)})))
         most, named = max(
             (sum((said & Counter(map(_question, rows))).values()), self._set_named(rows[0]))
             for rows in self._sets()
         )
-        if not most or not named:
-            return ""
-        return (
+        nearest = (
             f" The nearest is {named}: it has {most:,} of the {len(self.each):,} questions that they state."
         )
+        raise type(refusals[0])(f"{refusals[0]}{nearest if most and named else ''}")
 
     def _holds(self, column: str) -> bool:
         return column in self.columns and any(_has(one, column) for one in self.each)
@@ -287,18 +278,14 @@ class _Matching:
         if not columns:
             return self.by_order()
         try:
-            return _Matching(self.source, each, self.rows, self.wanted, replace(identity, id=columns)).by_id(
-                columns
-            )
+            return _Matching(self.source, each, self.rows, replace(identity, id=columns)).by_id(columns)
         except ValueError:
             # the rows that the responses state, if their labels are the dataset's in its order
             if not identity.stated or len(each) != len(self.wanted):
                 raise
             stated = [identity.stated(one.row, one.where, number) for number, one in enumerate(self.each)]
             label = attrgetter(identity.target)
-            if any(
-                row is None or label(row) != label(own) for row, own in zip(stated, self.wanted, strict=True)
-            ):
+            if None in stated or [*map(label, stated)] != [*map(label, self.wanted)]:
                 raise
             return STATED_ROWS, [*zip(stated, self.each, strict=True)], len(stated)
 
@@ -320,9 +307,25 @@ class _Matching:
         ]
         names = [*columns, *also]
         keys = _keys(wanted, identity.id, also)
+
+        def named(row: Any) -> str:
+            return _named(names, *_keys([row], identity.id, also))
+
         index = dict(zip(keys, range(len(keys)), strict=True))
-        if len(index) < len(keys):
-            return self._by_id_and_order(columns, _named(names, Counter(keys).most_common(1)[0][0]))
+        if len(index) < len(keys):  # several rows share their ids: then only the order of the rows will do
+            if [*zip(*(self._ids(name, {}) for name in columns), strict=True)] != _keys(
+                self.first, identity.id
+            ):
+                shared = _named(names, Counter(keys).most_common(1)[0][0])
+                raise ValueError(
+                    f"{self.source}: several of the {len(self.first):,} rows of the dataset share their "
+                    f"{' and '.join(columns)}, such as {shared}, and the responses are not in the dataset's order. "
+                    f"Choose one config or sampling, or give each response its "
+                    f"{' and '.join(identity.also) or 'config'}."
+                )
+            in_order = [*zip(self.first, self.each, strict=True)]
+            self._agree(in_order, lambda row: f"matched by {ORDER} and {named(row)}")
+            return f"{' and '.join(columns)} and {ORDER}", in_order, len(wanted)
         left_out = {*_keys(rows, identity.id, also)} - index.keys() if len(rows) > len(wanted) else set()
         files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
         said = [self._ids(name, files) for name in columns]
@@ -343,7 +346,7 @@ class _Matching:
                 )
         places = [*matched] if identity.partial_ok else sorted(matched)
         pairs = [(wanted[i], matched[i]) for i in places]
-        self._agree(pairs, lambda row: _named(names, *_keys([row], identity.id, also)))
+        self._agree(pairs, named)
         if not identity.partial_ok and len(pairs) < len(wanted):
             begun = {identity.set_of(row) for row, _ in pairs} - {None}
             missing = [
@@ -382,22 +385,6 @@ class _Matching:
                 "Answer them, or pass --partial (partial=True) to score the rows that have one."
             )
 
-    def _by_id_and_order(self, columns: tuple[str, ...], shared: str) -> Found:
-        """Match responses whose ids several rows share, which is possible only if they are in the order of the rows."""
-        wanted, identity = self.first, self.identity
-        keys = _keys(wanted, identity.id)
-        if [*zip(*(self._ids(name, {}) for name in columns), strict=True)] != keys:
-            raise ValueError(
-                f"{self.source}: several of the {len(wanted):,} rows of the dataset share their "
-                f"{' and '.join(columns)}, such as {shared}, and the responses are not in the dataset's order. Choose "
-                f"one config or sampling, or give each response its {' and '.join(identity.also) or 'config'}."
-            )
-        pairs = [*zip(wanted, self.each, strict=True)]
-        self._agree(
-            pairs, lambda row: f"matched by {ORDER} and {_named(columns, *_keys([row], identity.id))}"
-        )
-        return f"{' and '.join(columns)} and {ORDER}", pairs, len(self.wanted)
-
     def by_order(self) -> Found:
         count = len(self.each)
         rows = self.first if count == len(self.first) else self.rows
@@ -423,12 +410,17 @@ class _Matching:
         """
         identity, sets = self.identity, self._sets()
         asked = {*map(_question, self.wanted)} - {""}
-        said = [_said(response, asked) for response in self.each] if asked else [""]
-        if not all(said):
+        if not asked or not all(said := self._questions_said(asked)):
             return None
-        fitting = [
-            found for rows in sets if columns and len(sets) > 1 and (found := self._of_set(rows, columns))
-        ]
+        fitting: list[Found] = []
+        for rows in sets if columns and len(sets) > 1 else ():
+            one_set = _Matching(self.source, self.each, rows, identity)
+            try:
+                fitting += [one_set.by_id(columns or ())] if one_set.wanted else []
+            except _Incomplete:
+                raise
+            except ValueError:  # something contradicts
+                pass
         if len(fitting) > 1:
             named = " and ".join(self._set_named(pairs[0][0]) for _, pairs, _ in fitting)
             options = " or ".join(f"--{column}" for column in identity.also)
@@ -479,7 +471,7 @@ class _Matching:
         rows: dict[tuple[Any, str], dict[str, Any]] = {}
         for row in self.rows:
             rows.setdefault((_images_of(row), _question(row)), {})[getattr(row, column)] = row
-        said = [_said(response, {question for _, question in rows}) for response in self.each]
+        said = self._questions_said({question for _, question in rows})
         images = [*map(_image_said, self.each)]
         if all(images):
             of_image = {(image, key[1]): key for key in rows for image in key[0]}
@@ -514,19 +506,23 @@ class _Matching:
     def _set_named(self, row: Any) -> str:
         return ", ".join(f"{name} {getattr(row, name)}" for name in self.identity.also)
 
-    def _of_set(self, rows: Sequence[Any], columns: tuple[str, ...]) -> Found | None:
-        """Match all responses to one set of rows by their ids; return None if anything contradicts."""
-        wanted = [row for row in rows if self.identity.wanted(row)]
-        try:
-            return (
-                _Matching(self.source, self.each, rows, wanted, self.identity).by_id(columns)
-                if wanted
-                else None
+    def _questions_said(self, asked: Collection[str]) -> list[str]:
+        """Return the dataset's question that each response states, with or without other words; "" for none."""
+        found = []
+        for one in self.each:
+            said = (one.row.get(column) for column in self.questions if column != one.column)
+            parts = (
+                _plain_question(part)
+                for text in said
+                if isinstance(text, str)
+                for part in (
+                    text,
+                    *text.splitlines(),
+                    *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")),
+                )
             )
-        except _Incomplete:
-            raise
-        except ValueError:
-            return None
+            found.append(next((part for part in parts if part and part in asked), ""))
+        return found
 
     def compared(self, response: Response, row: Any) -> Iterator[tuple[str, Any, bool]]:
         """Yield each question or image that a response states: its column, the row's value, whether they are the same.
@@ -547,14 +543,14 @@ class _Matching:
 
     def _agree(self, pairs: Sequence[Pair], named: Callable[[Any], str]) -> None:
         """Check that nothing in a response contradicts its row: different sets of questions share their ids."""
-        sets = [(name, known) for name, known in self.identity.also.items()]
-        for row, response in pairs if self.questions or self.images or sets else ():
+        also = self.identity.also
+        for row, response in pairs if self.questions or self.images or also else ():
             different = [
                 (column, response.row[column], expected)
                 for column, expected, same in self.compared(response, row)
                 if not same
             ]
-            for column, known in sets:
+            for column, known in also.items():
                 said, expected = _value(response.row, column, known), getattr(row, column)
                 if said and expected and said != expected:
                     different.append((column, said, expected))
@@ -618,7 +614,7 @@ class _Matching:
                 else:
                     asking = QUESTIONS if getattr(row, "question", "") else asked
                     known = isinstance(value, str) or not (column in asking or column in sets)
-                if not known and column != response.column and not _is_nothing(value):
+                if not known and column != response.column and str(value).strip() not in NOTHING:
                     found[column] += 1
         return found
 
@@ -667,17 +663,6 @@ def _first_texts(each: Iterable[Response], columns: Sequence[str]) -> list[str]:
     return found
 
 
-def _said(response: Response, asked: Collection[str]) -> str:
-    """Return the dataset's question that a response states, with or without other words; "" if it states none."""
-    for column in QUESTIONS:
-        text = response.row.get(column)
-        if column != response.column and isinstance(text, str):
-            parts = (text, *text.splitlines(), *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")))
-            if found := next((part for part in map(_plain_question, parts) if part in asked), ""):
-                return found
-    return ""
-
-
 def _question(row: Any) -> str:
     return _plain_question(getattr(row, "question", "") or "")
 
@@ -724,13 +709,6 @@ def _plain_columns(each: Sequence[Response], identity: Identity) -> Sequence[Res
             alone |= {name: own[name] for name in identity.id if name in own and name not in one.row}
         found.append(one._replace(row={**one.row, **alone}) if alone else one)
     return found
-
-
-def _is_nothing(value: Any) -> bool:
-    """Whether a value is what files and tables have where they state nothing."""
-    if isinstance(value, str | list | tuple | dict | np.ndarray):
-        return not (value.strip() if isinstance(value, str) else len(value))
-    return value is None or (isinstance(value, float) and value != value)
 
 
 def _names_an_image(value: Any) -> bool:
