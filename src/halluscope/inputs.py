@@ -26,8 +26,6 @@ LARGEST = 1e100  # The largest score; squares of larger numbers would overflow
 
 LARGEST_SEED = 2**63 - 1  # The largest seed that a cache keeps, and that servers accept
 
-_MOST_BITS = 64  # The most bits of a whole number that is an id; a table could not hold a larger one
-
 
 def listed(name: str, values: Any, what: str, rows: int | None = None) -> list[Any]:
     """Return values as a list, by position."""
@@ -49,9 +47,10 @@ def is_like_a_list(values: Any) -> bool:
     """Whether an object holds values in a fixed order, and no columns or keys; an array with masked values does not."""
     if type(values) in (list, tuple):  # the usual case; the other checks are slow
         return True
-    if isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set) or _is_table(values):
+    if isinstance(values, str | bytes | bytearray | memoryview | Mapping | Set):
         return False
-    ordered = isinstance(values, Sized) and isinstance(values, Iterable)
+    # a table has named columns: a loop would run over the names, not over the rows
+    ordered = isinstance(values, Sized) and isinstance(values, Iterable) and not hasattr(values, "columns")
     return ordered and getattr(values, "ndim", 1) == 1 and not np.ma.is_masked(values)
 
 
@@ -125,7 +124,7 @@ def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
     """Check a list of ids, each a whole number or a name."""
     found = listed(name, values, "a list, one id per row", rows)
     for row, value in enumerate(found):
-        if not _is_id(value):
+        if not (value if isinstance(value, str) else is_id(value)):
             raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected a whole number or a name.")
     first: dict[str, int] = {}
     for row, value in enumerate(found if unique else ()):
@@ -158,7 +157,8 @@ def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | Non
 
 def array(name: str, values: Any, what: str) -> NDArray[Any]:
     """Return nested lists or an array as an array."""
-    if _is_table(values) or isinstance(values, Mapping | Set) or _is_masked(values):
+    in_list = any(map(np.ma.is_masked, values)) if isinstance(values, list | tuple) else False
+    if hasattr(values, "columns") or isinstance(values, Mapping | Set) or np.ma.is_masked(values) or in_list:
         raise ValueError(_unlike(name, values, what))
     try:
         return np.asarray(values)
@@ -207,23 +207,6 @@ def _names(names: Any, row: int) -> list[str]:
             "image without any object has the empty list)."
         )
     return listed("references", names, "a list of class names")
-
-
-def _is_id(value: Any) -> bool:
-    if isinstance(value, str):
-        return bool(value)
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return is_whole and int(value).bit_length() <= _MOST_BITS
-
-
-def _is_table(values: Any) -> bool:
-    """Whether values are a table with named columns: a loop would run over the names, not over the rows."""
-    return hasattr(values, "columns")
-
-
-def _is_masked(values: Any) -> bool:
-    """Whether an array, or an array in a list, has masked values."""
-    return np.ma.is_masked(values) or (isinstance(values, list | tuple) and any(map(np.ma.is_masked, values)))
 
 
 def _unlike(name: str, values: Any, what: str) -> str:

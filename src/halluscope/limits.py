@@ -47,14 +47,7 @@ LIMITS: Mapping[str, Limit] = {
     "page_cells": Limit(2_000_000, "cells", "a table of texts and classes on a metric's page"),
 }
 
-_UNITS = {
-    "": 1,
-    **{letter: 1000**power for power, letter in enumerate("KMGT", 1)},
-    **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)},
-    **{f"{letter}IB": 1024**power for power, letter in enumerate("KMGT", 1)},
-    "B": 1,
-}
-_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z]*)")
+_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*(?:([KMGT])(i?B)?|B)?", re.IGNORECASE)
 
 
 def most(name: str) -> int:
@@ -98,10 +91,11 @@ def _read(written: str, where: str) -> dict[str, int]:
     for part in filter(None, (part.strip() for part in written.split(","))):
         name, _, amount = (side.strip() for side in part.partition("="))
         number = _AMOUNT.fullmatch(amount)
-        if name not in LIMITS or not number or number[2].upper() not in _UNITS:
+        if name not in LIMITS or not number:
             raise ValueError(
                 f"{where} holds {part!r:.80}; expected NAME=AMOUNT such as reply=32MB, where NAME is one of "
                 f"{', '.join(LIMITS)} and the amount may end in K, M, G, KB, MB, GB, KiB, MiB or GiB."
             )
-        found[name] = int(float(number[1]) * _UNITS[number[2].upper()])
+        base = 1024 if (number[3] or "").lower() == "ib" else 1000
+        found[name] = int(float(number[1]) * base ** " KMGT".index((number[2] or " ").upper()))
     return found

@@ -17,7 +17,7 @@ _quiet = False
 
 def say(text: object = "") -> None:
     """Print a result, which the user asked for, on standard output."""
-    _print(text, sys.stdout)
+    _write(printable(text), sys.stdout)
 
 
 def say_coloured(parts: Sequence[tuple[str, str]]) -> None:
@@ -26,12 +26,12 @@ def say_coloured(parts: Sequence[tuple[str, str]]) -> None:
     Colours appear only on a terminal that shows them, and not if NO_COLOR is set (https://no-color.org) or if any
     character of the text has to be spelt out or blacked out.
     """
-    plain = "".join(text for text, _ in parts)
-    if not _shows_colours(sys.stdout) or printable(plain) != plain:
+    plain, to = "".join(text for text, _ in parts), sys.stdout
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    if to is None or not to.isatty() or is_plain or printable(plain) != plain:
         return say(plain)
-    return _write(
-        "".join(f"\x1b[{colour}m{text}\x1b[m" if colour else text for text, colour in parts), sys.stdout
-    )
+    coloured = (f"\x1b[{colour}m{text}\x1b[m" if colour else text for text, colour in parts)
+    return _write("".join(coloured), to)
 
 
 def tell(text: object) -> None:
@@ -42,7 +42,7 @@ def tell(text: object) -> None:
 
 def alarm(text: object) -> None:
     """Print on standard error even if `quiet` is on."""
-    _print(text, sys.stderr)
+    _write(printable(text), sys.stderr)
 
 
 def tell_error(text: object) -> None:
@@ -78,32 +78,21 @@ def is_quiet() -> bool:
 @contextmanager
 def tell_warnings() -> Iterator[None]:
     """Print each warning as one plain message inside a `with` block."""
+
+    def plain(message: Warning | str, category: type[Warning], *_: object) -> str:
+        said = message if category is UserWarning else f"{category.__name__}: {message}"
+        return f"{printable(_message(said))}\n"
+
     before = warnings.formatwarning
-    warnings.formatwarning = _warning
+    warnings.formatwarning = plain  # type: ignore[assignment]
     try:
         yield
     finally:
         warnings.formatwarning = before
 
 
-def _warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
-) -> str:
-    said = message if category is UserWarning else f"{category.__name__}: {message}"
-    return f"{printable(_message(said))}\n"
-
-
 def _message(text: object) -> str:
     return f"halluscope: {text}".replace("\n", "\n  ")
-
-
-def _shows_colours(to: TextIO | None) -> bool:
-    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return to is not None and to.isatty() and not is_plain
-
-
-def _print(text: object, to: TextIO | None) -> None:
-    _write(printable(text), to)
 
 
 def _write(text: str, to: TextIO | None) -> None:
@@ -114,14 +103,9 @@ def _write(text: str, to: TextIO | None) -> None:
     try:
         print(text.encode(known, "backslashreplace").decode(known), file=to, flush=True)
     except OSError as error:
-        _let_go(to)
+        with suppress(OSError):  # discard what Python would flush at exit; perhaps it has no file descriptor
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, to.fileno())
+            os.close(nowhere)
         if not isinstance(error, BrokenPipeError):
             raise
-
-
-def _let_go(of: TextIO) -> None:
-    """Discard what is still to be written, including what Python flushes at exit."""
-    with suppress(OSError):  # it has no file descriptor
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, of.fileno())
-        os.close(nowhere)

@@ -81,7 +81,8 @@ def strict(reply: str) -> int:
     >>> strict("No, there isn't."), strict("The answer is Yes"), strict("yes. No"), strict("A man, not a dog.")
     (0, 1, 2, 2)
     """
-    text = _NO_ANSWER.sub(" ; ", reply.lower().replace("\u2019", "'"))
+    text = reply.lower().replace("\u2019", "'")
+    text = _NO_ANSWER.sub(" ; ", text) if "no " in text else text
     sentences = [part for part in _SENTENCE.findall(text) if not part.endswith("?") and _LETTER.search(part)]
     said = _said(sentences)
     longer = [sentence for sentence in sentences if _LETTER.search(_WORD.sub("", sentence))]
@@ -219,11 +220,10 @@ _DOUBT = re.compile(
 
 def _said(sentences: list[str]) -> set[int]:
     """Return what the words yes and no say: {YES}, {NO}, both, or nothing."""
-    yes = any(_YES.search(sentence) for sentence in sentences)
-    no = any(_NO.search(sentence) for sentence in sentences) or bool(
-        sentences and _OPENING_NO.match(sentences[0])
-    )
-    either = any(_EITHER.search(sentence) for sentence in sentences)
+    with_no = [sentence for sentence in sentences if "no" in sentence]
+    yes = any(_YES.search(sentence) for sentence in sentences if "ye" in sentence)
+    no = any(map(_NO.search, with_no)) or bool(sentences and _OPENING_NO.match(sentences[0]))
+    either = any(map(_EITHER.search, with_no))
     return ({YES} if yes or either else set()) | ({NO} if no or either else set())
 
 
@@ -231,7 +231,9 @@ def _stated(sentence: str) -> set[int]:
     """Return what a sentence states: {YES}, {NO}, both if it contradicts itself, or nothing."""
     if _DOUBT.search(sentence):
         return set()
-    denied, affirmed = _DENIED.search(sentence), _AFFIRMED.search(sentence)
+    # every denial has one of these in it: looking for them first is ten times as fast
+    denied = any(map(sentence.__contains__, ("no", "n't", "neither"))) and _DENIED.search(sentence)
+    affirmed = _AFFIRMED.search(sentence)
     if affirmed and not denied and _NEGATION.search(_WORD.sub("", sentence, count=1)):
         return set()
     return ({NO} if denied else set()) | ({YES} if affirmed else set())
