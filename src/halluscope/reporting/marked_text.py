@@ -4,7 +4,7 @@ A [dog] chases a [cat: hallucinated], and there is no ~car~.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from textwrap import fill
 
 from halluscope.reporting.formats import WIDEST
@@ -28,41 +28,27 @@ def marked(item: Item, width: int = WIDEST, indent: str = "  ") -> list[Part]:
     """Return an item's response and facts in lines; the parts, joined, are the text."""
     marks = item.marks if redact(item.text) == item.text else ()
     text = "".join(map(_bracketed, pieces(item.text, marks))) if item.text.strip() else "(empty)"
-    lines = [line for part in (text, *_facts(item)) for line in part.splitlines() if line.strip()]
+    facts = (f"{fact.name}: {', '.join(value for value, _ in fact.values)}" for fact in item.facts)
     filled = "\n".join(
         fill(line, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-        for line in lines
+        for part in (text, *map(printable, facts))
+        for line in part.splitlines()
+        if line.strip()
     )
-    return [_part(found) for found in re.split(f"([\x01-\x04][^{_CLOSE}]*{_CLOSE})", filled) if found]
+    parts: list[Part] = []
+    for found in filter(None, re.split(f"([\x01-\x04][^{_CLOSE}]*{_CLOSE})", filled)):
+        kind = _KINDS.get(found[0], "plain")
+        first, last = "~~" if kind == "back" else "[]"
+        parts.append((found if kind == "plain" else f"{first}{found[1:-1]}{last}", COLOURS[kind]))
+    return parts
 
 
 def _bracketed(piece: Piece) -> str:
-    text = _literal(piece.text)
+    r"""Return a piece between signs for its mark; the text's own brackets cannot be taken for marks: "\[" for "["."""
+    text = re.sub(r"[\[\]~\\]", r"\\\g<0>", printable(piece.text))
     if piece.kind == "plain":
         return text
-    told = piece.kind in ("bad", "open")
-    return f"{_OPEN[piece.kind]}{_told(text, piece.says) if told else text}{_CLOSE}"
-
-
-def _literal(text: str) -> str:
-    r"""Return a text whose own brackets cannot be taken for marks: "\[" for "["."""
-    return re.sub(r"[\[\]~\\]", r"\\\g<0>", printable(text))
-
-
-def _told(text: str, says: str) -> str:
-    """Return a mark's words and what it says; if that begins with the words themselves, they are not repeated."""
-    says = printable(says)
-    return f"{text}{says[len(text) :]}" if says.lower().startswith(f"{text.lower()}:") else f"{text} ({says})"
-
-
-def _facts(item: Item) -> Iterator[str]:
-    for fact in item.facts:
-        yield printable(f"{fact.name}: {', '.join(value for value, _ in fact.values)}")
-
-
-def _part(text: str) -> Part:
-    kind = _KINDS.get(text[0], "plain")
-    if kind == "plain":
-        return text, ""
-    first, last = "~~" if kind == "back" else "[]"
-    return f"{first}{text[1:-1]}{last}", COLOURS[kind]
+    if piece.kind in ("bad", "open"):  # what the mark says; if that begins with the words themselves, once
+        says = printable(piece.says)
+        text += says[len(text) :] if says.lower().startswith(f"{text.lower()}:") else f" ({says})"
+    return f"{_OPEN[piece.kind]}{text}{_CLOSE}"
