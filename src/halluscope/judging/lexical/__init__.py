@@ -236,7 +236,12 @@ class _Reading:
             take_back_before(words, self._recent(), place, cue)
         elif cue.reach in {"before", "previous"} and self.found:
             if place == 0 or words[place - 1] in CORRECTIONS.breaks:
-                self._correct(place)
+                # what the previous sentence got wrong, or what this sentence got wrong before a break
+                if len(self.found) == self.first:
+                    across.take_back_corrected(self.found, self.sentence)
+                elif words[place - 1] != ",":
+                    across.take_back_corrected(self.found, None)
+                across.take_back_seeming(self.found, self.sentence)
         elif cue.reach == "restored":
             across.give_back(self.found)
         elif cue.reach == "seeming" and self.found:
@@ -245,14 +250,6 @@ class _Reading:
             if not CORRECTIONS.truths.isdisjoint(words[end - 1 : end + 1]):
                 take_back_subject(words, self._recent(), place, cue)
         return True
-
-    def _correct(self, place: int) -> None:
-        """Take back what the previous sentence got wrong, or what this sentence got wrong before a break."""
-        if len(self.found) == self.first:
-            across.take_back_corrected(self.found, self.sentence)
-        elif self.words[place - 1] != ",":
-            across.take_back_corrected(self.found, None)
-        across.take_back_seeming(self.found, self.sentence)
 
     def _recent(self) -> list[Candidate]:
         """Return the sentence's last mentions."""

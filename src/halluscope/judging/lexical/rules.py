@@ -150,18 +150,17 @@ def modal(one: Candidate) -> str:
     if one.definite or not one.after:
         return ""
     if one.after not in GRAMMAR.modals:
-        return "hypothetical" if one.after in CLAUSE.joins and _would_have(words[end + 1 : end + 8]) else ""
+        # "a clock above the mantelpiece would have helped"
+        behind = words[end + 1 : end + 8] if one.after in CLAUSE.joins else []
+        stops = (
+            word
+            for word in behind
+            if word == "would" or word in CLAUSE.ends_clause or word in CLAUSE.not_in_list
+        )
+        return "hypothetical" if next(stops, "") == "would" else ""
     then = words[end + 1 : end + 4]
     there = "be" in then and (one.after == "can" or not GRAMMAR.seen.isdisjoint(then))
     return "" if there else "hypothetical"
-
-
-def _would_have(words: list[str]) -> bool:
-    """Whether the words after a noun lead to a wish: "a clock above the mantelpiece would have helped"."""
-    ends = (
-        word for word in words if word == "would" or word in CLAUSE.ends_clause or word in CLAUSE.not_in_list
-    )
-    return next(ends, "") == "would"
 
 
 def place_of(one: Candidate) -> str:

@@ -147,12 +147,13 @@ def quotations(text: str) -> Spans:
     spans = [found.span() for found in _QUOTATION.finditer(text)]
     if len(spans) > 1 and not any(map(str.isalnum, _QUOTATION.sub("", text))):
         return []
-    return [span for span in spans if not _is_sentence(text, *span) and not _is_pointed_at(text, *span)]
-
-
-def _is_pointed_at(text: str, start: int, end: int) -> bool:
-    """Whether the speaker points at what is named: '"Look, a kite!" she cries and points at the sky'."""
-    return text[start + 1 : start + 5].lower() == "look" and _POINTS.search(text) is not None
+    points = _POINTS.search(text) is not None  # '"Look, a kite!" she cries and points at the sky'
+    return [
+        (start, end)
+        for start, end in spans
+        if not _is_sentence(text, start, end)
+        and not (points and text[start + 1 : start + 5].lower() == "look")
+    ]
 
 
 def within(start: int, spans: Spans) -> bool:

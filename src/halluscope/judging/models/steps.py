@@ -123,8 +123,13 @@ class LeanT5:
         return encoded[rows], said[rows]
 
     def encode(self, ids: torch.Tensor) -> torch.Tensor:
-        states = self._model.shared(ids)
-        return self.layers(states, self._first(ids, states), self._bias(self._model.encoder, ids.shape[1]))
+        states, attention = self._model.shared(ids), self._model.encoder.block[0].layer[0]
+        if ids.is_cuda:
+            read = self._project(states, attention)
+        else:  # once for each distinct token
+            distinct, places = ids.unique(return_inverse=True)
+            read = self._project(self._model.shared(distinct), attention)[places]
+        return self.layers(states, read, self._bias(self._model.encoder, ids.shape[1]))
 
     def layers(self, states: torch.Tensor, read: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         """Apply the encoder's layers; `read` holds the first layer's projections, and `states` is overwritten."""
@@ -133,14 +138,6 @@ class LeanT5:
             self._attend(states, self._project(states, attention) if i else read, attention, bias)
             self._feed_forward(states, feed_forward)
         return self._norm(states, self._model.encoder.final_layer_norm)
-
-    def _first(self, ids: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
-        """Return the first layer's projections; on a CPU they are computed once for each distinct token."""
-        attention = self._model.encoder.block[0].layer[0]
-        if ids.is_cuda:
-            return self._project(states, attention)
-        distinct, places = ids.unique(return_inverse=True)
-        return self._project(self._model.shared(distinct), attention)[places]
 
     def _logits(self, encoded: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
         bias = self._bias(self._model.decoder, said.shape[1])
