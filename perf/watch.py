@@ -54,9 +54,9 @@ def main() -> int:
         failed += [f"{script} failed with status {status}"] if status else []
         failed += below(found, known)
         known |= found
-    if options.write:
-        RESULTS.write_text(HEADER + "".join(as_toml(known)))
-        README.write_text(with_table(README.read_text(), known))
+        if options.write:
+            RESULTS.write_text(HEADER + "".join(as_toml(known)))
+            README.write_text(with_table(README.read_text(), known))
     print(*(failed or ["every ratio is at or above its floor"]), sep="\n")
     return bool(failed)
 
