@@ -248,11 +248,8 @@ def blanks(megabytes: int) -> bytes:
 
 TOO_LARGE = "larger than the limit 'reply' of 8,388,608 bytes"
 LARGE = {
-    "announced": (TOO_LARGE, {"times": 300}),
     "in chunks": (TOO_LARGE, {"times": 300, "chunked": True}),
     "packed": (TOO_LARGE, {"body": blanks(500), "headers": {"Content-Encoding": "gzip"}}),
-    "an error": ("HTTP 400", {"times": 300, "status": 400}),
-    "an error in chunks": ("HTTP 400", {"times": 300, "status": 400, "chunked": True}),
     "a packed error": (
         "HTTP 400",
         {"body": blanks(500), "status": 400, "headers": {"Content-Encoding": "gzip"}},

@@ -120,9 +120,7 @@ class Cache:
         fresh: replies that the mode "refresh" finds too: of each the judge's key, the prompt's sha256, the repeat, and
             the seed.
 
-    Raises:
-        CacheError: from any method, if the file is not a cache, is damaged, is of another version, or cannot be
-            written; nothing of a file that is not a cache is changed.
+    Any method raises `CacheError` if the file is not a cache, is damaged, or cannot be written.
     """
 
     def __init__(

@@ -149,8 +149,7 @@ class Endpoint:
                 self.usage.add(completion)
             yield index, reading
 
-    def close(self) -> None:
-        """Do nothing: nothing is held between calls."""
+    def close(self) -> None: ...
 
     def _accepted(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings to send, by the names that the server accepts."""
@@ -244,11 +243,6 @@ class EndpointVoter(Endpoint):
             take `attempts` times as long.
         leave_out: settings that the server is known to refuse, from `SETTINGS`. One that it turns out to refuse is left
             out with a warning; `key` records it if it can change a vote.
-
-    Raises:
-        MissingExtra: without httpx2.
-        JudgeUnavailable: if the model is missing, the address cannot be used, or the access key is not set.
-        ValueError: for a number out of range.
     """
 
     stored = True

@@ -127,11 +127,9 @@ class KnownJudge:
     failures: Counter[str] = field(default_factory=Counter)
 
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
-        """Yield nothing: it is not asked."""
         return iter(())
 
-    def close(self) -> None:
-        """Do nothing: nothing is held."""
+    def close(self) -> None: ...
 
 
 def is_greedy(judge: ChatJudge) -> bool:

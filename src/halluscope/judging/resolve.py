@@ -90,8 +90,7 @@ class ReplayJudge:
         codes = [self._reply(texts[text], questions[question].text) for text, question in pairs.tolist()]
         yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
 
-    def close(self) -> None:
-        """Do nothing: nothing is held."""
+    def close(self) -> None: ...
 
     def _reply(self, text: str, question: str) -> int:
         if (text, question) not in self._replies:

@@ -272,8 +272,7 @@ class ScoringVoter:
         query = common_prefix(prompts)
         return Asked(query, [prompt[len(query) :] for prompt in prompts])
 
-    def close(self) -> None:
-        """Do nothing: nothing is held between calls."""
+    def close(self) -> None: ...
 
     def _margins(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
