@@ -22,7 +22,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
 from halluscope.graded.metric import Case, Graded
 from halluscope.graded.rows import Row, Values
-from halluscope.inputs import id_of, is_id, listed
+from halluscope.inputs import listed
 from halluscope.judging import rules
 from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.judging.verdicts import Judged
@@ -79,14 +79,6 @@ def describe(question: Any) -> str:
     )
 
 
-def _number(row: Fields, name: str) -> int:
-    value: Any = row.given.get(name)
-    number = id_of(value) if isinstance(value, str) else value
-    if number is None or not is_id(number) or number < 0:
-        raise row.wrong(name, "a whole number of at least 0")
-    return int(number)
-
-
 def _word(row: Fields, name: str) -> str:
     if not (word := row.text(name)).isidentifier():
         raise row.wrong(name, "a word such as 'chart'")
@@ -107,7 +99,6 @@ class HallusionBench(Graded):
     over = "sets"
     row_base = Question
     kinds: ClassVar = {
-        "number": (_number, "int64"),
         "word": (_word, "string"),
         "answer": (_answer, "string"),
     }
@@ -116,7 +107,7 @@ class HallusionBench(Graded):
 
     def derive(self, values: Values, where: str) -> Values:
         visual, category, figure = (values[name] for name in ("visual_input", "category", "figure_id"))
-        if visual > 2:
+        if visual not in (0, 1, 2):
             raise ValueError(
                 f"{where}: visual_input is {visual}; expected 0 (none), 1 (original) or 2 (edited)."
             )
