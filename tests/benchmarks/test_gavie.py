@@ -456,7 +456,7 @@ def test_ratings_are_written_and_read(files, served, capsys):
     assert score(files, mine, options=["--ratings", kept, "--published"]) == 0
     out = capsys.readouterr().out
     assert "LRV-Instruction" not in out.replace("README of LRV-Instruction", "")
-    assert "4.000" in out and "interval over images: rel" in out
+    assert "4.000" in out and "Too few rows for intervals" in out
     assert "|judge:given|" in out and "4 instructions about 2 images, 4 rated" in out
     assert score(files, mine) == 2
     assert "No judge is named" in capsys.readouterr().err
