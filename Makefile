@@ -39,8 +39,7 @@ docs: $(VENV)-docs/.ready
 
 # Computes docs/results.md again from the folder of published files that HALLUSCOPE_UPSTREAM names.
 results: $(VENV)/.dev
-	$(BIN)/python perf/real_responses.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
-	$(BIN)/python perf/reliability.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
+	$(BIN)/python perf/results.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
 	$(BIN)/python perf/wild.py "$(HALLUSCOPE_UPSTREAM)" --into docs/results.md
 
 # lmms-eval needs torchvision, which needs another torch than ours, so it gets its own environment.

@@ -31,7 +31,7 @@ from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.questions import Question
 from halluscope.options import MatchingOptions
 from halluscope.vocabularies import load
-from real_responses import smollm2
+from results import smollm2
 
 ROOT = Path(__file__).parents[1]
 COSTS = (250, 780, 3000)

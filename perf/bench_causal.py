@@ -17,7 +17,7 @@ from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.models import causal, weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.vocabularies import load
-from real_responses import smollm2
+from results import smollm2
 from timing import compare
 
 COCO = load("coco")

@@ -27,7 +27,7 @@ from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging.client import Failure
 from halluscope.judging.scoring import VLLM, Asked, ScoringVoter
 from halluscope.vocabularies import load
-from real_responses import smollm2
+from results import smollm2
 from timing import compare
 
 COCO = load("coco")

@@ -25,7 +25,7 @@ from halluscope import cli, registry
 from halluscope.inspection import inspect
 from halluscope.reporting import published
 from halluscope.signature import keys_of
-from real_responses import put, read_options
+from results import put, read_options
 
 POPE = [f"pope/coco/coco_pope_{name}.json" for name in ("adversarial", "popular", "random")]
 CHAIR = {"synonyms": "chair/synonyms.txt"}

