@@ -4,6 +4,8 @@ Benchmarks come from the registry, and their calls from the examples on their pa
 automatically.
 """
 
+import builtins
+import inspect
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
@@ -240,10 +242,22 @@ def _per_row(rows: int) -> dict[str, list[Any]]:
     }
 
 
+class _Names(dict[str, Any]):
+    """The names in a module's annotations; those that only type checkers import are no type of any value here."""
+
+    def __missing__(self, name: str) -> Any:
+        return vars(builtins).get(name) or type(name, (), {"_is_protocol": True})
+
+
 def _hints(benchmark: Benchmark) -> dict[str, Any]:
-    hints = get_type_hints(benchmark.compute)
+    compute = inspect.unwrap(benchmark.compute)
+    hints = get_type_hints(compute, localns=_Names(compute.__globals__))
     if benchmark.judges:
-        of_judges = get_type_hints(benchmark.judges.options)
-        hints |= {one.name: of_judges[one.name] for one in fields(benchmark.judges.options)}
+        options = benchmark.judges.options
+        names = _Names(
+            {name: value for one in options.__mro__ for name, value in vars(inspect.getmodule(one)).items()}
+        )
+        of_judges = get_type_hints(options, localns=names)
+        hints |= {one.name: of_judges[one.name] for one in fields(options)}
     known = {"predictions", "references", *defaults(benchmark.compute), *benchmark.keywords}
     return {name: hint for name, hint in hints.items() if name in known}

@@ -124,7 +124,7 @@ def compute(
     """
     flags(per_class=per_class, per_question=per_question)
     predictions, references = paired(_in_words(predictions), _in_words(references))
-    if {*map(str, references)} - {*LABELS}:  # such as "Yes"
+    if {label for label in references if isinstance(label, str)} - {*LABELS}:  # such as "Yes"
         references = [_plain(label) for label in references]
     rows, references = len(predictions), words("references", references, LABELS)
     sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
