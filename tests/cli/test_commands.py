@@ -8,7 +8,7 @@ from halluscope import cli
 from halluscope.cli.common import COMMANDS, SHARED
 from halluscope.harness.tasks import HARNESSES
 from halluscope.judging import batch
-from halluscope.judging.client import AT_ONCE
+from halluscope.judging.judge import AT_ONCE
 from halluscope.reliability import sheet
 from halluscope.reliability.certificate import PEOPLE
 from halluscope.reporting.figures.charts import FORMATS as DRAWN

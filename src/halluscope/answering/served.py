@@ -10,8 +10,9 @@ from typing import Any
 from halluscope.answering.answer import Asked, Said
 from halluscope.errors import JudgingFailed
 from halluscope.files.pictures import data_uri
-from halluscope.judging.client import AT_ONCE, DOWN_AFTER, ENDPOINT, Failure, Server
-from halluscope.judging.endpoint import ENDS, SEED, Endpoint, disarmed, reply_of
+from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure, Server
+from halluscope.judging.endpoint import ENDS, Endpoint, disarmed, reply_of
+from halluscope.judging.judge import AT_ONCE, SEED
 from halluscope.sanitize import one_line, redact
 
 # The largest image that is sent, in megabytes; OpenAI takes no larger ones

@@ -14,8 +14,9 @@ from halluscope.cli import common
 from halluscope.errors import JudgingFailed
 from halluscope.judging import batch
 from halluscope.judging.cache import IN_MEMORY, Cache, Record
-from halluscope.judging.client import AT_ONCE, ENDPOINT, sending_nothing
+from halluscope.judging.client import ENDPOINT, sending_nothing
 from halluscope.judging.cost import Plan, inspect_grader, plan_verdicts, stand_in
+from halluscope.judging.judge import AT_ONCE
 from halluscope.judging.options import VoteOptions
 from halluscope.options import taken
 from halluscope.registry import Benchmark

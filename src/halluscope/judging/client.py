@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 from halluscope import limits, sanitize
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.inputs import finite, whole
+from halluscope.judging.judge import AT_ONCE, check_at_once
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -33,15 +34,11 @@ if TYPE_CHECKING:
 
 ENDPOINT = "openai:"  # The prefix for a model behind an OpenAI-compatible endpoint
 
-SCORING = "scoring:"  # The prefix for a model whose server compares the probabilities of labels
-
 OPENAI = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 # The environment variable that lists, separated by commas, the hosts that get the access key over http:// too
 CONSENT = "HALLUSCOPE_KEY_TO"
-
-AT_ONCE = 32  # How many requests may be under way unless the user says otherwise
 
 # The server counts as down once it has failed to serve this many requests in a row. Failures that may pass
 # are retried first.
@@ -404,11 +401,6 @@ class Client:
             return _silent(self.timeout)
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL):
             return Failure("no connection")
-
-
-def check_at_once(value: int) -> int:
-    """Check how many requests may be under way."""
-    return whole("at_once", value, 1, 10_000, "a number of requests")
 
 
 async def _read(response: "Response") -> Any:

@@ -17,18 +17,23 @@ import numpy as np
 
 from halluscope import sanitize
 from halluscope.errors import HalluscopeError
-from halluscope.inputs import listed, word
-from halluscope.judging.client import AT_ONCE, KEY_VARIABLE, Client, Failure, Server
-from halluscope.judging.judge import MAX_TOKENS, AnsweredBy, Pairs, Schema
+from halluscope.judging.client import KEY_VARIABLE, Client, Failure, Server
+from halluscope.judging.judge import (
+    AT_ONCE,
+    FORMAT,
+    LOGPROBS,
+    MAX_TOKENS,
+    SEED,
+    AnsweredBy,
+    Pairs,
+    Schema,
+    check_leave_out,
+)
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
 
 PATH = "chat/completions"
-FORMAT, SEED, LOGPROBS, TOPS = "response_format", "seed", "logprobs", "top_logprobs"
-
-# The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema,
-# probabilities
-SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
+TOPS = "top_logprobs"
 
 EMPTY = "an empty reply"  # The reason for a missing reply if the server's text is empty
 
@@ -169,12 +174,6 @@ class Endpoint:
 
     def _refuses(self, name: str) -> None:
         self.refused |= {name, _ALONG.get(name, name)}
-
-
-def check_leave_out(names: Any) -> list[str]:
-    """Return the settings that a server is known to refuse, from one name or a list of names."""
-    known = [names] if isinstance(names, str) else listed("leave_out", names, "a list of settings' names")
-    return [word("leave_out", name, SETTINGS) for name in known]
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = False) -> str | Failure:

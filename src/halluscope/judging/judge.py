@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.inputs import listed, whole, word
 from halluscope.judging.questions import Question
 
 Pairs = NDArray[np.int64]  # [n, 2]: row `i` asks question `pairs[i, 1]` about text `pairs[i, 0]`
@@ -40,6 +41,18 @@ RECHECKED = "ctranslate2-int8"
 LARGEST_LEAD = 1000
 
 MOST_WORKERS = 1000
+
+SCORING = "scoring:"  # The prefix for a model whose server compares the probabilities of labels
+
+AT_ONCE = 32  # How many requests may be under way unless the user says otherwise
+
+FORMAT, SEED, LOGPROBS = "response_format", "seed", "logprobs"
+
+# The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema,
+# probabilities
+SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
+
+SEPARATOR = "</s>"  # Between document and claim in a checker's prompt: T5's end-of-text token
 
 # How many tokens a reply may have; a longer reply is cut off, and does not count as a reply
 MAX_TOKENS = 256
@@ -135,3 +148,14 @@ class KnownJudge:
 def is_greedy(judge: ChatJudge) -> bool:
     """Whether a judge's reply to a prompt is always the same."""
     return bool(getattr(judge, "greedy", False))
+
+
+def check_at_once(value: int) -> int:
+    """Check how many requests may be under way."""
+    return whole("at_once", value, 1, 10_000, "a number of requests")
+
+
+def check_leave_out(names: Any) -> list[str]:
+    """Return the settings that a server is known to refuse, from one name or a list of names."""
+    known = [names] if isinstance(names, str) else listed("leave_out", names, "a list of settings' names")
+    return [word("leave_out", name, SETTINGS) for name in known]

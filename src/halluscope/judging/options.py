@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from halluscope.inputs import LARGEST_SEED, kind, whole
 from halluscope.judging import voting
-from halluscope.judging.client import AT_ONCE, SCORING, check_at_once
-from halluscope.judging.endpoint import SETTINGS, check_leave_out
 from halluscope.judging.judge import (
     ASK,
+    AT_ONCE,
     ENGINES,
     LARGEST_LEAD,
     MAX_FAILED,
@@ -23,8 +22,12 @@ from halluscope.judging.judge import (
     MOST_WORKERS,
     PRESENT,
     RECHECKED,
+    SCORING,
+    SETTINGS,
     ChatJudge,
     Judge,
+    check_at_once,
+    check_leave_out,
     is_greedy,
 )
 from halluscope.judging.prompts import Asked

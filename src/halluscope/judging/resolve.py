@@ -12,9 +12,9 @@ import numpy as np
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.files.opening import json_rows
-from halluscope.judging.client import AT_ONCE, ENDPOINT, SCORING, Server
+from halluscope.judging.client import ENDPOINT, Server
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
-from halluscope.judging.judge import MAX_TOKENS, Answered, ChatJudge, Judge, Pairs
+from halluscope.judging.judge import AT_ONCE, MAX_TOKENS, SCORING, Answered, ChatJudge, Judge, Pairs
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge

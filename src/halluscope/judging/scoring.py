@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.inputs import finite, is_number
-from halluscope.judging.client import AT_ONCE, ENDPOINT, KEY_VARIABLE, SCORING, Client, Failure, Server
+from halluscope.judging.client import ENDPOINT, KEY_VARIABLE, Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, Usage
-from halluscope.judging.judge import LARGEST_LEAD, AnsweredBy, Margins, Pairs
+from halluscope.judging.judge import AT_ONCE, LARGEST_LEAD, SCORING, AnsweredBy, Margins, Pairs
 from halluscope.judging.models.causal import ChatTokens, common_prefix
 from halluscope.judging.models.language_model import Ids
 from halluscope.judging.questions import Question

@@ -8,7 +8,7 @@ frame (see `halluscope.judging.models.seq2seq`).
 
 from collections.abc import Sequence
 
-from halluscope.judging.models.seq2seq import SEPARATOR
+from halluscope.judging.judge import SEPARATOR
 from halluscope.judging.questions import QuestionSet, question_set
 
 RELEASED = QuestionSet(

@@ -8,7 +8,7 @@ judges' errors (supplement, section 4.2). `claims` has claims for checkers, with
 
 from collections.abc import Sequence
 
-from halluscope.judging.models.seq2seq import SEPARATOR
+from halluscope.judging.judge import SEPARATOR
 from halluscope.judging.questions import QuestionSet, question_set
 
 PAPER = QuestionSet(

@@ -18,7 +18,7 @@ import numpy as np
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.files.writing import new_folder
-from halluscope.judging.judge import Pairs
+from halluscope.judging.judge import SEPARATOR, Pairs
 from halluscope.judging.models.language_model import MAX_NEW_TOKENS, Ids, LanguageModelJudge, Steps
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
@@ -31,9 +31,6 @@ FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 
 # The prefix for a model that is asked about claims, and whose replies are read by the rule "label"
 CHECKER = "checker:"
-
-# The separator between document and claim: T5's end-of-text token
-SEPARATOR = "</s>"
 
 
 def model_of(name: str) -> str:
