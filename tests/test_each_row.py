@@ -34,7 +34,7 @@ def asked(
     module = benchmark.module("rows")
     if hasattr(module, "wanted"):
         choice = taken(module.wanted, options)
-        rows = [row for row in rows if module.wanted(module.read(row, "row"), **choice)]
+        rows = [row for row in rows if module.wanted(*module.read_all([row]), **choice)]
     return benchmark, rows, options
 
 
