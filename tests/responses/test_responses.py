@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halluscope.errors import LimitExceeded
@@ -759,3 +759,10 @@ def test_what_is_neither_a_file_nor_rows(source):
         ValueError, match="responses is .*; expected a file, a list of rows with an id and a text"
     ):
         read([source])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.text(alphabet="NnOot, .\n\0yé\ud800", max_size=12), max_size=8))
+def test_a_column_of_responses_is_read_as_each_one_is(texts):
+    many = texts + ["yes, it is not"] * parsers.MANY
+    assert parsers.read(many, "pope").tolist() == [parsers.pope(text) for text in many]

@@ -5,6 +5,7 @@ Published POPE scores differ because their rules differ: POPE's own, RePOPE's, t
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from halluscope.sanitize import short_repr
 
 # `parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read
 Parser = Callable[[str], int]
+
+MANY = 10_000  # From how many responses on it pays to make a column of them
 
 # `No`, `no` or `not` between spaces, with commas anywhere in it, before the first full stop
 _POPE_NO = re.compile(r"(?:[^.]* )?,*(?:[Nn],*o|n,*o,*t),*(?:[ .]|\Z)")
@@ -152,12 +155,17 @@ def read(replies: Iterable[str], parser: str, rules: Mapping[str, Parser] = PARS
     """Read responses; if many are alike, each different text is parsed once."""
     check(parser, rules)
     rule, replies = rules[parser], list(replies)
+    if rule is pope and len(replies) >= MANY:  # the same expression, on a column
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        with suppress(UnicodeEncodeError):  # Arrow's texts have no lone surrogates
+            texts = pa.array(replies, pa.large_string())
+            said_no = pc.match_substring_regex(texts, rf"\A(?:{_POPE_NO.pattern})".replace(r"\Z", r"\z"))
+            return np.where(said_no, NO, YES).astype(np.int8)
     different = set(replies)
     if len(different) < len(replies) / 2:
         rule = {reply: rule(reply) for reply in different}.__getitem__
-    elif rule is pope:  # as above, without a call of Python per response
-        said_no = np.fromiter(map(bool, map(_POPE_NO.match, replies)), bool, len(replies))
-        return np.where(said_no, NO, YES).astype(np.int8)
     return np.fromiter(map(rule, replies), np.int8, len(replies))
 
 
