@@ -111,7 +111,7 @@ def test_people_can_look_at_its_rows(benchmark, tmp_path):
         assert places == sorted(places) and all(0 <= at < end <= len(item.text) for at, end in places)
         assert "<think>" not in item.text and item.badness >= 0
     nothing = dict.fromkeys(run.scores, math.nan) | {"signature": run.scores["signature"]}
-    meaning = benchmark.module("view").meaning
+    meaning = benchmark.module("report").meaning
     assert [meaning(of)[-1] for of in (run.scores, nothing)] == [".", "."]
     assert "undefined" in meaning(nothing)
 

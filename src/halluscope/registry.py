@@ -172,16 +172,14 @@ class Benchmark:
     means: tuple[str, ...] = ()
     points: tuple[str, ...] = ()  # the scores that are not shares of 1, but points on a scale, or counts
     extras: tuple[str, ...] = ()  # the extras of this package that it needs
-    # a module that the room does not have ("rows", "report", "view") -> the object in `metric` that has that
+    # a module that the room does not have ("rows", "report") -> the object in `metric` that has that
     # module's functions
     engine: Mapping[str, str] = field(default_factory=dict)
 
     def module(self, name: str) -> Any:
-        """Return a module of its room, or the engine's object in its place; `report` may hold the view too."""
+        """Return a module of its room, or the engine's object in its place."""
         if name in self.engine:
             return getattr(self.module("metric"), self.engine[name])
-        if name == "view" and not (self.folder / "view.py").is_file():
-            name = "report"
         return importlib.import_module(f"{ROOMS}.{self.name}.{name}")
 
     @property

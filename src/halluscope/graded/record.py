@@ -70,6 +70,6 @@ def record(package: str) -> Benchmark:
         extra_numbers={"questions": None, "images": None} | _directions(of.get("extra_numbers", {})),
         datasets=(dataset,),
         items="per_question",
-        engine={"rows": "GRADED", "report": "VIEW", "view": "VIEW"},
+        engine={"rows": "GRADED", "report": "VIEW"},
         **judged,
     )

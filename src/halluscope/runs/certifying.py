@@ -40,7 +40,7 @@ class Verdicts:
 
     def __init__(self, run: Run) -> None:
         self.benchmark: Benchmark = run.benchmark
-        self.view: Any = run.benchmark.module("view")
+        self.view: Any = run.benchmark.module("report")
         if not hasattr(self.view, "asks"):
             raise RunError(
                 f"{run.benchmark.name} has no verdicts on responses that people could mark; expected a run of a "

@@ -139,7 +139,7 @@ def _lines(run: Run, evaluation: str, score: str, model: str) -> Iterator[dict[s
     if score not in benchmark.means:
         return
     better, rows = benchmark.direction(score) == HIGHER, list(folder.items(run))
-    for row, item in zip(rows, benchmark.module("view").items(rows, run.options, None), strict=True):
+    for row, item in zip(rows, benchmark.module("report").items(rows, run.options, None), strict=True):
         if (value := row.get(score)) is None:
             continue
         asked = row[folder.INPUTS].get("references")

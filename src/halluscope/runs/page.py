@@ -37,7 +37,7 @@ UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
 
 def shown(run: Run) -> Shown:
     """Return what is shown of a run: an item per row."""
-    poll, view = run.record.poll, run.benchmark.module("view")
+    poll, view = run.record.poll, run.benchmark.module("report")
     made = list(view.items([plain(row) for row in items(run)], run.options, poll.facts if poll else None))
     if poll is None:
         return Shown(run.name, run.scores, made, run.options)
@@ -103,7 +103,7 @@ def shown_result(
         }
         known = {RESPONSE: text, **finite(row), INPUTS: {"references": reference, **inputs}}
         rows.append(plain(own | known))
-    made = list(benchmark.module("view").items(rows, options, None))
+    made = list(benchmark.module("report").items(rows, options, None))
     if any(mark.end > len(item.text) for item in made for mark in item.marks):
         raise ValueError(
             "The result marks places beyond the end of a prediction; expected the predictions that were scored."
@@ -169,7 +169,7 @@ def page(
                 else number.interval
                 if number.has_ends
                 else "",
-                benchmark.module("view").meaning(one.scores),
+                benchmark.module("report").meaning(one.scores),
                 list(_warnings(benchmark, one)),
                 one.scores[SIGNATURE],
             )

@@ -16,8 +16,8 @@ import numpy as np
 
 from halluscope import options as options_of
 from halluscope.benchmarks.hallusionbench import prompts, scoring
+from halluscope.benchmarks.hallusionbench.report import HallusionView
 from halluscope.benchmarks.hallusionbench.scoring import FAILURES, UNCERTAIN, Layout
-from halluscope.benchmarks.hallusionbench.view import HallusionView
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
 from halluscope.graded.metric import Case, Graded
