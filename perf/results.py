@@ -44,8 +44,8 @@ PARTS = (
     "The same votes of the rules on POPE's cells alone, new questions about 500 of the images. A balanced sample hides "
     "most hallucinations (THRONE, supplement, Table 2):",
     f"{POPE} --out OUT/pope",
-    f"{THRONE} UPSTREAM/responses/{FIVE} --cells OUT/pope --bootstrap 0 {TABLE} precision_cls sampled/precision_cls f0.5_cls "
-    "sampled/f0.5_cls",
+    f"{THRONE} UPSTREAM/responses/{FIVE} --cells OUT/pope --bootstrap 0 {TABLE} "
+    "precision_cls sampled/precision_cls f0.5_cls sampled/f0.5_cls",
     "## How far to trust them\n"
     "How often the rules misread a text, against the labels of a reader who had not seen them:",
     "python perf/lexical_errors.py UPSTREAM/responses",
