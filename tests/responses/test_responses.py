@@ -184,6 +184,21 @@ def test_names_are_as_long_as_they_must_be(tmp_path):
     assert [one.name for one in read([f"mine={files[0]}", files[1]])] == ["mine", "answers"]
 
 
+def test_a_file_whose_rows_all_name_the_model_is_called_so(tmp_path):
+    """As LLaVA's scripts write it; a name that the user gives wins, and names that collide are the files'."""
+    row = {"question_id": 1, "text": "Yes", "model_id": "llava-v1.5-7b"}
+    llava, again = (lines(tmp_path / name, row, row) for name in ("greedy.jsonl", "sampled.jsonl"))
+    others = [
+        lines(tmp_path / f"{number}.jsonl", row, row | {"model_id": value})
+        for number, value in enumerate(("other", "", ["llava-v1.5-7b"], None))
+    ]
+    assert [one.name for one in read([llava, *others])] == ["llava-v1.5-7b", *"0123"]
+    assert [one.name for one in read([llava, again])] == ["greedy", "sampled"]
+    assert [one.name for one in read([llava, f"mine={again}"])] == ["llava-v1.5-7b", "mine"]
+    assert [one.name for one in read([llava, f"llava-v1.5-7b={again}"])] == ["greedy", "llava-v1.5-7b"]
+    assert [one.name for one in read([[row]])] == ["responses"]
+
+
 def test_one_name_or_one_file_twice(tmp_path):
     one, two = answers(tmp_path / "a"), answers(tmp_path / "b")
     with pytest.raises(ValueError, match="Two LVLMs are called 'mine'; give each its own name: NAME=FILE"):

@@ -25,6 +25,9 @@ TEXTS = (
 # In a row with this column, `text` is the question, not the response
 LABEL = "label"
 
+# The column that names the model
+MODEL = "model_id"
+
 # The key under which a response names the prompt that was asked, if the prompt has a name
 PROMPT = "halluscope_prompt"
 
@@ -60,7 +63,7 @@ class Response(NamedTuple):
 class Responses:
     """The responses of one LVLM."""
 
-    # the LVLM's name: the one that the user gives, or a harness; or else the file's name without its ending, preceded
+    # the LVLM's name: the one that the user gives, a harness, or every row; or else the file's name without its ending, preceded
     # by as many folders as are needed to tell files apart; "responses" if there is no file
     name: str
     source: str  # the file, for messages
@@ -98,7 +101,7 @@ def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
     named = [_files(one) for one in given]
     check_once(file for _, files, _ in named for file in files)
     each = [_read(files, rows, how) for _, files, rows in named]
-    models = Counter(one.name for one in each)
+    models = Counter(name or one.name for one, (name, _, _) in zip(each, named, strict=True))
     by = [
         (name or (one.name if models[one.name] == 1 else None), files)
         for one, (name, files, _) in zip(each, named, strict=True)
@@ -225,6 +228,8 @@ def _read(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Re
         located = [*logs.of_samples(located, how.tasks, TEXTS)]
         if len(files) == 1 and not stated.model:
             stated.model, stated.figures = logs.results_beside(files[0])
+    if files and not stated.model:
+        stated.model = _model_of([row for _, row in located])
     each = [
         Response(where, row, *text_of(row, where, how.dataset, how.text_columns)) for where, row in located
     ]
@@ -233,6 +238,13 @@ def _read(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Re
     if all(_LIST.fullmatch(response.text) for response in each):
         each = [one._replace(text=_LIST.sub(r"\2", one.text)) for one in each]
     return Responses(stated.model, source, each, sampled, stated.figures)
+
+
+def _model_of(rows: Sequence[Any]) -> str:
+    """Return the model that every row names, as the answers of LLaVA's scripts do, or ""."""
+    models = [row.get(MODEL) if isinstance(row, Mapping) else None for row in rows]
+    name = models[0]
+    return name if isinstance(name, str) and name.strip() and models == [name] * len(models) else ""
 
 
 def located(file: Path) -> Iterator[tuple[str, Any]]:
