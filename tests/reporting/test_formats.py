@@ -160,7 +160,7 @@ SAYS = {
 TOKEN = re.compile(
     r"\\char34\{\}|\\(?P<word>[a-z]+)\{\}|\\(?P<sign>[&%$#_{}])|\{(?P<held>[^\\{}%&$#_^~])\}|(?P<plain>[^\\{}%&$#_^~\[\]*`]+)"
 )
-NUMBERS = re.compile(r"(\\textbf\{)?\$?-?[\d.]+\}?\$?|--|F\$_\{[\d.]+\}\$")
+NUMBERS = re.compile(r"(\\textbf\{)?\$?-?[\d.]+\}?\$?|--|\$F_[\d]\$")
 
 
 def read(cell):
@@ -202,13 +202,21 @@ def test_latex_is_booktabs():
         "% scores",
         r"\begin{tabular}{lrr}",
         r"\toprule",
-        r"Responses & N & F$_{1}$ \\",
+        r"Responses & N & $F_1$ \\",
         r"\midrule",
         r"harmless & 1 & $\mathbf{50.0}_{25.0}^{75.0}$ \\",
         r"other & -2 & $-25.0$ \\",
         r"\bottomrule",
         r"\end{tabular}",
     ]
+
+
+def test_latex_heads_scores_as_papers_do():
+    names = ["f1", "f0.5_cls", "f1/existence", "yes_ratio", "aAcc", "Holm p", "f", "f1_mean"]
+    heads = written([Table("s", names, [[""] * 8])], LATEX)[0].split("\n")[3]
+    assert heads == (
+        r"$F_1$ & $F_{0.5}$ (cls) & $F_1$ (existence) & Yes ratio & aAcc & Holm p & F & $F_1$ (mean) \\"
+    )
 
 
 # For people, and JSON

@@ -5,8 +5,8 @@ from itertools import islice
 
 from halluscope.cli import common
 from halluscope.errors import RunError
-from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import Notes
+from halluscope.reporting.formats import JSON, LATEX
+from halluscope.reporting.tables import Notes, Report, Table
 from halluscope.runs import exporting, folder, results, swapping
 from halluscope.runs.items import items as suspects
 from halluscope.sanitize import one_line
@@ -35,10 +35,19 @@ def verify(given: argparse.Namespace) -> None:
 def compare(given: argparse.Namespace) -> None:
     """Tell whether one model is better than another, on the rows that all runs have."""
     resampling = Bootstrap(given.bootstrap, given.seed, given.level)
+    is_short = given.format == LATEX and not given.all
     found = results.compare(given.folders, given.scores, resampling)
     if given.format == JSON:
         tell("\n".join(line for part in found.report if isinstance(part, Notes) for line in part.lines))
-    common.output(given, found)
+    common.output(given, found, lambda: _for_a_paper(found.report) if is_short else found.report)
+
+
+def _for_a_paper(report: Report) -> Report:
+    """Return the table of differences alone, with the names of its runs, and the notes."""
+    runs, differences, *others = report
+    assert isinstance(runs, Table)
+    letters = [f"{letter} is {one_line(name)}" for letter, name, *_ in runs.rows]
+    return [differences, Notes(letters), *(part for part in others if isinstance(part, Notes))]
 
 
 def swap(given: argparse.Namespace) -> None:

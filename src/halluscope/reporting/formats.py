@@ -368,12 +368,15 @@ def _latex_number(number: Number, is_best: bool, with_ends: bool) -> str:
 
 
 def _latex_head(name: str) -> str:
-    """Return a score's name as papers print it, such as "F$_{0.5}$ cls" for "f0.5_cls"; other names as they are."""
-    if not re.fullmatch(r"[a-z][a-z\d_.]{0,40}", name):
+    """Return a score's name as papers print it, such as "$F_1$" and "$F_{0.5}$ (cls)"; other names as they are."""
+    found = re.fullmatch(r"(?:f(\d)|f(\d\.\d)|([a-z][a-z\d.]*))((?:[_/][a-z\d_./]+)?)", name[:50])
+    if not found or len(name) > 50:
         return _latex_text(name)
-    words = name.replace("_", " ")
-    found = re.match(r"f(\d[\d.]*)(?!\S)", words)
-    return f"F$_{{{found[1]}}}${words[found.end() :]}" if found else words.capitalize()
+    digit, fraction, word, rest = found.groups()
+    rest = rest[1:].replace("_", " ").replace("/", " ")
+    if word:
+        return f"{word} {rest}".strip().capitalize()
+    return f"$F_{digit}$" * bool(digit) + f"$F_{{{fraction}}}$" * bool(fraction) + f" ({rest})" * bool(rest)
 
 
 _LATEX = _Pen(_latex_text, _latex_number, _latex_head)

@@ -63,8 +63,8 @@ class Response(NamedTuple):
 class Responses:
     """The responses of one LVLM."""
 
-    # the LVLM's name: the one that the user gives, a harness, or every row; or else the file's name without its ending, preceded
-    # by as many folders as are needed to tell files apart; "responses" if there is no file
+    # the LVLM's name: the one that the user gives, a harness, or every row; or else the file's name without its ending,
+    # preceded by as many folders as are needed to tell files apart; "responses" if there is no file
     name: str
     source: str  # the file, for messages
     each: Sequence[Response]  # the responses, at least one
