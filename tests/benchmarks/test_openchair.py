@@ -492,7 +492,7 @@ def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):
     assert cli.main(["score", *about, str(tiny_t5), "--questions", "plain", "--quiet", *store]) == 0
     shown = capsys.readouterr().out
     assert "5 nouns in 3 captions (1.67 per caption)" in shown
-    assert "captions without a noun that counts: 1" in shown and "interval of openchair over images" in shown
+    assert "captions without a noun that counts: 1" in shown
 
 
 def test_votes_by_batch_files(built, tmp_path, monkeypatch, capsys):

@@ -221,7 +221,7 @@ def test_the_command_refuses(runs, tmp_path, capsys):
     assert cli.main(["plot", str(runs), *out, "--figures", "groups"]) == 2
     assert "There is nothing to draw" in capsys.readouterr().err
     assert cli.main(["plot", str(tmp_path), *out]) == 2
-    assert "holds no run" in capsys.readouterr().err
+    assert "There is no run in" in capsys.readouterr().err
     changed = write(made(THRONE, tmp_path / "made"), tmp_path / "changed")
     change(changed, "items.jsonl", lambda rows: rows[:1], sealed=False)
     assert cli.main(["plot", str(changed), *out]) == 2

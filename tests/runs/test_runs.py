@@ -192,7 +192,7 @@ def test_files_that_are_missing_or_no_run(tmp_path):
     (folder / "SHA256SUMS").unlink()
     with pytest.raises(RunError, match="has no checksums"):
         told(folder)
-    with pytest.raises(RunError, match="holds no run"):
+    with pytest.raises(RunError, match="There is no run in"):
         folders.folders([tmp_path / "nowhere"])
 
 

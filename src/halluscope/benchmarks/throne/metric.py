@@ -143,7 +143,8 @@ def compute(
 
         reader = lexical(poll.judges, vocabulary)
     certified = None if certificate is None else _certified(certificate, votes, all_average)
-    sample = None if cells is None else _check_cells(cells, present, cells_of)
+    size = 0 if cells_of is None else whole("cells_of", cells_of, 1)
+    sample = None if cells is None else _check_cells(cells, present, size)
     if votes is not None:
         given = voting.check(votes, *present.shape).astype(np.int8)
         k = voting.required(poll.agreement, given.shape[-1])
@@ -292,7 +293,7 @@ def _certified(
     return read(given)
 
 
-def _check_cells(cells: ArrayLike, present: Cells, cells_of: int | None) -> Cells:
+def _check_cells(cells: ArrayLike, present: Cells, of: int) -> Cells:
     """Return the cells of a sample, and warn if most of the sample lies in images that are not scored."""
     meant = "for each image and class whether it is in the sample"
     table = array("cells", cells, f"bool [images, classes]: {meant}")
@@ -300,7 +301,7 @@ def _check_cells(cells: ArrayLike, present: Cells, cells_of: int | None) -> Cell
         raise ValueError(
             f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: {meant}."
         )
-    scored, of = int(table.sum()), 0 if cells_of is None else whole("cells_of", cells_of, 1)
+    scored = int(table.sum())
     if 2 * scored < of:
         warnings.warn(
             f"Only {scored:,} of the sample's {of:,} cells ({scored / of:.1%}) lie in the {len(present):,} images that "
