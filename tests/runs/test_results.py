@@ -117,3 +117,29 @@ def test_what_is_no_dataset(dataset):
         ValueError, match="expected a folder, a Hub id, an upstream file, or a loaded dataset"
     ):
         halluscope.score("pope", GOOD, dataset)
+
+
+@pytest.mark.parametrize("more", [[], ["--scores", "f1", "accuracy"]])
+@pytest.mark.parametrize("style", ["markdown", "latex"])
+def test_bold_is_the_principal_score_that_is_significantly_better(tmp_path, capsys, style, more):
+    """One wrong answer more is chance, so with it no score is bold; nor is one of another set of rows."""
+    dataset = tmp_path / "questions"
+    datasets.Dataset.from_list(ROWS).save_to_disk(dataset)
+    near, bold = ["No", *GOOD[1:]], {"markdown": "**100.0**", "latex": r"\textbf{100.0}"}[style]
+    assert near != GOOD
+    for name, texts in (("good", GOOD), ("bad", BAD), ("near", near)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(by_id(texts)))
+    (tmp_path / "part.json").write_text(json.dumps(by_id(BAD)[:60]))
+    for names, count in (
+        ("good bad", 1),
+        ("bad good", 1),
+        ("good bad near", 0),
+        ("good part", 0),
+        ("good", 0),
+    ):
+        files = [str(tmp_path / f"{name}.json") for name in names.split()]
+        command = ["score", "pope", "--partial", "--bootstrap", "500", "--dataset", str(dataset)]
+        assert cli.main([*command, "--responses", *files, "--format", style, *more]) == 0
+        printed = capsys.readouterr().out
+        assert printed.count(bold) == count, names
+        assert printed.count("**" if style == "markdown" else "textbf") == count * (1 + (style == "markdown"))

@@ -13,7 +13,7 @@ from halluscope.explaining.explained import Explained
 from halluscope.files.writing import check_no_folder
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.formats import JSON, LATEX, LINE, TABLE
+from halluscope.reporting.formats import JSON, LATEX, LINE, MARKDOWN, TABLE
 from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, listed, plain, share
 from halluscope.runs import folder as folders
 from halluscope.runs import results as result_tables
@@ -75,10 +75,13 @@ def score(given: argparse.Namespace) -> None:
         beside = result_tables.comparable(benchmark, results, options) if given.published else ()
         data = listed([*results, *beside])
 
+    resampling = Bootstrap(given.bootstrap, given.seed)
+
     def report() -> Report:
         if given.scores:
+            compared = scored if given.format in (MARKDOWN, LATEX) else []
             return [
-                result_tables.of_scores(benchmark, results, given.scores),
+                *result_tables.of_best_scores(benchmark, results, given.scores, compared, resampling),
                 *result_tables.signatures(results),
             ]
         everything = given.all or given.format not in (TABLE, LATEX)
@@ -87,7 +90,7 @@ def score(given: argparse.Namespace) -> None:
             scored,
             given.published,
             options,
-            Bootstrap(given.bootstrap, given.seed),
+            resampling,
             given.format == TABLE,
             everything,
         )
@@ -96,7 +99,7 @@ def score(given: argparse.Namespace) -> None:
         first = next((part for part in told if isinstance(part, Table)), None)
         return [part for part in told if part is first or not isinstance(part, Table)]
 
-    common.output(given, data, report, benchmark, given.intervals)
+    common.output(given, data, report, intervals=given.intervals)
 
 
 # explain

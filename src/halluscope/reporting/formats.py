@@ -120,7 +120,7 @@ def _cells(
         grid.append([])
         for column, (name, cell) in enumerate(zip(table.header, row, strict=True)):
             if isinstance(cell, Number):
-                written = pen.number(cell, (number, column) in best, intervals and cell.has_ends)
+                written = pen.number(cell, cell.best or (number, column) in best, intervals and cell.has_ends)
             else:
                 written = pen.text("-" if cell is None else str(cell))
             grid[-1].append(written)
@@ -205,9 +205,11 @@ Cells = list[list[tuple[str, bool]]]
 _BARE: _Pen[tuple[str, bool]] = _Pen(lambda text: (text, False), lambda number, best, _: (str(number), best))
 
 
-def laid_out(report: Report, better: Better) -> list[tuple[Table, Cells] | Notes]:
+def laid_out(report: Report) -> list[tuple[Table, Cells] | Notes]:
     """Return a report's notes, and its tables each with their cells, for a page to lay out."""
-    return [part if isinstance(part, Notes) else (part, _cells(part, _BARE, better)) for part in report]
+    return [
+        part if isinstance(part, Notes) else (part, _cells(part, _BARE, lambda _: None)) for part in report
+    ]
 
 
 # CSV

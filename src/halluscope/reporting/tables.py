@@ -25,6 +25,7 @@ class Number:
     ends: Sequence[float] = ()  # the ends of its interval; () if it has no interval
     mark: str = ""  # what is printed after it
     said: str = ""  # what is printed instead of it; "" to print the number
+    best: bool = False  # whether it is highlighted as the best of its column
 
     @property
     def is_defined(self) -> bool:

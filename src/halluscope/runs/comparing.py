@@ -4,6 +4,7 @@ Each run is cut to these rows, scored again, and resampled with the same draws a
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, count, product
@@ -304,6 +305,15 @@ def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:
         by = f"{scored(abs(one.by.value), is_points)}{'' if is_points else ' points'}"
         other = second if one.better == one.names[0] else first
         yield f"{one_line(one.better)} is better than {other}: {one.score} differs by {by} (p {p})"
+
+
+def winner(found: Comparison) -> str:
+    """Return the run that is significantly better than each other one by the first of the scores; "" if none is, or if
+    the runs are not about the same rows.
+    """
+    wins = Counter(one.better for one in found.scores if one.score == found.scores[0].score)
+    best = [name for name, count in wins.items() if name and count == len(found.of) - 1]
+    return best[0] if best and {*found.of.values()} == {found.rows} else ""
 
 
 def _with_the_best(found: Comparison, benchmark: Benchmark) -> list[Compared]:

@@ -24,9 +24,9 @@ from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Notes, finite, has_few, percent, ranked, score
 from halluscope.responses.match import NOT_COMPARED
-from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts
+from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts, winner
 from halluscope.runs.folder import INPUTS, RESPONSE, items, plain
-from halluscope.runs.results import beside, caveats, of_results, principal, with_choices
+from halluscope.runs.results import beside, caveats, of_results, principal, with_best, with_choices
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
 from halluscope.terminal import is_quiet
@@ -223,9 +223,10 @@ def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison 
     results = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
     told = of_results(benchmark, results, models[0].options)
     if compared:
+        told = [*with_best(told, benchmark, winner(compared))]
         told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark)]
     tables: list[Table] = []
-    for part in laid_out([*told, *beside(benchmark, results, models[0].options)], benchmark.better):
+    for part in laid_out([*told, *beside(benchmark, results, models[0].options)]):
         if isinstance(part, Notes):
             lines = [f"{line.removesuffix('.')}." for line in part.lines if not line.startswith(SIGNATURE)]
             if lines and tables:

@@ -23,6 +23,7 @@ from halluscope.reporting.tables import (
     OTHER,
     Named,
     Notes,
+    Number,
     Report,
     Table,
     below,
@@ -36,7 +37,7 @@ from halluscope.reporting.tables import score as score_of
 from halluscope.responses.files import is_by_name
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
-from halluscope.runs.comparing import FEW, flat, of_differences, of_parts, verdicts
+from halluscope.runs.comparing import FEW, flat, of_differences, of_parts, verdicts, winner
 from halluscope.runs.comparing import compare as compare_runs
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
@@ -181,17 +182,17 @@ def report(
     have a table too.
     """
     benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
-    every = len({run.name for run in scored}) < len(scored)
+    every = _is_every(scored)
     told = of_results(benchmark, results, options, rows, every)
     names = [row[0] for part in told if isinstance(part, Table) for row in part.rows]
     ordered = sorted(scored, key=lambda run: names.index(run.name) if run.name in names else len(names))
     first: list[Table | Notes] = []
-    verdict, differences = ([], []) if every else _compared(ordered, resampling)
+    verdict, differences, best = _compared(ordered, resampling)
     if headline and not every:
         first, verdict = [*_headline(benchmark, results, ordered), *verdict], []
     return [
         *first,
-        *told,
+        *with_best(told, benchmark, best),
         *of_each(benchmark, results, options),
         *_notes([*of_printed(benchmark, results)]),
         *verdict,
@@ -214,17 +215,44 @@ def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str
     return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
 
 
-def _compared(scored: Sequence[Run], resampling: Bootstrap) -> tuple[list[Notes], list[Table]]:
-    """Return which model is better, or why that is not known, and the differences."""
-    if len(scored) < 2 or not resampling.resamples:
-        return [], []
+def _compared(scored: Sequence[Run], resampling: Bootstrap) -> tuple[list[Notes], list[Table], str]:
+    """Return which model is better, or why that is not known, the differences, and the model that beats all others."""
+    if len(scored) < 2 or not resampling.resamples or _is_every(scored):
+        return [], [], ""
     try:
         found = compare_runs({run.name: run for run in scored}, [], resampling, in_parts=False)
     except RunError as error:
-        return [Notes([f"The models are not compared. {error}"])], []
+        return [Notes([f"The models are not compared. {error}"])], [], ""
     benchmark = scored[0].benchmark
     *tables, remarks = of_differences(found, benchmark, FEW)
-    return [Notes([*verdicts(found, benchmark), *remarks.lines])], tables
+    return [Notes([*verdicts(found, benchmark), *remarks.lines])], tables, winner(found)
+
+
+def _is_every(scored: Sequence[Run]) -> bool:
+    """Whether a model was scored in several ways."""
+    return len({run.name for run in scored}) < len(scored)
+
+
+def of_best_scores(
+    benchmark: Benchmark, results: Named, names: Sequence[str], scored: Sequence[Run], resampling: Bootstrap
+) -> Report:
+    """Return `of_scores` of these runs, with the principal score highlighted that is better than each other."""
+    best = _compared(scored, resampling)[2] if benchmark.principal in names else ""
+    return with_best([of_scores(benchmark, results, names)], benchmark, best)
+
+
+def with_best(report: Report, benchmark: Benchmark, best: str) -> Report:
+    """Highlight this model's principal score in the first table: of its rows there the last, which is of all groups."""
+    first, by = next((part for part in report if isinstance(part, Table)), None), benchmark.principal
+    if not best or first is None or by not in first.header:
+        return report
+    names, column = [str(row[0]) for row in first.rows], list(first.header).index(by)
+    of = [at for at, name in enumerate(names) if name == best or name.startswith(f"{best}, ")]
+    rows = [list(row) for row in first.rows]
+    cell = rows[of[-1]][column] if of else None
+    if isinstance(cell, Number):
+        rows[of[-1]][column] = replace(cell, best=True)
+    return [replace(first, rows=rows) if part is first else part for part in report]
 
 
 def signatures(results: Named) -> list[Notes]:
