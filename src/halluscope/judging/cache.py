@@ -111,14 +111,9 @@ def default_path() -> Path:
 class Cache:
     """Votes and replies in one file, which is opened when it is first used.
 
-    Args:
-        path: the file, by default `default_path`; ":memory:" for none.
-        mode: "write" creates a missing file, and replaces no vote and no reply. "read" writes nothing to the file or
-            next to it, and a missing file holds nothing. "refresh" finds only what came through this object, which
-            replaces earlier replies, and all earlier votes of the judge about a text.
-        export: where requests for missing votes and replies are written instead of being sent; None to send them.
-        fresh: replies that the mode "refresh" finds too: of each the judge's key, the prompt's sha256, the repeat, and
-            the seed.
+    The mode "write" creates a missing file, and replaces no vote and no reply; "read" writes nothing to the file or
+    next to it, and a missing file holds nothing; "refresh" finds only what came through this object and the replies in
+    `fresh`, and replaces what was there. With an `export`, requests for what is missing are written down, not sent.
 
     Any method raises `CacheError` if the file is not a cache, is damaged, or cannot be written.
     """

@@ -224,24 +224,11 @@ Vote = tuple[int, float]  # A code of `halluscope.judging.votes`, and its margin
 class EndpointVoter(Endpoint):
     """A model that is asked over HTTP, with each question about a text as the only message of a chat.
 
-    The prompt is the frame of the question's set, in which the text comes first. The questions about a text are asked
-    one after the other, so that the server has the beginning of the prompt in its cache. The vote is what the rule
-    "first-word" reads in the reply, even in one that is cut off. If the server gives the most likely first tokens, they
-    give the vote's margin, but never change the vote.
-
-    Args:
-        model: its name on the server; "MODEL@http://host/v1" includes the address.
-        base_url: the address; by default the environment's OPENAI_BASE_URL, else OpenAI's.
-        key_variable: the environment variable that holds the access key. OPENAI_API_KEY may be unset for a server that
-            needs no key. The key is sent to https:// addresses and to this machine, and over plain http:// to another
-            machine only if the environment variable HALLUSCOPE_KEY_TO names the host.
-        max_tokens: how many tokens a reply may have.
-        at_once: the most requests that may be under way; fewer while the server is overloaded.
-        attempts: how often a question is tried.
-        timeout: seconds that the server may be silent in an attempt; all attempts of a question with their waits may
-            take `attempts` times as long.
-        leave_out: settings that the server is known to refuse, from `SETTINGS`. One that it turns out to refuse is left
-            out with a warning; `key` records it if it can change a vote.
+    The questions about a text are asked one after the other, so that the server has the beginning of the prompt in its
+    cache. The vote is what the rule "first-word" reads, even in a reply that is cut off; the likeliest first tokens, if
+    the server gives them, give the vote's margin, and never change the vote. The key is sent to https:// addresses and
+    to this machine, and over http:// to another only if HALLUSCOPE_KEY_TO names the host. A setting that the server
+    turns out to refuse is left out with a warning; `key` records it if it can change a vote.
     """
 
     stored = True

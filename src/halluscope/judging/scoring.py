@@ -149,21 +149,10 @@ class ScoringVoter:
     """A model whose server compares two labels, all questions about a text in one request.
 
     The vote is yes if P(yes) > P(no), and its margin is log P(yes) - log P(no) in nats, where P is the probability that
-    the reply begins with the label. Prompts are sent as token ids, in the model's chat template: the tokens that all
-    prompts about a text begin with are the query, and the rest of each prompt is an item. Text would have to be divided
-    between two words, and a tokenizer may join the two parts.
-
-    Args:
-        model: its name on the server, with the address: "MODEL@http://host:8000/v1".
-        key_variable: as for `halluscope.judging.endpoint.EndpointVoter`; so are at_once, attempts and timeout.
-        tokenizer: the model's tokenizer with its chat template: a folder, a GGUF file or a Hub id; by default
-            the model's name. If the server says how it tokenizes (/tokenize), both must make the same tokens.
-        labels: the words for yes and for no, such as "Yes/No" or "Yes,yes/No,no"; each word is one token, and the
-            probabilities of several words add up. A word may begin with a space, if replies do. vLLM gives the share
-            of one token only, so yes has a single word there.
-        recheck: where a vote's margin is smaller than this many nats, `EndpointVoter` is asked, and its votes and
-            margins count; 0 for never.
-        leave_out: settings that the server is known to refuse when `EndpointVoter` asks it.
+    the reply begins with the label, such as "Yes/No" or "Yes,yes/No,no" (several words add up; each is one token).
+    Prompts are sent as token ids, in the model's chat template: the tokens that all prompts about a text begin with are
+    the query, and the rest of each prompt is an item. If the server says how it tokenizes, both must make the same
+    tokens. Where a margin is smaller than `recheck` nats, `EndpointVoter` is asked, and its votes and margins count.
     """
 
     stored = True

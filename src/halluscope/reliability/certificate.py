@@ -130,11 +130,9 @@ def name_of(digests: Iterable[str]) -> str:
 def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -> list[Drawn]:
     """Draw texts, each different text at most once, and make the rows of a sheet for them.
 
-    The more the votes on a text disagree, and the more its labels could be wrong, the likelier it is to be drawn
-    (`halluscope.stats.corrected.draw`). People read each whole text. There is one row per class that a judge read out
-    of the text, or that the text has a word for; the last row of a text asks about all other classes. So every class of
-    a marked text has a label, and the chance that the label was asked for is the chance that the text was drawn. Texts
-    are in random order: a person who stops early has marked a random part of the sample.
+    A text is the likelier to be drawn, the more its votes disagree and its labels could be wrong
+    (`stats.corrected.draw`). There is one row per class that a judge read out of the text, or that it has a word for; the last row of a text asks
+    about all others. Texts are in random order: who stops early has marked a random part of the sample.
     """
     population = rows_of(judgement.texts)
     first = np.array(list(population.values()), dtype=np.int64)

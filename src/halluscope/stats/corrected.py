@@ -417,10 +417,8 @@ def draw(
     3.6.2).
 
     The probability is in proportion to how much a text is expected to move the scores (Isaki and Fuller, JASA 77,
-    1982): texts with doubtful cells, or with cells of rare classes, are drawn more often, and none less often than
-    `EVEN` times as often as in a uniform draw. `doubt` [texts, classes] is how likely the judge is to be wrong about
-    each cell, in [0, 1]; by default, it is derived from the label. People name every class that a text implies; or a
-    random share of the cells that the judge denies, which is the same for all texts (`Sample.cell_chances`).
+    1982), and never less than `EVEN` times that of a uniform draw. `doubt` [texts, classes] in [0, 1] is how likely the
+    judge is to be wrong about each cell; by default it is derived from the label.
     """
     sizes = _sizes(labels, present, doubts(labels, present) if doubt is None else doubt)
     chances = np.zeros(len(sizes))

@@ -81,12 +81,9 @@ def parallel_form(
 ) -> ParallelForm:
     """Make the parallel form of a benchmark's rows.
 
-    The columns of a row decide what is done to it: a row with `options` (or `choices`) is shuffled and rephrased, a row
-    whose answer is yes or no is negated, and any other row is rephrased.
-
-    The same row and seed give the same parallel row, whatever the other rows are. A row is refused if its form might be
-    wrong. `wordings` (a question -> another wording, or why it has none) are used instead of rules for
-    `free_questions`; `by` says whose they are. `subject` returns what a row's yes/no question is about, or "".
+    A row with `options` (or `choices`) is shuffled and rephrased, one whose answer is yes or no is negated, any other
+    rephrased; one whose form might be wrong is refused. `wordings` (question -> wording, or why there is none) by `by`
+    replace rules for `free_questions`; `subject` says what a yes/no question is about.
     """
     form, name = ParallelForm(), form_name(seed, by)
 
