@@ -200,6 +200,9 @@ def test_the_leaderboard_beside_ones_own_runs(run, hub, capsys):
     said = capsys.readouterr().out
     assert "judged by rules" in said and "judged by gpt" in said and "71.50" in said and "(proposed)" in said
     assert "\x1b" not in said and "your runs" in said
+    assert main(["leaderboard", REPOSITORY, "--runs", str(run), "--scores", "qAcc", "fAcc"]) == 0
+    said = capsys.readouterr().out
+    assert "qAcc" in said and "fAcc" in said and "aAcc" not in said and "signature" in said
     assert main(["leaderboard", REPOSITORY, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["model"] == "o/a"
     assert main(["leaderboard", "acme/nothing"]) == 2

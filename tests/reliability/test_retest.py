@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from halluscope import cli
+from halluscope import cli, registry
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
 from halluscope.benchmarks.hqh import metric as hqh
 from halluscope.judging.ask import collect
@@ -243,6 +243,11 @@ def test_runs_about_other_rows(files, tossed, capsys):
     form = scored(files, "form", tossed, capsys)
     assert reliability(capsys, first, "--retest", form, *BY)[0] == 2
     assert reliability(capsys, first, "--parallel", form, *BY)[0] == 0
+    names = [name for name in registry.benchmark("hqh").scores if name not in BY][:2]
+    status, out, _ = reliability(capsys, first, "--parallel", form, *BY, "--scores", *names)
+    assert status == 0 and all(f"{name}, parallel" in out for name in names)
+    status, _, err = reliability(capsys, first, "--retest", form, *BY, "--scores", *names)
+    assert status == 2 and "expected --parallel beside it" in err
 
 
 def test_fewer_than_three_models(files, tossed, capsys):

@@ -42,6 +42,8 @@ def reliability(given: argparse.Namespace) -> None:
     others = {name: read_results(path) for name, path in files.items() if path}
     if not others and not given.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
+    if given.scores and not given.parallel:
+        raise ValueError("--scores names scores in both forms of the questions; expected --parallel beside it.")
     resampling = Bootstrap(given.bootstrap, given.seed)
     found = {
         name: hqm.measure(name, first, second, by, human if name == CRITERION else by, resampling)
@@ -53,7 +55,7 @@ def reliability(given: argparse.Namespace) -> None:
         found[CONTENT] = hqm.content(sheet.ones(), sheet.strata())
     pair = (first, others[PARALLEL]) if PARALLEL in others else None
     data = {"benchmark": benchmark, "by": by, **found}
-    common.output(given, data, lambda: hqm.report(benchmark, by, found, pair, given.published))
+    common.output(given, data, lambda: hqm.report(benchmark, by, found, pair, given.published, given.scores))
 
 
 def correlate(options: argparse.Namespace) -> None:

@@ -74,4 +74,4 @@ def leaderboard(given: argparse.Namespace) -> None:
 
     runs = folder.checked(given.runs) if given.runs else {}
     found = entries(given.repository)
-    common.output(given, found, lambda: list(report(found, given.repository, runs)))
+    common.output(given, found, lambda: list(report(found, given.repository, runs, given.scores)))

@@ -1,7 +1,8 @@
 """Results on the Hub: a run's principal score in a model's repository, and the leaderboard that collects them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from halluscope.registry import SIGNATURE
 from halluscope.reporting import published
 from halluscope.reporting.tables import Cell, Notes, Table, is_defined, plain
 from halluscope.runs import folder as folders
-from halluscope.runs.results import beside, caveats
+from halluscope.runs.results import beside, caveats, of_scores, signatures
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import keys_of
@@ -149,7 +150,9 @@ def entries(repository: str) -> list[dict[str, Any]]:
         ]
 
 
-def report(found: list[dict[str, Any]], repository: str, runs: Mapping[str, Run]) -> Iterator[Table | Notes]:
+def report(
+    found: list[dict[str, Any]], repository: str, runs: Mapping[str, Run], scores: Sequence[str] = ()
+) -> Iterator[Table | Notes]:
     """Yield a table per way of judging and asking, your own runs, and the paper's rows; none is ranked with another."""
     by_how: dict[str, list[list[Cell]]] = defaultdict(list)
     for one in sorted(found, key=lambda one: -one["value"]):
@@ -163,9 +166,14 @@ def report(found: list[dict[str, Any]], repository: str, runs: Mapping[str, Run]
     if runs:
         first = next(iter(runs.values()))
         benchmark, score = first.benchmark, first.benchmark.principal
-        rows: list[list[Cell]] = []
-        for name, run in runs.items():
-            times = 100 if published.in_percent(benchmark, run.options, score) else 1
-            rows.append([name, plain(run.scores[score] * times, ".2f"), published.how(run.scores)])
-        yield Table("yours", ["your runs", score, "how"], rows)
-        yield from beside(benchmark, [(name, run.scores) for name, run in runs.items()], first.options)
+        results = [(name, run.scores) for name, run in runs.items()]
+        if scores:
+            yield replace(of_scores(benchmark, results, scores), name="yours")
+            yield from signatures(results)
+        else:
+            rows: list[list[Cell]] = []
+            for name, run in runs.items():
+                times = 100 if published.in_percent(benchmark, run.options, score) else 1
+                rows.append([name, plain(run.scores[score] * times, ".2f"), published.how(run.scores)])
+            yield Table("yours", ["your runs", score, "how"], rows)
+        yield from beside(benchmark, results, first.options)

@@ -321,6 +321,7 @@ def report(
     found: Mapping[str, Any],
     forms: tuple[Results, Results] | None,
     with_published: bool,
+    scores: Sequence[str] = (),
 ) -> Report:
     """Return the tables: HQM's Table I, the paper's, all coefficients, and Table II of both forms of the questions."""
     head = ["benchmark", *COLUMNS.values()]
@@ -345,8 +346,8 @@ def report(
         report.append(Table("published", [published.HEAD, *head[1:]], lines, of=published.heading(paper)))
     report.append(Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2))
     if forms:  # HQM's Table II: each model's score, and how often it says yes, in both forms
-        names = [by]
-        if by != "yes_ratio" and all("yes_ratio" in result for result in forms[0].values()):
+        names = [*scores] or [by]
+        if not scores and by != "yes_ratio" and all("yes_ratio" in result for result in forms[0].values()):
             names.append("yes_ratio")
         lines = [
             [model, *(plain(score(file[model], name)) for file in forms for name in names)]
