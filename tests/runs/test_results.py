@@ -143,3 +143,20 @@ def test_bold_is_the_principal_score_that_is_significantly_better(tmp_path, caps
         printed = capsys.readouterr().out
         assert printed.count(bold) == count, names
         assert printed.count("**" if style == "markdown" else "textbf") == count * (1 + (style == "markdown"))
+
+
+def test_a_loaded_dataset_with_the_authors_columns(tmp_path):
+    """It scores as their file does under a name that does not say which sampling it is."""
+    rows = [
+        {
+            "question_id": row["question_id"],
+            "image": f"{row['image_id']}.jpg",
+            "text": row["question"],
+            "label": row["answer"],
+        }
+        for row in ROWS
+    ]
+    (tmp_path / "rows.json").write_text("\n".join(map(json.dumps, rows)))
+    loaded = halluscope.score("pope", by_id(GOOD), datasets.Dataset.from_list(rows), bootstrap=0)
+    assert loaded == halluscope.score("pope", by_id(GOOD), str(tmp_path / "rows.json"), bootstrap=0)
+    assert loaded["accuracy"] == 1 and loaded["matched"] == "question_id"

@@ -5,6 +5,7 @@ working directory, where `halluscope build` puts it.
 """
 
 import hashlib
+import json
 import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -122,6 +123,12 @@ def _saved(rows: Any, folder: Path) -> str:
     import datasets
 
     noisy, out = not datasets.are_progress_bars_disabled(), mkdtemp(dir=folder)
+    if {"text", "label"} <= {*rows.features}:  # the columns of POPE's authors: written as their file is
+        file = Path(out, "rows.jsonl")
+        file.write_text(
+            "".join(f"{json.dumps(row, default=str)}\n" for row in without_pictures(rows)), encoding="utf-8"
+        )
+        return str(file)
     datasets.disable_progress_bars()
     try:
         without_pictures(rows).save_to_disk(out)
