@@ -43,7 +43,9 @@ def reliability(given: argparse.Namespace) -> None:
     if not others and not given.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     if given.scores and not given.parallel:
-        raise ValueError("--scores names scores in both forms of the questions; expected --parallel beside it.")
+        raise ValueError(
+            "--scores names scores in both forms of the questions; expected --parallel beside it."
+        )
     resampling = Bootstrap(given.bootstrap, given.seed)
     found = {
         name: hqm.measure(name, first, second, by, human if name == CRITERION else by, resampling)

@@ -131,8 +131,9 @@ def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -
     """Draw texts, each different text at most once, and make the rows of a sheet for them.
 
     A text is the likelier to be drawn, the more its votes disagree and its labels could be wrong
-    (`stats.corrected.draw`). There is one row per class that a judge read out of the text, or that it has a word for; the last row of a text asks
-    about all others. Texts are in random order: who stops early has marked a random part of the sample.
+    (`stats.corrected.draw`). There is one row per class that a judge read out of the text, or that it
+    has a word for; the last row of a text asks about all others. Texts are in random order: who
+    stops early has marked a random part of the sample.
     """
     population = rows_of(judgement.texts)
     first = np.array(list(population.values()), dtype=np.int64)
