@@ -298,13 +298,16 @@ def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:
     """Say for the best run and each other one whether it is better."""
     for one in _with_the_best(found, benchmark):
         first, second = map(one_line, one.names)
-        p, is_points = plain(one.holm), benchmark.is_points(one.score)
+        p, is_points = (
+            "p < 0.001" if one.holm < 0.001 else f"p {plain(one.holm)}",
+            benchmark.is_points(one.score),
+        )
         if one.better is None:
-            yield f"{first} and {second}: no difference in {one.score} beyond chance (p {p})"
+            yield f"{first} and {second}: no difference in {one.score} beyond chance ({p})"
             continue
         by = f"{scored(abs(one.by.value), is_points)}{'' if is_points else ' points'}"
         other = second if one.better == one.names[0] else first
-        yield f"{one_line(one.better)} is better than {other}: {one.score} differs by {by} (p {p})"
+        yield f"{one_line(one.better)} is better than {other}: {one.score} differs by {by} ({p})"
 
 
 def winner(found: Comparison) -> str:
