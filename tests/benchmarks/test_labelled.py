@@ -5,6 +5,7 @@ import os
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,3 +153,25 @@ def test_dash_b_reads_the_published_answers_as_their_authors_did():
     assert result["harmonic_mean"] == pytest.approx(2 * tpr * tnr / (tpr + tnr))
     table = dash_b.compute([row["response"] for row in rows], rows, per_question=True)["per_question"]
     assert [row["read"] for row in table] == [row["answer"] for row in rows]
+
+
+def test_predictions_in_another_order_are_noticed():
+    labels = np.random.default_rng(0).permutation(["yes", "no"] * 200)
+    rows = [
+        {
+            "question_id": n,
+            "file_name": f"{n}.jpg",
+            "source": "coco",
+            "object": "dog",
+            "question": "?",
+            "answer": str(one),
+        }
+        for n, one in enumerate(labels)
+    ]
+    with pytest.warns(UserWarning, match="in another order"):
+        dash_b.compute([str(one) for one in labels[::-1]], rows)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        dash_b.compute([str(one) for one in labels], rows)
+        dash_b.compute(["no"] * len(rows), rows)
+    assert not [one for one in caught if "order" in str(one.message)]

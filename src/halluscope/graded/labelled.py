@@ -16,6 +16,7 @@ from halluscope.graded.rows import Values
 from halluscope.judging.verdicts import Judged
 from halluscope.options import check
 from halluscope.reporting.report_items import UNREADABLE, Fact
+from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, grouped
 
@@ -58,6 +59,10 @@ class Labelled(Graded):
         rule = self.parser(case.chosen["parser"])
         read = {text: rule(text) for text in dict.fromkeys(case.texts)}
         values: Any = {"read": np.array([[read[text] for text in case.texts]], dtype=object)}
+        kinds = self.columns[self.data["benchmark"]["target"]].values
+        if len(kinds) == 2:  # with more labels, every order has rows that fit
+            said, labels = values["read"][0] == kinds[0], np.array(self._labels(case)) == kinds[0]
+            warn_if_shuffled(said[:, None], labels[:, None])
         return Judged((), values, case.chosen["parser"])
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
