@@ -93,7 +93,7 @@ def kinds(item: Item) -> dict[str, set[str]]:
 
 def meaning(name: str, **scores: Any) -> str:
     """Check the `meaning` of a benchmark's scores; scores not named are undefined, as null or NaN."""
-    room = registry.benchmark(name).module("view")
+    room = registry.benchmark(name).module("report")
     told: set[str] = {room.meaning(defaultdict(lambda value=value: value, scores)) for value in (None, NAN)}
     (one,) = told
     return one
@@ -121,7 +121,7 @@ def test_an_item_for_each_row(name: str, tmp_path: Any) -> None:
     again = shown(folders.read(folder))
     assert again.items == found.items
     for scores in (run.scores, folders.read(folder).scores):
-        sentence = registry.benchmark(name).module("view").meaning(scores)
+        sentence = registry.benchmark(name).module("report").meaning(scores)
         assert sentence[0].isupper() or sentence[0].isdigit()
         assert sentence.endswith(".") and "nan" not in sentence
 
