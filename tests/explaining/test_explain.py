@@ -614,3 +614,14 @@ def test_a_room_that_states_nothing_has_one_protocol(three, monkeypatch, tmp_pat
     assert printed.count("signature:") == 1 and "|parser:strict|" in printed
     found = explain(capsys, "pope", *three)
     assert [one["name"] for one in found["protocols"]] == ["halluscope"] and found["differences"] == []
+
+
+def test_an_older_spelling_of_a_question_is_no_other_prompt(upstream, capsys):
+    """LLaVA's own answers: 246 of their 8,910 prompts say "imange"."""
+    (file,) = (upstream / "wild/Haoming2000__VLM-Benchmarks").glob("*llava-v1.5-13b.jsonl")
+    questions = [str(file) for file in sorted((upstream / "pope/coco").glob("*.json"))]
+    assert cli.main(["explain", "pope", "--responses", str(file), "--dataset", *questions, "--json"]) == 0
+    (prompts,) = json.loads(capsys.readouterr().out)["prompts"].values()
+    assert prompts == [
+        {"prompt": "{question} Answer the question using a single word or phrase.", "responses": 8910}
+    ]

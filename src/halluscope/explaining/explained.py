@@ -35,6 +35,7 @@ from halluscope.explaining.protocols import (
 from halluscope.options import MatchingOptions, taken
 from halluscope.registry import QUESTION, Benchmark
 from halluscope.responses.files import Given
+from halluscope.responses.match import plain_question
 from halluscope.sanitize import short_repr
 from halluscope.scoring import Ready
 
@@ -161,8 +162,8 @@ class Explained:
             return [(named, len(matched.rows))]
         prompts: Counter[str] = Counter()
         for row, asked in zip(matched.rows, matched.asked, strict=False):
-            own = _question(row)
-            prompts[asked.replace(own, QUESTION) if own else asked] += 1
+            own, said = _question(row), plain_question(asked)
+            prompts[said.replace(plain_question(own), QUESTION) if own else said] += 1
         return prompts.most_common()
 
     def options(self, *ways: Way) -> dict[str, Any]:

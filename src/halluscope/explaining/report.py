@@ -134,6 +134,7 @@ def _prompts(found: Explained) -> list[str]:
             continue
         shown = ", ".join(f"{quoted(prompt, PROMPTED)} ({count:,})" for prompt, count in said[:3])
         same = [one.name for one in found.protocols if [one.prompt] == [prompt for prompt, _ in said]]
+        shown += f", and other prompts ({sum(count for _, count in said[3:]):,})" * (len(said) > 3)
         which = f"what {', '.join(same)} asks" if same else "what no protocol here is known to ask"
         lines += [f"prompts: {_file(file)} answers {shown}", f"  which is {which}"]
     lines += [f"  {one.name} asks {quoted(one.prompt, PROMPTED)}" for one in found.protocols if one.prompt]

@@ -512,7 +512,7 @@ class _Matching:
         for one in self.each:
             said = (one.row.get(column) for column in self.questions if column != one.column)
             parts = (
-                _plain_question(part)
+                plain_question(part)
                 for text in said
                 if isinstance(text, str)
                 for part in (
@@ -533,9 +533,7 @@ class _Matching:
             for column in self.questions:
                 said = response.row.get(column)
                 if column != response.column and isinstance(said, str) and said.strip():
-                    plain = asked in said or _plain_question(asked) in _plain_question(
-                        said.replace("\\n", " ")
-                    )
+                    plain = asked in said or plain_question(asked) in plain_question(said.replace("\\n", " "))
                     yield column, asked, plain
         for column in self.images:
             if (same := _is_image(response.row.get(column), row)) is not None:
@@ -664,11 +662,11 @@ def _first_texts(each: Iterable[Response], columns: Sequence[str]) -> list[str]:
 
 
 def _question(row: Any) -> str:
-    return _plain_question(getattr(row, "question", "") or "")
+    return plain_question(getattr(row, "question", "") or "")
 
 
 @lru_cache(MANY)
-def _plain_question(text: str) -> str:
+def plain_question(text: str) -> str:
     """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
     return _spaced(text.replace("imange", "image"))
 
