@@ -56,7 +56,7 @@ def main() -> int:
         known |= found
         if options.write:
             RESULTS.write_text(HEADER + "".join(as_toml(known)))
-            README.write_text(with_table(README.read_text(), known))
+            README.write_text(with_table(README.read_text(), read()))  # rounded as there
     print(*(failed or ["every ratio is at or above its floor"]), sep="\n")
     return bool(failed)
 
