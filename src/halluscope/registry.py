@@ -1,7 +1,7 @@
 """Defines a benchmark's record, and finds the records of all benchmarks.
 
 Each benchmark has a package in `halluscope.benchmarks`, called its room. The room's `__init__` holds the record
-`BENCHMARK`; its modules do the work: `rows`, `build`, `metric`, `scoring`, `report`. Most rooms hold a metric and the
+`BENCHMARK`; its modules do the work: `rows`, `build`, `metric`, `report`. Most rooms hold a metric and the
 datasets that it is scored on. A room may also hold only a metric, or only datasets for training. tests/test_contract.py
 checks that each record is complete.
 """

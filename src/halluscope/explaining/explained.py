@@ -162,8 +162,8 @@ class Explained:
             return [(named, len(matched.rows))]
         prompts: Counter[str] = Counter()
         for row, asked in zip(matched.rows, matched.asked, strict=False):
-            own, said = _question(row), plain_question(asked)
-            prompts[said.replace(plain_question(own), QUESTION) if own else said] += 1
+            own, said = map(plain_question, (_question(row), asked))
+            prompts[said.replace(own, QUESTION) if own else said] += 1
         return prompts.most_common()
 
     def options(self, *ways: Way) -> dict[str, Any]:
