@@ -21,6 +21,7 @@ from halluscope.errors import RegistryError
 from halluscope.inputs import by_id, kind, word
 from halluscope.options import Option, check, described, keywords, nearest
 from halluscope.paths import PACKAGE
+from halluscope.vocabularies import read_toml
 
 ROOMS = "halluscope.benchmarks"
 
@@ -312,6 +313,26 @@ class Benchmark:
         declared = {option.name: option.choices for option in self.options}
         for name, value in given.items():
             word(name, value, declared[name])
+
+
+def declared(module: str) -> Benchmark:
+    """Return the record in the benchmark.toml beside a module, given by its `__file__`; judges' options come first."""
+    table = read_toml(module, "benchmark.toml")
+    about = dict(table["benchmark"])
+    for name in {"scores", "extra_numbers"} & about.keys():  # "" stands for neither direction
+        about[name] = {score: direction or None for score, direction in about[name].items()}
+    options = [
+        Option(**{**one, "type": {"float": float}.get(one.get("type"), str)})
+        for one in table.get("options", ())
+    ]
+    if "judges" in table:
+        from halluscope.judging.options import VOTES
+
+        others = table.get("judges_help", {})
+        options[:0] = [replace(one, help=others.get(one.name, one.help)) for one in VOTES]
+        about["judges"] = Judges(**table["judges"])
+    datasets = tuple(Dataset(**one) for one in table.get("datasets", ()))
+    return Benchmark(datasets=datasets, options=tuple(options), **about)
 
 
 def rooms() -> list[Benchmark]:

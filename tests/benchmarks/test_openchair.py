@@ -224,7 +224,7 @@ def test_questions_by_name_and_of_ones_own():
     nouns = Vocabulary("nouns", ("umbrella",))
     asked = {name: of.about(nouns)[0][0].text for name, of in prompts.SETS.items()}
     assert asked["plain"] == "Is there an umbrella in this image?"
-    assert asked["claims"] == "There is an umbrella in the image." and prompts.CLAIMS.claims
+    assert asked["claims"] == "There is an umbrella in the image." and prompts.SETS["claims"].claims
     assert prompts.load(["Any {x}?"]).about(nouns)[0][0].text == "Any umbrella?"
     with pytest.raises(
         ValueError, match=r"no question set 'paper'; the known sets are released, plain, claims"

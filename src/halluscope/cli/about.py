@@ -81,7 +81,7 @@ def info(options: argparse.Namespace) -> None:
     datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
     lines = [
         f"{benchmark.title} ({benchmark.name}): {benchmark.about}",
-        benchmark.description.rstrip(),
+        f"\n{benchmark.description.strip()}",
         "\nlicences: " + benchmark.licence,
         *(f"more: {link}" for link in benchmark.links),
         *(line for one in datasets for line in _dataset(one)),

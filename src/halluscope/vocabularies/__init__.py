@@ -28,8 +28,15 @@ CUSTOM = "custom"
 
 @cache
 def read_toml(module: str, name: str) -> dict[str, Any]:
-    """Return the content of a TOML file beside a module, which is given by its `__file__`."""
-    return tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8"))
+    """Return the content of a TOML file beside a module, which is given by its `__file__`; its lists are tuples."""
+
+    def tuples(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: tuples(one) for name, one in value.items()}
+        return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+    found: dict[str, Any] = tuples(tomllib.loads(Path(module).with_name(name).read_text(encoding="utf-8")))
+    return found
 
 
 class WordLists:

@@ -207,7 +207,7 @@ def _paired(predictions: Any, references: Any) -> tuple[list[str], list[str]]:
 
 def _poll(judging: Mapping[str, Any]) -> VoteOptions:
     """Read how the poll is held."""
-    poll = options.build(VoteOptions, judging, "openchair", questions=prompts.RELEASED)
+    poll = options.build(VoteOptions, judging, "openchair", questions=RELEASED)
     poll.required(len(prompts.load(poll.questions).templates))
     return poll
 
