@@ -11,9 +11,9 @@ import halluscope
 from halluscope import cli, registry
 from halluscope.cli import common
 from halluscope.errors import RegistryError
-from halluscope.explaining import explained, protocols
+from halluscope.explaining import protocols
 from halluscope.explaining.explained import Explained
-from halluscope.explaining.protocols import CHOSEN, FILE
+from halluscope.explaining.protocols import CHOSEN, FILE, LABELS
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.options import keywords
 from halluscope.registry import Benchmark
@@ -107,8 +107,8 @@ def test_three_responses_as_text(three, capsys):
     printed = text(capsys, "pope", *three, "--number", "66.7")
     assert printed.startswith("66.7 is\n") and "\n  lmms-eval: accuracy\n" in printed
     two = text(capsys, "pope", *three, "--protocols", "official", "lmms-eval").splitlines()
-    shown = (ROOT / "docs/signatures.md").read_text().partition("f1        against")[2].partition("```")[0]
-    assert len(shown.splitlines()) == 3 and {*f"f1        against{shown}".splitlines()} <= {*two}
+    shown = (ROOT / "docs/signatures.md").read_text().partition("f1         against")[2].partition("```")[0]
+    assert len(shown.splitlines()) == 3 and {*f"f1         against{shown}".splitlines()} <= {*two}
     assert "* The order matters" in printed
     assert "m does not say what was asked" in printed
     assert "1 random: 'Yes, a cat.' is 'yes', or unreadable" in printed
@@ -208,7 +208,7 @@ def test_what_a_prompt_moves_takes_two_files(three, tmp_path, capsys):
     assert rounded(same["parts"]) == {"prompt": 0.333333333}
     assert of(found, "accuracy", "official", "lmms-eval")["difference"] == 0
     printed = text(capsys, "pope", *words)
-    assert "m against short" in printed and "cannot be computed from one file" not in printed
+    assert "short against m" in printed and "cannot be computed from one file" not in printed
     assert "prompts: m does not say what was asked" in printed
     assert "single word or phrase.' (3)\n  which is what lmms-eval asks" in printed
     assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
@@ -448,7 +448,7 @@ def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple
     for spelt in (f"--{option}" for option in stated.settled):
         if spelt in words:
             del words[words.index(spelt) : words.index(spelt) + 2]
-    words += ["--responses", str(responses), "--protocols", *stated.names]
+    words += ["--responses", str(responses), "--protocols", *(one.name for one in stated.each)]
     given = cli.parser("explain").parse_args(words)
     options = common.options_of(given, benchmark.without(stated.settled))
     found = Explained(
@@ -470,9 +470,9 @@ def test_protocols_score_as_score_does(benchmark, each_explained):
     found, words = each_explained[benchmark.name]
     given = cli.parser("explain").parse_args(words)
     for one in found.protocols:
-        if one.labels.dataset or one.labels.without:
+        if one.ways[LABELS].dataset or one.ways[LABELS].without:
             continue
-        options = found.options(*map(one.way, CHOSEN))
+        options = found.options(*one.ways.values())
         own = halluscope.score(benchmark.name, given.responses[0], given.dataset, bootstrap=0, **options)
         got = found.result(found.setting(one, found.files[0]))
         assert got["signature"] == own["signature"]
@@ -485,13 +485,13 @@ def test_differences_are_sums(benchmark, each_explained, capsys):
     """Of all scores and each pair of protocols, computed and printed."""
     found, words = each_explained[benchmark.name]
     for score in benchmark.scores:
-        for one in explained.differences(found, score):
-            whole = one.values[-1] - one.values[0]
-            assert [*one.parts] == ["prompt", *CHOSEN]
-            for parts in (one.parts, one.in_other_order):
+        for _, _, one in found.differences(score):
+            whole = one["values"][-1] - one["values"][0]
+            assert [*one["parts"]] == ["prompt", *CHOSEN]
+            for parts in (one["parts"], one["parts_in_other_order"]):
                 together = math.fsum(parts.values())
                 assert math.isnan(together) or math.isclose(together, whole, abs_tol=1e-12)
-            assert math.isnan(math.fsum(one.parts.values())) == math.isnan(math.fsum(one.values))
+            assert math.isnan(math.fsum(one["parts"].values())) == math.isnan(math.fsum(one["values"]))
     assert cli.main([*words, "--number", "50.0"]) == 0
     printed = capsys.readouterr().out
     assert all(one.name in printed for one in found.protocols)
@@ -512,7 +512,7 @@ def test_what_a_room_states(benchmark):
     stated, rows = protocols.load(benchmark), benchmark.module("rows")
     reading = (getattr(rows, name) for name in FUNCTIONS if hasattr(rows, name))
     known = benchmark.keywords.union(*map(keywords, reading))
-    assert len(set(stated.names)) == len(stated.each) and stated.usual
+    assert len({one.name for one in stated.each}) == len(stated.each) and stated.chosen()
     assert all(one.by for one in stated.each)
     assert all("{question}" in one.prompt or not one.prompt for one in stated.each) or stated.each[0].prompt
     for score in (*stated.compared, *stated.shown):
@@ -521,7 +521,7 @@ def test_what_a_room_states(benchmark):
         assert {*one.needs, *one.discrepancy.unless} <= known
         for score in (*one.scores, *one.discrepancy.scores):
             benchmark.direction(score)
-        for way in map(one.way, CHOSEN):
+        for way in one.ways.values():
             assert 0 < len(way.said) <= 88, f"{one.name}: {way} is not said, or does not fit on a line"
             assert {*way.options, *way.without, way.dataset} - {""} <= known, f"{one.name}: {way}"
             for option, value in way.options.items():

@@ -7,9 +7,7 @@ from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.cli import common
-from halluscope.explaining import protocols
-from halluscope.explaining import report as explaining
-from halluscope.explaining.explained import Explained
+from halluscope.explaining import explained, protocols
 from halluscope.files.writing import check_no_folder
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
@@ -113,9 +111,8 @@ def options_explain(benchmark: Benchmark) -> Benchmark:
 def parser_explain(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
     stated = protocols.load(benchmark)
     names = parser._option_string_actions
-    names[
-        "--protocols"
-    ].help = f"protocols to compare: {', '.join(stated.names)} (default: {', '.join(one.name for one in stated.usual)})"
+    known, usual = (", ".join(one.name for one in of) for of in (stated.each, stated.chosen()))
+    names["--protocols"].help = f"protocols to compare: {known} (default: {usual})"
     names["--by"].default = [*stated.compared]
     names["--by"].help = f"the scores whose differences are shown (default: {', '.join(stated.compared)})"
 
@@ -135,15 +132,15 @@ def explain(given: argparse.Namespace) -> None:
     if given.examples < 0:
         raise ValueError(f"--examples is {given.examples}; expected 0 or more.")
     options = common.options_of(given, options_explain(benchmark))
-    found = Explained(
+    found = explained.Explained(
         benchmark, stated, chosen, given.responses, given.dataset, options, common.matching_options(given)
     )
     for file in found.files:
         common.remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
     found.compute()
-    about = found, list(dict.fromkeys(given.by)), given.examples, given.number
-    data = explaining.listed(*about) if given.format == JSON else None
-    common.output(given, data, lambda: explaining.told(*about))
+    about = list(dict.fromkeys(given.by)), given.examples, given.number
+    data = found.found(*about)
+    common.output(given, data, lambda: explained.report(found, data, *about))
 
 
 # ablate. Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; all values of

@@ -19,15 +19,12 @@ FILE = "protocols.toml"
 PROMPT, ROWS, LABELS, PARSER, COUNTING = ASPECTS = ("prompt", "rows", "labels", "parser", "counting")
 CHOSEN = (ROWS, LABELS, PARSER, COUNTING)
 
-# Aspect -> the name of the protocol that it follows; for the prompt, the name of a file of responses.
-Setting = Mapping[str, str]
-
 
 @dataclass(frozen=True)
 class Way:
-    """What a protocol does in one aspect."""
+    """What a protocol does in one aspect. Ways that do the same are equal, and have the same `repr`."""
 
-    said: str = ""
+    said: str = field(default="", compare=False, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict)  # the options of the benchmark that it sets
     # for labels, the option that names their dataset; "" for the labels of the dataset that is scored
     dataset: str = ""
@@ -51,29 +48,20 @@ class Discrepancy:
         )
         return bool(self.why) and not removed
 
-    def moves(self, score: str) -> bool:
-        return not self.scores or score in self.scores
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Protocol:
     name: str
     by: str  # who uses it, and the source for that
+    # which rows count, which labels are right, how a response is read or who judges it, and how readings become scores
+    ways: Mapping[str, Way]
     prompt: str = ""  # what is asked, with {question} for a row's own question; "" where it is not known
-    rows: Way = Way()  # which rows count
-    labels: Way = Way()  # which labels count as right
-    parser: Way = Way()  # how a response is read, or who judges it
-    counting: Way = Way()  # how readings become scores
     scores: Sequence[str] = ()  # the scores that it reports; () for all
     # score -> its key in a result, where that is another name
     called: Mapping[str, str] = field(default_factory=dict)
     needs: Sequence[str] = ()  # options without which it cannot be computed
-    discrepancy: Discrepancy = Discrepancy()  # why its own program prints other numbers
+    discrepancy: Discrepancy = Discrepancy()
     only_named: bool = False  # whether it is computed only when the user names it
-
-    def way(self, aspect: str) -> Way:
-        found: Way = getattr(self, aspect)
-        return found
 
     def reports(self, score: str) -> bool:
         return not self.scores or score in self.scores
@@ -92,51 +80,40 @@ class Protocols:
     words: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def names(self) -> list[str]:
-        return [one.name for one in self.each]
-
-    @property
-    def usual(self) -> list[Protocol]:
-        return [one for one in self.each if not one.only_named]
-
-    @property
     def settled(self) -> set[str]:
+        """The options that every protocol sets."""
         return set.intersection(
-            *({option for aspect in CHOSEN for option in one.way(aspect).options} for one in self.each)
+            *({name for way in one.ways.values() for name in way.options} for one in self.each)
         )
 
-    def chosen(self, names: Sequence[str]) -> list[Protocol]:
+    def chosen(self, names: Sequence[str] = ()) -> list[Protocol]:
         """Return the protocols of these names; the usual ones if there are none."""
-        if unknown := [name for name in names if name not in self.names]:
+        known = [one.name for one in self.each]
+        if unknown := [name for name in names if name not in known]:
             raise ValueError(
-                f"There is no protocol {unknown[0]!r:.80}.{nearest(unknown[0], self.names)} Expected one of "
-                f"{', '.join(self.names)}."
+                f"There is no protocol {unknown[0]!r:.80}.{nearest(unknown[0], known)} Expected one of "
+                f"{', '.join(known)}."
             )
-        return [one for one in self.each if one.name in names] if names else self.usual
+        return [one for one in self.each if (one.name in names if names else not one.only_named)]
 
 
 def load(benchmark: Benchmark) -> Protocols:
     file = benchmark.folder / FILE
     if not file.is_file():
-        rows, labels = Way("all that are scored"), Way("the dataset's")
-        said = Way("as `halluscope score` does with the same options")
-        own = Protocol("halluscope", "this project", benchmark.prompt, rows, labels, said, said)
+        same = "as `halluscope score` does with the same options"
+        ways = dict(zip(CHOSEN, map(Way, ("all that are scored", "the dataset's", same, same)), strict=True))
+        own = Protocol("halluscope", "this project", ways, benchmark.prompt)
         return Protocols([own], [benchmark.principal], list(benchmark.scores))
     known: dict[str, dict[str, Any]] = {"": {}}
     each = []
     try:
         stated = tomllib.loads(file.read_text(encoding="utf-8"))
-        for own_facts in stated.pop("protocols"):
-            facts = known[own_facts.pop("like", "")] | own_facts
+        for facts in stated.pop("protocols"):
+            facts = known[facts.pop("like", "")] | facts
             known[facts["name"]] = {name: value for name, value in facts.items() if name != "only_named"}
-            ways = {aspect: Way(**facts[aspect]) for aspect in CHOSEN if aspect in facts}
-            discrepancy = Discrepancy(**facts.get("discrepancy", {}))
-            each.append(Protocol(**facts | ways | {"discrepancy": discrepancy}))
+            ways = {aspect: Way(**facts.pop(aspect, {})) for aspect in CHOSEN}
+            discrepancy = Discrepancy(**facts.pop("discrepancy", {}))
+            each.append(Protocol(ways=ways, discrepancy=discrepancy, **facts))
         return Protocols(each, **{"shown": stated["compared"]} | stated)
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise RegistryError(f"{FILE} of {benchmark.name} cannot be read: {error}.") from error
-
-
-def means(*ways: Way) -> str:
-    """Return a text that is the same for ways that do the same."""
-    return repr([(sorted(way.options.items()), way.dataset, way.without) for way in ways])
