@@ -113,17 +113,25 @@ def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> li
 def words(name: str, values: Any, known: Sequence[str], rows: int | None = None) -> list[str]:
     """Check a list of texts, each of which is one of the known words."""
     found = listed(name, values, f"a list, {_any_of(known)} per row", rows)
-    are_texts = not {*map(type, found)} - {str}
-    for row, value in enumerate(() if are_texts and {*found} <= {*known} else found):
-        if not isinstance(value, str) or value not in known:
-            word(f"{name}[{row}]", value, known)
+    for row, value in enumerate(() if are_among(found, known) else found):
+        word(f"{name}[{row}]", value, known)
     return found
+
+
+def are_among(values: Iterable[Any], known: Sequence[str]) -> bool:
+    """Whether all values are known words."""
+    try:
+        return {*values} <= {*known}
+    except Exception:  # such as a list, or whatever a foreign object raises
+        return False
 
 
 def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
     """Check a list of ids, each a whole number or a name."""
     found = listed(name, values, "a list, one id per row", rows)
-    for row, value in enumerate(found):
+    kinds = {*map(type, found)}
+    are_plain = all(found) if kinds == {str} else kinds == {int} and is_id(min(found)) and is_id(max(found))
+    for row, value in enumerate(() if are_plain else found):
         if not (value if isinstance(value, str) else is_id(value)):
             raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected a whole number or a name.")
     first: dict[str, int] = {}

@@ -72,12 +72,13 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
         name: the name of the dataset, or of the source of its labels.
         rows: the values of each row.
     """
-    each = list(map(tuple, rows))  # a row may be read once only
-    try:  # texts, as usual, need no `str`
-        lines = [*map("\x1f".join, each)]  # type: ignore[arg-type]
-    except TypeError:
-        lines = ["\x1f".join(map(str, row)) for row in each]
-    text = "\x1e".join(sorted(lines))
+    return data_of_texts(name, (map(str, row) for row in rows))
+
+
+def data_of_texts(name: str, rows: Iterable[Iterable[str]]) -> str:
+    """Do the same for rows of texts, in half the time."""
+    lines = sorted(map("\x1f".join, rows))
+    text = "\x1e".join(lines)
     whole = text if text.isascii() else unicodedata.normalize("NFC", text)
     digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name}-{len(lines)}-{digest}"

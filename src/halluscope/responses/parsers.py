@@ -155,18 +155,30 @@ def read(replies: Iterable[str], parser: str, rules: Mapping[str, Parser] = PARS
     """Read responses; if many are alike, each different text is parsed once."""
     check(parser, rules)
     rule, replies = rules[parser], list(replies)
-    if rule is pope and len(replies) >= MANY:  # the same expression, on a column
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    sample = replies[:: len(replies) // 1000 + 1]
+    if len({*sample}) < len(sample) / 2:
+        rule = {reply: rule(reply) for reply in {*replies}}.__getitem__
+    elif rule in SURE and len(replies) >= MANY:
         with suppress(UnicodeEncodeError):  # Arrow's texts have no lone surrogates
-            texts = pa.array(replies, pa.large_string())
-            said_no = pc.match_substring_regex(texts, rf"\A(?:{_POPE_NO.pattern})".replace(r"\Z", r"\z"))
-            return np.where(said_no, NO, YES).astype(np.int8)
-    different = set(replies)
-    if len(different) < len(replies) / 2:
-        rule = {reply: rule(reply) for reply in different}.__getitem__
+            return _by_column(replies, rule)
     return np.fromiter(map(rule, replies), np.int8, len(replies))
+
+
+def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes, left = np.zeros(len(replies), np.int8), np.arange(len(replies))
+    column = pa.array(replies, pa.large_string())
+    for code, with_this, without in SURE[rule]:
+        sure = np.ones(len(left), bool)
+        for pattern, is_there in ((with_this, True), (without, False)):
+            if pattern:
+                sure &= pc.match_substring_regex(column, pattern).to_numpy(zero_copy_only=False) == is_there
+        codes[left[sure]] = code
+        left, column = left[~sure], column.filter(pa.array(~sure))
+    codes[left] = [rule(replies[row]) for row in left.tolist()]
+    return codes
 
 
 def said_of(code: int) -> str | None:
@@ -245,3 +257,35 @@ def _stated(sentence: str) -> set[int]:
     if affirmed and not denied and _NEGATION.search(_WORD.sub("", sentence, count=1)):
         return set()
     return ({NO} if denied else set()) | ({YES} if affirmed else set())
+
+
+# For each rule, codes with what is in a text that the rule is sure to read so, and what is not in it ("" for any text):
+# the first that fits counts. Arrow searches a column for these in a tenth of the time that the rule takes.
+_DELETED = r"""[;/\[\]"{}()=+\\_\-><@`,?!.]*"""  # what the rule of VLMEvalKit may delete within a word
+_MAY_YES, _MAY_NO = f"[Yy]{_DELETED}[Ee]{_DELETED}[Ss]", f"[Nn]{_DELETED}[Oo]"
+_MANY_STOPS = r"|(?:\.[^.]*){33}"
+_NO_LETTER = r"[^A-Za-z\x{80}-\x{10ffff}]"
+_FIRST = rf"^{_NO_LETTER}*WORD(?:'(?:{_NO_LETTER}|$)|[^A-Za-z'\x{{80}}-\x{{10ffff}}]|$)"
+_A_YES, _A_NO = r"|\b(?:(?:no)?yes(?:no)?|yeah|yep)\b", "|no|n't|neither"
+_UNSURE = r"(?-i:[^\x00-\x7f])|\?|" + _NO_ANSWER.pattern
+_AFFIRMS, _DOUBTS = f"|{_AFFIRMED.pattern}", f"|{_DOUBT.pattern}"
+SURE: dict[Parser, tuple[tuple[int, str, str], ...]] = {
+    pope: ((NO, rf"^(?:{_POPE_NO.pattern})".replace(r"\Z", "$"), ""), (YES, "", "")),
+    first_word: (
+        (YES, _FIRST.replace("WORD", "[Yy][Ee][Ss]"), ""),
+        (NO, _FIRST.replace("WORD", "[Nn][Oo]"), ""),
+        (OTHER, "", r"[^\x00-\x7f]"),
+    ),
+    vlmevalkit: (
+        (OTHER, "", f"{_MAY_YES}|{_MAY_NO}"),
+        (YES, rf"(?:^|\s){_DELETED}[Yy][Ee][Ss]{_DELETED}(?:\s|$)", _MAY_NO + _MANY_STOPS),
+        (NO, rf"(?:^|\s){_DELETED}[Nn][Oo]{_DELETED}(?:\s|$)", _MAY_YES + _MANY_STOPS),
+    ),
+    strict: (
+        (YES, f"(?i){_A_YES[1:]}", rf"(?i){_UNSURE}{_A_NO}{_A_YES}-"),
+        (NO, r"(?i)^\W*(?:no|nope)\b", rf"(?i){_UNSURE}{_A_YES}{_AFFIRMS}|^\W*(?:no|nope)-"),
+        (NO, f"(?i){_DENIED.pattern}", f"(?i){_UNSURE}{_A_YES}{_AFFIRMS}{_DOUBTS}"),
+        (YES, f"(?i){_AFFIRMED.pattern}", f"(?i){_UNSURE}{_A_YES}{_A_NO}|{_NEGATION.pattern}{_DOUBTS}"),
+        (OTHER, "", f"(?i){_UNSURE}{_A_YES}{_A_NO}{_AFFIRMS}"),
+    ),
+}

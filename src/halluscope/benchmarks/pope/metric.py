@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
-from halluscope.inputs import Id, flags, ids, is_number, listed, paired, texts, word, words
+from halluscope.inputs import Id, are_among, flags, ids, is_number, listed, paired, texts, word, words
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
 from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
+from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
@@ -124,9 +124,12 @@ def compute(
     """
     flags(per_class=per_class, per_question=per_question)
     predictions, references = paired(_in_words(predictions), _in_words(references))
-    if {label for label in references if isinstance(label, str)} - {*LABELS}:  # such as "Yes"
-        references = [_plain(label) for label in references]
-    rows, references = len(predictions), words("references", references, LABELS)
+    if not are_among(references, LABELS):  # such as "Yes"
+        plain = {label: label.strip().lower() for label in references if isinstance(label, str)}
+        known = {label: low for label, low in plain.items() if low in LABELS}
+        references = [known.get(label, label) if isinstance(label, str) else label for label in references]
+        references = words("references", references, LABELS)
+    rows = len(predictions)
     sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
     objects = None if objects is None else ids("objects", objects, rows)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, rows)
@@ -145,7 +148,7 @@ def compute(
     sampled, samplings = _groups(sampling, rows, SAMPLINGS)
     asked, classes = _groups(objects, rows)
     shape = (len(samplings), len(classes), 2, 3)
-    present = np.fromiter(map("yes".__eq__, references), bool, rows)
+    present = np.fromiter(map({"no": 0, "yes": 1}.__getitem__, references), np.int8, rows).astype(bool)
     answers = (
         replies.by_label(predictions, present) if parser == replies.VCD else replies.read(predictions, parser)
     )
@@ -170,12 +173,13 @@ def compute(
         of["rows"] = int(count.sum())
         if by_class:
             of["undefined_classes"] = int(np.isnan(sum(_precision_recall(count, by))).sum())
-    about = (image_ids, objects, sampling, questions, references)
+    about, blank = (image_ids, objects, sampling, questions, references), [""] * rows
+    columns = [map(str, values) if values else blank for values in about]
     result |= {
         "thoughts": thought,
         "signature": signature(
             "pope",
-            data=data_of("pope", zip(*(values or [""] * rows for values in about), strict=True)),
+            data=data_of_texts("pope", zip(*columns, strict=True)),
             parser=parser,
             **({} if convention == own else {"convention": convention}),
             objects=len(classes) if by_class else "no",
@@ -210,16 +214,14 @@ def compute(
         ]
     if others is not None:
         kept = [answer is not None for answer in others]
-        columns = {
+        given = {
             "objects": objects,
             "sampling": sampling,
             "image_ids": image_ids,
             "questions": questions,
             "forms": forms,
         }
-        also: dict[str, Any] = {
-            name: values and [*compress(values, kept)] for name, values in columns.items()
-        }
+        also: dict[str, Any] = {name: values and [*compress(values, kept)] for name, values in given.items()}
         result["corrected"] = compute(
             [*compress(said, kept)],
             [*filter(None, others)],
@@ -250,11 +252,6 @@ def _in_words(values: Any) -> Any:
         LABELS[not one] if isinstance(one, bool | np.bool_) or (is_number(one) and one in (0, 1)) else one
         for one in values
     ]
-
-
-def _plain(label: Any) -> Any:
-    plain = label.strip().lower() if isinstance(label, str) else label
-    return plain if plain in LABELS else label
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:
@@ -344,7 +341,8 @@ def _resample_images(
 ) -> Iterator[Counts]:
     """Yield counts of bootstrap samples of the images, in parts [resamples, ...]."""
     images, cells = int(image.max()) + 1, math.prod(shape)
-    known, column = np.unique(cell, return_inverse=True)
+    known = np.flatnonzero(np.bincount(cell))
+    column = np.searchsorted(known, np.arange(cells))[cell]
     step = max(1, AT_ONCE // images)
     for weights in resampling.weights(images, COPIES * cells):
         drawn = np.zeros((len(weights), cells))
