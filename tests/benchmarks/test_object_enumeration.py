@@ -19,8 +19,8 @@ from datasets import load_dataset
 from pycocotools.coco import COCO
 
 from halluscope import cli
-from halluscope.benchmarks.object_enumeration import enumeration as negatives
-from halluscope.benchmarks.object_enumeration.enumeration import INSTRUCTION, PLACES, listed, place
+from halluscope.benchmarks.object_enumeration import build as negatives
+from halluscope.benchmarks.object_enumeration.build import INSTRUCTION, PLACES, listed, place
 from halluscope.building import fetch
 from halluscope.building import spec as specs
 from halluscope.errors import BuildError, OutputError
@@ -203,7 +203,7 @@ def test_nine_places_by_hand() -> None:
 
 def test_the_order_is_that_of_the_boxes_areas_and_ties_stay() -> None:
     same = [(name, (0.0, 0.0, 4.0, 3.0)) for name in ("b", "a", "c")] + [("d", (0.0, 0.0, 2.0, 6.0))]
-    assert [one.name for one in listed([*same, ("e", (0.0, 0.0, 4.0, 3.01))], 90, 60)] == [
+    assert [name for name, _ in listed([*same, ("e", (0.0, 0.0, 4.0, 3.01))], 90, 60)] == [
         "e",
         "b",
         "a",
