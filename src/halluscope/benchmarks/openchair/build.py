@@ -4,21 +4,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, Value
+from datasets import Features
 from tqdm import tqdm
 
 from halluscope.benchmarks.openchair import BENCHMARK
-from halluscope.benchmarks.openchair.rows import UPSTREAM, columns, numbered
+from halluscope.benchmarks.openchair.rows import ROWS, UPSTREAM
 from halluscope.building import output
 from halluscope.building.command import Builder, Order
 from halluscope.building.fetch import Fetched
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
 from halluscope.files.pictures import open_picture
-from halluscope.reading.datasets import read_rows
+from halluscope.reading.datasets import read_rows, without_pictures
 from halluscope.sanitize import short_repr
-
-IMAGE = "image"
 
 
 def make(order: Order) -> Path:
@@ -27,44 +25,33 @@ def make(order: Order) -> Path:
     source = (
         order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
     )  # a file, a folder, or a Hub id
-    upstream = read_rows(str(given))
-    names, where = columns(upstream), f"--source {given}"
+    upstream, where = read_rows(str(given)), f"--source {given}"
+    names = list(upstream[0])
     if UPSTREAM not in names:
         raise BuildError(
             f"{where} has the columns {', '.join(map(short_repr, names))}; expected OpenCHAIR's image and {UPSTREAM}."
         )
     try:
-        rows = numbered(upstream, where)
+        rows = ROWS.read_all(without_pictures(upstream), where)
     except ValueError as error:
         raise BuildError(str(error)) from error
     counts = {"images": len(rows), "captions": len({row.true_caption for row in rows})}
     complete = spec.matches(counts, order.subset)
-    has_images = IMAGE in names
-    for place, row in enumerate(
-        tqdm(upstream if has_images else (), desc="checking images", unit="image", disable=None)
-    ):
-        stored = row[IMAGE].get("bytes") if isinstance(row[IMAGE], Mapping) else None
-        if not isinstance(stored, bytes):
-            raise BuildError(
-                f"{where}, row {place}: {IMAGE} is {short_repr(row[IMAGE])}; expected an image file's bytes."
-            )
-        open_picture(stored, f"{where}, row {place}: {IMAGE}")
 
     def written() -> Iterator[dict[str, Any]]:
-        for place, one in enumerate(tqdm(rows, desc="writing", unit="row", disable=None)):
-            row = {"image_id": one.image_id, "prompt": BENCHMARK.prompt, "true_caption": one.true_caption}
-            yield row | ({IMAGE: upstream[place][IMAGE]} if has_images else {})
+        for row, its in zip(tqdm(rows, desc="writing", unit="row", disable=None), upstream, strict=True):
+            values = {**row.row, "prompt": BENCHMARK.prompt}
+            if "image" in names:
+                image, place = its["image"], f"{where}, row {row.image_id}: image"
+                values["image"], stored = image, image.get("bytes") if isinstance(image, Mapping) else None
+                if not isinstance(stored, bytes):
+                    raise BuildError(f"{place} is {short_repr(image)}; expected an image file's bytes.")
+                open_picture(stored, place)
+            yield values
 
-    features = Features(
-        {
-            "image_id": Value("int64"),
-            **({IMAGE: Image()} if has_images else {}),
-            "prompt": Value("string"),
-            "true_caption": Value("string"),
-        }
-    )
+    columns = ROWS.features("image_id", *{"image"} & {*names}, "prompt", "true_caption")
     return output.write(
-        spec, [Table(features, written(), spec.split)], counts, {"captions": source}, complete, out
+        spec, [Table(Features(columns), written(), spec.split)], counts, {"captions": source}, complete, out
     )
 
 
