@@ -8,16 +8,15 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image, List, Value
+from datasets import Features, Value
 
 from halluscope.benchmarks.amber import words
 from halluscope.benchmarks.amber.rows import (
-    DIMENSIONS,
     DISCRIMINATIVE,
     GENERATIVE,
     PAIR,
+    ROWS,
     SIMILAR,
-    AmberRow,
     read_upstream,
 )
 from halluscope.building import images, output
@@ -31,7 +30,7 @@ ALIKE = (
 )
 
 
-def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
+def counts(rows: Sequence[Any]) -> dict[str, Any]:
     """Count the rows for stats.json."""
     of_task = Counter(row.task for row in rows)
     of_dimension = Counter(row.dimension for row in rows)
@@ -40,7 +39,7 @@ def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
     return {
         "rows": len(rows),
         **{name: of_task[name] for name in (GENERATIVE, DISCRIMINATIVE)},
-        **{name: of_dimension[name] for name in DIMENSIONS[1:]},
+        **{name: of_dimension[name] for name in ROWS.columns["dimension"].values[1:]},
         **{name: of_answer[name] for name in ("yes", "no")},
         "images": len({row.file_name for row in rows}),
         "asked_twice": sum(count - 1 for count in asked.values()),
@@ -48,17 +47,7 @@ def counts(rows: Sequence[AmberRow]) -> dict[str, Any]:
     }
 
 
-COLUMNS = {
-    "id": Value("int64"),
-    "file_name": Value("string"),
-    "image": Image(),
-    "prompt": Value("string"),
-    "task": Value("string"),
-    "dimension": Value("string"),
-    "answer": Value("string"),
-    "truth": List(Value("string")),
-    "hallu": List(Value("string")),
-}
+COLUMNS = ("id", "file_name", "image", "prompt", "task", "dimension", "answer", "truth", "hallu")
 
 
 def make(order: Order, vectors_of: str | None = None) -> Path:
@@ -76,7 +65,9 @@ def make(order: Order, vectors_of: str | None = None) -> Path:
     if got := order.fetch_images():
         sources["images"], folder = got, got.path
         images.check(sorted({row.file_name for row in rows}), folder)
-    tables = [Table.of(rows, COLUMNS, lambda one: one.row, _picture, order.spec.split, folder)]
+    tables = [
+        Table.of(rows, ROWS.features(*COLUMNS), lambda one: one.row, _picture, order.spec.split, folder)
+    ]
     if model:
         alike = pairs(words.load().known, model)
         name = "{lang}_{name}-{version}".format_map(model.meta)  # such as "en_core_web_lg-3.8.0"
@@ -87,7 +78,7 @@ def make(order: Order, vectors_of: str | None = None) -> Path:
     return output.write(order.spec, tables, numbers, sources, complete, out)
 
 
-def _picture(row: AmberRow) -> str | None:
+def _picture(row: Any) -> str | None:
     """Return the image file to store with a row: only the row that asks for a description stores its image."""
     return row.file_name if row.task == GENERATIVE else None
 

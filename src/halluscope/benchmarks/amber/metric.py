@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.benchmarks.amber import BENCHMARK, words
-from halluscope.benchmarks.amber.rows import GENERATIVE, TASKS, AmberRow, read_all, read_pairs
+from halluscope.benchmarks.amber.rows import DISCRIMINATIVE, GENERATIVE, read_all, read_pairs
 from halluscope.benchmarks.amber.words import Description
 from halluscope.cores import map_texts
 from halluscope.inputs import flags, listed, paired
@@ -170,7 +170,7 @@ def compute(
         "signature": signature(
             "amber",
             data=data_of("amber", (row.row.values() for row in rows)),
-            tasks=[task for task in TASKS if any(row.task == task for row in rows)],
+            tasks=[task for task in (GENERATIVE, DISCRIMINATIVE) if any(row.task == task for row in rows)],
             convention=convention,
             parser=parser if len(answers) else "no",
             nouns=found_by if descriptions else "no",
@@ -220,7 +220,7 @@ NOTHING = dict.fromkeys(
 )
 
 
-def _described(row: AmberRow, found: Description) -> dict[str, Any]:
+def _described(row: Any, found: Description) -> dict[str, Any]:
     """Return what a description mentions, word by word."""
     return {
         "mentions": found.mentions,
@@ -232,7 +232,7 @@ def _described(row: AmberRow, found: Description) -> dict[str, Any]:
     }
 
 
-def _answered(row: AmberRow, said: str | None) -> dict[str, Any]:
+def _answered(row: Any, said: str | None) -> dict[str, Any]:
     """Return how a response to a question was read."""
     return {
         "answer": row.answer,
@@ -242,9 +242,7 @@ def _answered(row: AmberRow, said: str | None) -> dict[str, Any]:
     }
 
 
-def _of_descriptions(
-    rows: Sequence[AmberRow], found: Sequence[Description], image: Ints, images: int
-) -> Tally:
+def _of_descriptions(rows: Sequence[Any], found: Sequence[Description], image: Ints, images: int) -> Tally:
     """Count per image what descriptions mention (section 3.3)."""
     counts = [
         (
@@ -270,9 +268,7 @@ def _of_descriptions(
     }
 
 
-def _of_answers(
-    rows: Sequence[AmberRow], said: NDArray[np.int8], asked: NDArray[np.bool_], image: Ints
-) -> Tally:
+def _of_answers(rows: Sequence[Any], said: NDArray[np.int8], asked: NDArray[np.bool_], image: Ints) -> Tally:
     """Count per image how questions were answered; "no" is the positive class, because most that is asked is absent.
 
     An unreadable response is wrong and does not count as "no".

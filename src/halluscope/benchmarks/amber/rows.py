@@ -1,54 +1,29 @@
 """Reads AMBER's rows: images to describe, with words for what is there and what is not, and yes/no questions."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from halluscope.benchmarks.amber import words
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
-from halluscope.inputs import is_id, listed, texts
-from halluscope.reading.datasets import Source, read_columns, read_each, read_once
+from halluscope.graded.rows import Row, Rows, Values
+from halluscope.inputs import listed, texts
+from halluscope.reading.datasets import Source, read_columns
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
 
 GENERATIVE, DISCRIMINATIVE = "generative", "discriminative"
-TASKS = (GENERATIVE, DISCRIMINATIVE)
 
-GENERATION = "generation"
-
-# The `dimension` of a question -> which of AMBER's three dimensions it belongs to.
-ASPECTS = {
-    "existence": "existence",
-    **dict.fromkeys(("state", "number", "action"), "attribute"),
-    "relation": "relation",
-}
-DIMENSIONS = (GENERATION, *ASPECTS)
-
-# A type in annotations.json -> the `dimension`.
-_TYPES = {
-    GENERATIVE: GENERATION,
-    "discriminative-hallucination": "existence",
-    **{f"discriminative-attribute-{name}": name for name in ("state", "number", "action")},
-    "discriminative-relation": "relation",
-    "relation": "relation",
-}
+SIMILAR = "similar"  # the config that holds pairs of synonyms, where they were built
+PAIR = ("word", "other")  # its columns
 
 
-@dataclass(frozen=True)
-class AmberRow:
+class AmberRow(Row):
     """One row."""
 
-    id: int  # 1 to 15,220; rows 1 to 1,004 ask for a description
-    file_name: str  # the image's file name
-    prompt: str  # what the LVLM is asked
-    task: str  # "generative" or "discriminative"
-    dimension: str  # "generation", or what a question is about: a key of `ASPECTS`
-    answer: str | None = None  # the right answer, "yes" or "no"; None for a description
-    truth: tuple[str, ...] = ()  # words for what is in the image, possibly repeated; () for a question
-    hallu: tuple[str, ...] = ()  # words for what is absent but easily imagined there; () for a question
-    form: str = ""  # the row's parallel form; "" for the original
+    prompt: str
+    task: str
 
     @property
     def question(self) -> str:
@@ -57,29 +32,63 @@ class AmberRow:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The columns of the dataset, without the image."""
         return {name: value for name, value in vars(self).items() if name != "form"}
 
 
-COLUMNS = tuple(field.name for field in fields(AmberRow))
-NEEDED = COLUMNS[:8]
-
-SIMILAR = "similar"  # the config that holds pairs of synonyms, where they were built
-PAIR = ("word", "other")  # its columns
-
-
-def load(sources: Sequence[str]) -> list[AmberRow]:
-    """Read the dataset: a built folder or Hub id; or the authors' annotations.json and a file of queries."""
-    named = [Source.of(source) for source in sources]
-    if all(source.is_json for source in named) and len(named) == 2:
-        return read_upstream(*(source.path for source in named))
-    rows = read_each(sources, COLUMNS, NEEDED, "the dataset amber")
-    return read_all(rows, ", ".join(sources))
+def _annotated(row: Fields, name: str) -> tuple[str, ...]:
+    found = row.words(name) if row.given["task"] == GENERATIVE else ()
+    if unknown := [word for word in found if word not in words.load().also]:
+        raise ValueError(
+            f"{row.where}: {name} holds {short_repr(unknown[0])}, which is not one of the words that AMBER annotates."
+        )
+    return found
 
 
-def set_of(row: AmberRow) -> Hashable:
+def _words() -> Any:
+    from datasets import List, Value
+
+    return List(Value("string"))
+
+
+class AmberRows(Rows):
+    row_base = AmberRow
+    kinds: ClassVar = {
+        "answer": (
+            lambda row, name: None if row.given["task"] == GENERATIVE else row.one_of(name, ("yes", "no")),
+            "string",
+        ),
+        "annotated": (_annotated, _words),
+    }
+
+    def derive(self, values: Values, where: str) -> Values:
+        if (values["dimension"] == "generation") != (values["task"] == GENERATIVE):
+            raise ValueError(
+                f"{where}: task is {values['task']!r} and dimension {values['dimension']!r}; expected dimension "
+                f"'generation' for task {GENERATIVE!r} and for no other."
+            )
+        return {}
+
+    def load(self, sources: Sequence[str]) -> list[Any]:
+        """Read the dataset: a built folder or Hub id; or the authors' annotations.json and a file of queries."""
+        named = [Source.of(source) for source in sources]
+        if all(source.is_json for source in named) and len(named) == 2:
+            return read_upstream(*(source.path for source in named))
+        return super().load(sources)
+
+
+ROWS = AmberRows(__package__)
+load, read, read_all = ROWS.load, ROWS.read, ROWS.read_all
+
+
+def aspect(dimension: str) -> str | None:
+    """Return which of AMBER's three dimensions a question's kind belongs to; None for a description."""
+    kinds = {"generation": None, "existence": "existence", "relation": "relation"}
+    return kinds.get(dimension, "attribute")
+
+
+def set_of(row: Any) -> Hashable:
     """Return a question's set, which is answered completely or not at all; None for a description, which has no set."""
-    return ASPECTS.get(row.dimension)
+    return aspect(row.dimension)
 
 
 def subject(row: Mapping[str, Any]) -> str:
@@ -92,88 +101,54 @@ def subject(row: Mapping[str, Any]) -> str:
     return " ".join(about) if asked else ""
 
 
-def inputs(rows: Sequence[AmberRow]) -> dict[str, Any]:
+def inputs(rows: Sequence[Any]) -> dict[str, Any]:
     """Return the metric's inputs from the dataset's rows."""
     return {"references": rows}
 
 
-def read_all(rows: Iterable[Any], where: str = "references") -> list[AmberRow]:
-    """Read rows of the dataset, each id once."""
-    return read_once(rows, where, lambda row, place, _: read(row, place))
-
-
-def read(row: Any, where: str) -> AmberRow:
-    """Read a row; an `AmberRow` is returned unchanged."""
-    if isinstance(row, AmberRow):
-        return row
-    if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):
-        lacks = f" It has no {', '.join(missing)}." if isinstance(row, Mapping) else ""
-        raise ValueError(f"{where} is {short_repr(row)}; expected a row of the dataset amber.{lacks}")
-    found = Fields(row, where)
-    described = found.one_of("task", TASKS) == GENERATIVE
-    dimension = found.one_of("dimension", DIMENSIONS)
-    if (dimension == GENERATION) != described:
-        raise ValueError(
-            f"{where}: task is {row['task']!r} and dimension {dimension!r}; expected dimension "
-            f"{GENERATION!r} for task {GENERATIVE!r} and for no other."
-        )
-    annotated = {name: found.words(name) if described else () for name in ("truth", "hallu")}
-    for name, each in annotated.items():
-        if unknown := [word for word in each if word not in words.load().also]:
-            raise ValueError(
-                f"{where}: {name} holds {short_repr(unknown[0])}, which is not one of the words that AMBER annotates."
-            )
-    return AmberRow(
-        id=found.whole("id"),
-        file_name=found.text("file_name"),
-        prompt=found.text("prompt"),
-        task=row["task"],
-        dimension=dimension,
-        answer=None if described else found.one_of("answer", ("yes", "no")),
-        form=found.form,
-        **annotated,
-    )
-
-
-def read_upstream(*files: Readable) -> list[AmberRow]:
+def read_upstream(*files: Readable) -> list[Any]:
     """Read the authors' annotations.json and a file of queries, in either order.
 
     The queries choose the rows: query_all.json has them all, each other file has those of one task or dimension.
     """
-    each = [list(json_rows(file)) for file in files]
-    asked, known = (
-        [bool(of) and all(isinstance(row, Mapping) and names <= row.keys() for _, row in of) for of in each]
-        for names in ({"id", "image", "query"}, {"id", "type", "truth"})
-    )
-    if sorted([asked, known]) != [[False, True], [True, False]]:
+    each = {str(file): list(json_rows(file)) for file in files}
+
+    def having(*names: str) -> list[str]:
+        return [
+            file
+            for file, rows in each.items()
+            if rows and all(isinstance(row, Mapping) and {*names} <= row.keys() for _, row in rows)
+        ]
+
+    asked, known = having("id", "image", "query"), having("id", "type", "truth")
+    if len(asked) != 1 or len(known) != 1 or asked == known:
         raise BuildError(
             f"{' and '.join(map(str, files))} are not AMBER's annotations.json (id, type, truth) and a file of its "
             "queries (id, image, query); expected one of each."
         )
-    annotations = {row["id"]: row for _, row in each[known.index(True)] if is_id(row["id"])}
+    annotations = {str(row["id"]): row for _, row in each[known[0]]}
     rows = []
-    for where, query in each[asked.index(True)]:
-        of = annotations.get(query["id"]) if is_id(query["id"]) else None
-        if of is None or of["type"] not in _TYPES:
-            why = "no annotation has it" if of is None else f"its type is {short_repr(of['type'])}"
+    for where, query in each[asked[0]]:
+        if (of := annotations.get(str(query["id"]))) is None:
             raise BuildError(
-                f"{where}: id is {short_repr(query['id'])}, and {why}; expected ids of annotations.json."
+                f"{where}: id is {short_repr(query['id'])}, and no annotation has it; expected ids of annotations.json."
             )
         described = of["type"] == GENERATIVE
+        kind = str(of["type"]).removeprefix("discriminative-").removeprefix("attribute-")
         rows.append(
             {
                 "id": query["id"],
                 "file_name": query["image"],
                 "prompt": query["query"],
                 "task": GENERATIVE if described else DISCRIMINATIVE,
-                "dimension": _TYPES[of["type"]],
-                "answer": None if described else of["truth"],
-                "truth": of["truth"] if described else [],
-                "hallu": of.get("hallu", []) if described else [],
+                "dimension": {GENERATIVE: "generation", "hallucination": "existence"}.get(kind, kind),
+                "answer": of["truth"],
+                "truth": of["truth"],
+                "hallu": of.get("hallu", []),
             }
         )
     try:
-        return read_all(rows, str(files[asked.index(True)]))
+        return read_all(rows, asked[0])
     except ValueError as error:
         raise BuildError(str(error)) from error
 
