@@ -28,7 +28,7 @@ from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, f_of_means, ratio
-from halluscope.stats.tallies import Ints, Tally, grouped, numbers
+from halluscope.stats.tallies import Ints, Tally, numbers
 
 OF_DESCRIPTIONS = ("chair", "cover", "hal", "cog")
 RATIOS = ("accuracy", "precision", "recall")
@@ -134,24 +134,18 @@ def compute(
     rows = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
     pairs = [] if similar is None else read_pairs(similar)
-    is_described = [row.task == GENERATIVE for row in rows]
-    described = [*compress(rows, is_described)]
     image = numbers([row.file_name for row in rows])
     images = int(image.max()) + 1
-    found, found_by = _nouns([*compress(predictions, is_described)], nouns, reader)
-    known, synonyms = words.load(), words.synonyms(pairs)
-    descriptions = [
-        words.read(of, row.truth, row.hallu, known, synonyms)
-        for row, of in zip(described, found, strict=True)
+    is_asked = np.array([row.task != GENERATIVE for row in rows])
+    found, found_by = _nouns([*compress(predictions, ~is_asked)], nouns, reader)
+    known, synonyms, reading = words.load(), words.synonyms(pairs), iter(found)
+    each = [
+        None if asked else words.read(next(reading), row.truth, row.hallu, known, synonyms)
+        for row, asked in zip(rows, is_asked, strict=True)
     ]
-    is_asked = ~np.array(is_described)
-    answers = parsers.read(compress(predictions, is_asked), parser, PARSERS)
     codes = np.full(len(rows), OTHER, dtype=np.int8)
-    codes[is_asked] = answers
-    tally = {
-        **_of_descriptions(described, descriptions, image[~is_asked], images),
-        **_of_answers(rows, codes, is_asked, image),
-    }
+    codes[is_asked] = parsers.read(compress(predictions, is_asked), parser, PARSERS)
+    tally = _tally(rows, each, codes, image)
 
     def score(weights: Floats) -> dict[str, Floats]:
         """Score the images by weights [resamples, images]."""
@@ -162,8 +156,8 @@ def compute(
     result: dict[str, Any] = {name: float(value[0]) for name, value in score(np.ones((1, images))).items()}
     result |= {
         "rows": len(rows),
-        "descriptions": len(descriptions),
-        "questions": len(answers),
+        "descriptions": len(found),
+        "questions": int(is_asked.sum()),
         "images": images,
         MEAN_WORDS: mean_words(predictions),
         "thoughts": thought,
@@ -172,8 +166,8 @@ def compute(
             data=data_of("amber", (row.row.values() for row in rows)),
             tasks=[task for task in (GENERATIVE, DISCRIMINATIVE) if any(row.task == task for row in rows)],
             convention=convention,
-            parser=parser if len(answers) else "no",
-            nouns=found_by if descriptions else "no",
+            parser=parser if is_asked.any() else "no",
+            nouns=found_by if found else "no",
             similar=data_of("similar", pairs) if pairs else "no",
             **form_of(row.form for row in rows),
             **choice(thoughts),
@@ -183,11 +177,9 @@ def compute(
     if bootstrap:
         result["interval"] = resampling.intervals(map(score, resampling.weights(images)))
     if per_row:
-        each, said = iter(descriptions), iter(answers.tolist())
         result["per_row"] = [
-            {"id": row.id, "dimension": row.dimension, **NOTHING}
-            | (_described(row, next(each)) if row.task == GENERATIVE else _answered(row, said_of(next(said))))
-            for row in rows
+            {"id": row.id, "dimension": row.dimension, **_of_row(row, one, said_of(code))}
+            for row, one, code in zip(rows, each, codes.tolist(), strict=True)
         ]
     return result
 
@@ -211,79 +203,58 @@ def _nouns(texts: Sequence[str], given: Any, reader: str) -> tuple[list[list[Wor
     return found, version
 
 
-# An empty row of `per_row`
-NOTHING = dict.fromkeys(
-    (
-        *("mentions", "places", "hallucinated", "missed", "imagined", "hal"),
-        *("answer", "said", "accuracy", "unreadable"),
-    )
-)
-
-
-def _described(row: Any, found: Description) -> dict[str, Any]:
-    """Return what a description mentions, word by word."""
+def _of_row(row: Any, found: Description | None, said: str | None) -> dict[str, Any]:
+    """Return what a description mentions, word by word, or how a response to a question was read; else None."""
     return {
-        "mentions": found.mentions,
-        "places": found.places,
-        "hallucinated": found.hallucinated,
-        "missed": [name for place, name in enumerate(row.truth) if place not in found.covered],
-        "imagined": [row.hallu[place] for place in sorted(found.imagined)],
-        "hal": bool(found.hallucinated),
-    }
-
-
-def _answered(row: Any, said: str | None) -> dict[str, Any]:
-    """Return how a response to a question was read."""
-    return {
+        "mentions": found and found.mentions,
+        "places": found and found.places,
+        "hallucinated": found and found.hallucinated,
+        "missed": found and [name for place, name in enumerate(row.truth) if place not in found.covered],
+        "imagined": found and [row.hallu[place] for place in sorted(found.imagined)],
+        "hal": found and bool(found.hallucinated),
         "answer": row.answer,
-        "said": said,
-        "accuracy": said == row.answer,
-        "unreadable": said is None,
+        "said": None if found else said,
+        "accuracy": None if found else said == row.answer,
+        "unreadable": None if found else said is None,
     }
 
 
-def _of_descriptions(rows: Sequence[Any], found: Sequence[Description], image: Ints, images: int) -> Tally:
-    """Count per image what descriptions mention (section 3.3)."""
+def _tally(
+    rows: Sequence[Any], found: Sequence[Description | None], said: NDArray[np.int8], image: Ints
+) -> Tally:
+    """Count per image what descriptions mention (section 3.3), and how questions were answered.
+
+    "no" is the positive class, because most that is asked is absent. An unreadable response is wrong and does not count
+    as "no".
+    """
     counts = [
-        (
-            len(one.hallucinated),
-            len(one.mentions),
-            len(one.covered),
-            len(row.truth),
-            len(one.imagined),
-            len(row.hallu),
-        )
+        (*map(len, (one.hallucinated, one.mentions, one.covered, row.truth, one.imagined, row.hallu)), 1)
+        if one
+        else [0] * 7
         for row, one in zip(rows, found, strict=True)
     ]
-    wrong, mentions, covered, truth, imagined, hallu = np.array(counts, dtype=np.int64).reshape(-1, 6).T
-
-    def of_image(values: NDArray[Any]) -> Ints:
-        return np.bincount(image, weights=values, minlength=images).astype(np.int64)
-
-    return {
-        "chair": (of_image(wrong), of_image(mentions)),
-        "cover": (of_image(covered), of_image(truth)),
-        "hal": (of_image(wrong > 0), of_image(np.ones(len(wrong)))),
-        "cog": (of_image(imagined), of_image(hallu)),
-    }
-
-
-def _of_answers(rows: Sequence[Any], said: NDArray[np.int8], asked: NDArray[np.bool_], image: Ints) -> Tally:
-    """Count per image how questions were answered; "no" is the positive class, because most that is asked is absent.
-
-    An unreadable response is wrong and does not count as "no".
-    """
+    wrong, mentions, covered, truth, imagined, hallu, described = np.array(counts).T
+    asked, dimension = described == 0, np.array([row.dimension for row in rows])
     no = np.array([row.answer == "no" for row in rows])
-    dimension = np.array([row.dimension for row in rows])
-    said_no = asked & (said == NO)
+    said_yes, said_no = asked & (said == YES), asked & (said == NO)
     parts = {
-        "accuracy": (np.where(no, said_no, asked & (said == YES)), asked),
-        "precision": (said_no & no, said_no),
-        "recall": (said_no & no, no),
+        "chair": (wrong, mentions),
+        "cover": (covered, truth),
+        "hal": (wrong > 0, described),
+        "cog": (imagined, hallu),
     }
-    both = {"yes_ratio": (asked & (said == YES), asked), "unreadable": (asked & (said == OTHER), asked)}
-    groups = {name: np.isin(dimension, kinds) for name, kinds in GROUPS.items()}
-    return {**grouped(parts, image, groups), **grouped(both, image, {})}
+    for group, kinds in {"": tuple(dict.fromkeys(dimension.tolist())), **GROUPS}.items():
+        inside, suffix = np.isin(dimension, kinds), f"/{group}" if group else ""
+        parts |= {
+            f"accuracy{suffix}": (inside & np.where(no, said_no, said_yes), inside & asked),
+            f"precision{suffix}": (inside & said_no & no, inside & said_no),
+            f"recall{suffix}": (inside & said_no & no, inside & no),
+        }
+    parts |= {"yes_ratio": (said_yes, asked), "unreadable": (asked & (said == OTHER), asked)}
+    return {
+        name: (np.bincount(image, weights=part), np.bincount(image, weights=whole))
+        for name, (part, whole) in parts.items()
+    }
 
 
 def exact(counts: Counts) -> dict[str, Floats]:
