@@ -279,7 +279,7 @@ BAD = {
     ),
     "an unknown category": (
         lambda f: _rows(f, lambda rows: [*rows[:-1], "400,Table Tennis,Table Tennis"]),
-        "has category 400, which the annotations do not have",
+        "Category 400 is in only one of them",
     ),
     "a category twice": (
         lambda f: _rows(f, lambda rows: [*rows, "1,Person,People"]),
@@ -287,7 +287,7 @@ BAD = {
     ),
     "a name twice": (
         lambda f: _rows(f, lambda rows: [*rows, "366,Persons,Person"]),
-        "row 366: 'Person' is also the name in row 1",
+        "row 366: the name 'Person' is already in an earlier row",
     ),
     "another form": (
         lambda f: _rows(f, lambda rows: ["id,name", *rows]),

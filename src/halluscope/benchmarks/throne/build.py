@@ -60,14 +60,13 @@ def make_objects365(
 
     The published sha256 of the annotations is unknown, so any file in their format is accepted.
     """
-    out, spec = order.target(), order.spec
-
-    def beside(name: str) -> Path | None:
-        """Return a list in the source folder, if it is there under its published name."""
-        file = order.source / spec.sources[name].url.rpartition("/")[2] if order.source else None
-        return file if file and file.is_file() else None
-
-    ids = ids or (None if sample else beside("ids"))
+    out, spec, beside = order.target(), order.spec, dict[str, Path]()
+    for name in (
+        ("names", "ids") if order.source else ()
+    ):  # lists in the source folder, under their published names
+        file = Path(order.source or "", spec.sources[name].url.rpartition("/")[2])
+        beside |= {name: file} if file.is_file() else {}
+    ids = ids or (None if sample else beside.get("ids"))
     if (ids is None) != sample:
         raise BuildError(
             f"Which images? Name the paper's list with --ids FILE ({spec.sources['ids'].url}, CC BY-NC 4.0), "
@@ -75,7 +74,9 @@ def make_objects365(
         )
     sources = {
         "annotations": order.fetch("annotations"),
-        "names": fetch(spec.sources["names"], "--names", names or beside("names"), order.cache, order.subset),
+        "names": fetch(
+            spec.sources["names"], "--names", names or beside.get("names"), order.cache, order.subset
+        ),
         **({} if sample else {"ids": order.fetch("ids", ids, "--ids")}),
     }
     corrections = read_names(sources["names"].path)
@@ -84,7 +85,8 @@ def make_objects365(
     if wanted is None:
         classes_of = {image.image_id: image.objects for image in table.images}
         wanted = natural_k_shot(classes_of, shots, len(table.classes), seed)
-    return write(order, table, sources, out, wanted, {"shots": shots, "seed": seed} if sample else None)
+    drawn = {"sample": {"shots": shots, "seed": seed}} if sample else {}
+    return write(order, table.only(wanted), sources, out, drawn)
 
 
 def write(
@@ -92,10 +94,9 @@ def write(
     coco: CocoTable,
     sources: Mapping[str, Fetched],
     out: Path,
-    wanted: Collection[int] | None = None,
-    sample: Mapping[str, int] | None = None,
+    drawn: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Get the images, check everything, and write the dataset, of all images or of those whose ids are wanted."""
+    """Get the images, check everything, and write the dataset; `drawn` says how its images were drawn, if they were."""
     spec, folder = order.spec, None
     if spec.vocabulary is not None:
         vocabulary = vocabularies.load(spec.vocabulary)
@@ -104,19 +105,18 @@ def write(
                 f"The annotations have the class {unknown[0]!r}, which is not one of the {len(vocabulary.classes)} "
                 f"classes of the vocabulary {vocabulary.name!r}; expected annotations of {spec.title}."
             )
-    coco = coco if wanted is None else coco.only(wanted)
     if order.with_images:
         got = fetch(spec.sources["images"], "--images", order.images, order.cache, order.subset)
         sources, folder = {**sources, "images": got}, got.path
         if order.only_images_present:
             coco = coco.without(images.missing(coco.file_names, folder))
     numbers = counts(coco)
-    complete = spec.matches(numbers, order.subset) and sample is None
+    complete = spec.matches(numbers, order.subset) and not drawn
     if folder is not None:
         hint = "Name the folder that holds all images, or pass --only-images-present --subset."
         images.check(coco.file_names, folder, hint)
-    numbers |= {"sample": dict(sample)} if sample else {}
-    return output.write(spec, [table(coco, spec.split, folder)], numbers, sources, complete, out)
+    rows = [table(coco, spec.split, folder)]
+    return output.write(spec, rows, numbers | {**(drawn or {})}, sources, complete, out)
 
 
 def counts(coco: CocoTable) -> dict[str, Any]:
@@ -153,42 +153,35 @@ def read_names(file: Readable) -> dict[int, tuple[str, str]]:
     Spaces around a name are dropped.
     """
     names: dict[int, tuple[str, str]] = {}
-    place: dict[str, int] = {}
+    corrected = set()
     for number, row in enumerate(cells(read_text(file), str(file)), 1):
-        where = f"{file}, row {number}"
-        if len(row) != 3 or not all(field.strip() for field in row):
+        where, fields = f"{file}, row {number}", [field.strip() for field in row]
+        if len(fields) != 3 or not all(fields):
             raise BuildError(
                 f"{where} is {short_repr(','.join(row))}; expected category id, published name, corrected name."
             )
-        category, published, corrected = (
-            _whole(row[0], where, "a category id"),
-            row[1].strip(),
-            row[2].strip(),
-        )
-        if category in names:
-            raise BuildError(f"{where}: category {category} is already in an earlier row.")
-        if place.setdefault(corrected, number) != number:
-            raise BuildError(
-                f"{where}: {short_repr(corrected)} is also the name in row {place[corrected]}; names must be unique."
-            )
-        names[category] = published, corrected
+        category = _whole(fields[0], where, "a category id")
+        if category in names or fields[2] in corrected:
+            what = f"category {category}" if category in names else f"the name {short_repr(fields[2])}"
+            raise BuildError(f"{where}: {what} is already in an earlier row; expected each once.")
+        names[category] = fields[1], fields[2]
+        corrected.add(fields[2])
     return names
 
 
 def read_ids(file: Readable) -> list[int]:
     """Read a list of image ids, one per line."""
-    place: dict[int, int] = {}
+    line_of: dict[int, int] = {}
     for number, line in enumerate(read_text(file).split("\n"), 1):
-        if not line.strip():
-            continue
-        image_id = _whole(line, f"{file}, line {number}", "an image id")
-        if place.setdefault(image_id, number) != number:
-            raise BuildError(
-                f"{file}, line {number}: image id {image_id} is already in line {place[image_id]}."
-            )
-    if not place:
+        if line.strip():
+            image_id = _whole(line, f"{file}, line {number}", "an image id")
+            if line_of.setdefault(image_id, number) != number:
+                raise BuildError(
+                    f"{file}, line {number}: image id {image_id} is already in line {line_of[image_id]}."
+                )
+    if not line_of:
         raise BuildError(f"{file} holds no image ids; expected one per line.")
-    return list(place)
+    return list(line_of)
 
 
 def _whole(text: str, where: str, what: str) -> int:
@@ -199,13 +192,12 @@ def _whole(text: str, where: str, what: str) -> int:
 
 def correct(table: CocoTable, names: Mapping[int, tuple[str, str]]) -> CocoTable:
     """Return the annotations with the corrected class names; those already corrected stay unchanged."""
-    if len(names) != len(table.classes):
+    if {*names} != {*table.class_ids}:
+        odd = max({*names} ^ {*table.class_ids})
         raise BuildError(
             f"The table of names has {len(names):,} rows; expected one for each of the {len(table.classes):,} "
-            "categories of the annotations."
+            f"categories of the annotations. Category {odd} is in only one of them."
         )
-    if unknown := sorted(set(names) - set(table.class_ids)):
-        raise BuildError(f"The table of names has category {unknown[0]}, which the annotations do not have.")
     corrected = {}
     for category, found in zip(table.class_ids, table.classes, strict=True):
         if found.strip() not in names[category]:
@@ -214,12 +206,10 @@ def correct(table: CocoTable, names: Mapping[int, tuple[str, str]]) -> CocoTable
                 "in the table of names; expected the same name. Are these the names of the same version of Objects365?"
             )
         corrected[found] = names[category][1]
-
-    def renamed(classes: Collection[str]) -> tuple[str, ...]:
-        return tuple(corrected[name] for name in classes)
-
-    each = tuple(replace(image, objects=renamed(image.objects)) for image in table.images)
-    return replace(table, classes=renamed(table.classes), images=each)
+    each = (
+        replace(image, objects=tuple(corrected[name] for name in image.objects)) for image in table.images
+    )
+    return replace(table, classes=tuple(corrected.values()), images=tuple(each))
 
 
 def natural_k_shot(
