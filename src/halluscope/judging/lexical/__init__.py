@@ -17,22 +17,17 @@ from halluscope.cores import map_texts
 from halluscope.judging import votes
 from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.lexical import across, rules
-from halluscope.judging.lexical.cues import Scopes, take_back_before, take_back_subject
-from halluscope.judging.lexical.sentences import Candidate, Sentence, Spans, quotations, sentences, within
+from halluscope.judging.lexical.cues import Reading
+from halluscope.judging.lexical.sentences import Candidate, Sentence, Spans, quotations, sentences
 from halluscope.judging.lexical.tables import (
-    CORRECTIONS,
     GRAMMAR,
-    HEDGES,
-    Cue,
     compound_phrases,
     cue_phrases,
     finder,
     forms,
     object_phrases,
-    only_with,
-    senses,
+    readings,
     tables,
-    unless,
 )
 from halluscope.judging.questions import Question
 from halluscope.vocabularies import Vocabulary
@@ -41,9 +36,6 @@ from halluscope.vocabularies import Vocabulary
 RULES_VERSION = 4
 
 TEXTS_A_BATCH = 256
-
-EXCEPTED = Cue("negated", "noun", keeps_definite=False)
-TRUTH = Cue("", "ends", keeps_definite=True)
 
 
 class Mention(NamedTuple):
@@ -166,7 +158,7 @@ class LexicalJudge:
             if inside := self._compounds.at(words, first):
                 for star, rule in inside[1]:
                     sentence.compounds.setdefault(first + star, (first, inside[0], rule))
-        reading = _Reading(sentence, quoted, found)
+        reading = Reading(sentence, quoted, found)
         if sentence.hyphened:
             places = sorted({*places, *(place - 1 for place in sentence.hyphened if place)})
         pictured, end = rules.opens_picture(words), 0
@@ -174,25 +166,25 @@ class LexicalJudge:
             if place < end:
                 continue  # inside the previous phrase
             if 0 < pictured <= place:
-                reading.scopes.open(pictured, rules.PICTURE)
+                reading.open(pictured, rules.PICTURE)
                 pictured = 0
             end = place + 1
-            reading.scopes.move_to(place)
+            reading.move_to(place)
             cue = self._cues.at(words, place)
             if (cue is None or cue[1].reach == "picture") and (named := self._named(sentence, place)):
                 end = named[0]
                 reading.add(place, *named)
-            if cue and reading.open(place, *cue):
+            if cue and reading.apply(place, *cue):
                 end = cue[0]
             elif words[place] in self._inverted and rules.opens_hypothesis(words, place):
-                reading.scopes.open(end, rules.HYPOTHESIS)
-            reading.scopes.skip_to(end)
+                reading.open(end, rules.HYPOTHESIS)
+            reading.skip_to(end)
 
     def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
         """Return the end and the classes of the longest class name at this place; "surf-board" is "surfboard" too."""
         found = self._objects.at(sentence.words, place)
         if place + 1 in sentence.hyphened and (found is None or found[0] == place + 1):
-            classes = self._objects.word("".join(sentence.words[place : place + 2]))
+            classes = self._objects.meanings.get(("".join(sentence.words[place : place + 2]),))
             return found if classes is None else (place + 2, classes)
         return found
 
@@ -201,95 +193,10 @@ class LexicalJudge:
         around: set[str] = set()
         for mention in found:
             word = " ".join(mention.own)
-            if word in unless() or word in only_with() or word in senses():
+            if any(word in readings(kind) for kind in ("unless", "only_with", "senses")):
                 around = around or {word for sentence, _ in read for word in sentence.words}
                 if not rules.takes_sense(mention, around):
                     mention.rule = mention.rule or rules.meaning_elsewhere(word, around, self._names)
-
-
-class _Reading:
-    """One sentence while it is being read, with the text's mentions so far; the sentence's own begin at `first`."""
-
-    def __init__(self, sentence: Sentence, quoted: Spans, found: list[Candidate]) -> None:
-        self.sentence, self.words, self.quoted = sentence, sentence.words, quoted
-        self.found, self.first, self.scopes = found, len(found), Scopes(sentence.words)
-        self.listed = not across.signs_of_lists().isdisjoint(sentence.words)
-        self.hedged_at = -1
-
-    def open(self, place: int, end: int, cue: Cue) -> bool:
-        """Apply a cue to what follows or to what is before it; return whether it is a cue at this place."""
-        words, starts = self.words, self.sentence.starts
-        if not rules.cue_applies(cue, words, place):
-            return False
-        if within(starts[place], self.quoted) or (
-            cue.rule == "quoted" and end < len(words) and within(starts[end], self.quoted)
-        ):
-            return True
-        before = words[max(0, place - 12) : place]
-        if cue.reach == "ends" and not self.scopes.negated and not GRAMMAR.every.isdisjoint(before):
-            cue = EXCEPTED  # "all the fruits except bananas"
-        self.scopes.open(end, cue, place)
-        self.hedged_at = place if words[place] in HEDGES.of_identity else -1
-        if cue.reach in {"subject", "around"}:
-            take_back_subject(words, self._recent(), place, cue)
-        elif cue.reach == "before" and place:
-            take_back_before(words, self._recent(), place, cue)
-        elif cue.reach in {"before", "previous"} and self.found:
-            if place == 0 or words[place - 1] in CORRECTIONS.breaks:
-                # what the previous sentence got wrong, or what this sentence got wrong before a break
-                if len(self.found) == self.first:
-                    across.take_back_corrected(self.found, self.sentence)
-                elif words[place - 1] != ",":
-                    across.take_back_corrected(self.found, None)
-                across.take_back_seeming(self.found, self.sentence)
-        elif cue.reach == "restored":
-            across.give_back(self.found)
-        elif cue.reach == "seeming" and self.found:
-            across.take_back_seeming(self.found, self.sentence)
-            self.scopes.open(end, TRUTH, place)
-            if not CORRECTIONS.truths.isdisjoint(words[end - 1 : end + 1]):
-                take_back_subject(words, self._recent(), place, cue)
-        return True
-
-    def _recent(self) -> list[Candidate]:
-        """Return the sentence's last mentions."""
-        return self.found[max(self.first, len(self.found) - across.RECENT) :]
-
-    def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
-        """Add a mention with the first rule that takes it back."""
-        previous = self.found[-1] if len(self.found) > self.first else None
-        one = Candidate(self.sentence, place, end, classes, self.scopes.opened, previous)
-        quoted = within(self.sentence.starts[place], self.quoted)
-        rule = (
-            rules.compound(one)
-            or rules.other_reading(one)
-            or ("quoted" if quoted else "")
-            or (across.absent_in_list(one) if self.listed else "")
-            or rules.shown_on(one)
-            or rules.pictured_beside(one)
-            or rules.belongs_to_nobody(one)
-            or self._scoped(one)
-            or rules.modal(one)
-            or rules.place_of(one)
-        )
-        one.rule = "" if quoted and rules.restates(one) else rule
-        if previous and rules.tells_what_kind(previous, one):
-            previous.rule = "part of a compound"
-        elif previous and (
-            (one.rule in {"part of a compound", "depicted"} and rules.shares_compound(previous, one))
-            or (one.rule == "depicted" and rules.shares_surface(previous, one))
-        ):
-            previous.rule = previous.rule or one.rule
-        self.found.append(one)
-
-    def _scoped(self, one: Candidate) -> str:
-        rule, opened = self.scopes.rule(one.definite), self.scopes.opened
-        if rule == "hypothetical" and (
-            (one.definite and rules.conditions(one, opened))
-            or (self.hedged_at >= 0 and rules.identity(one, self.hedged_at, opened))
-        ):
-            return ""
-        return rule
 
 
 def _all_forms(phrases: Iterable[str]) -> list[str]:

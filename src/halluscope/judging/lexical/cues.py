@@ -1,45 +1,41 @@
-"""What a cue takes back: mentions after it, up to where its scope ends, or mentions before it in its sentence."""
+"""One sentence while it is being read: which cues are in force, and which mentions they and the rules take back."""
 
-from halluscope.judging.lexical.sentences import Candidate
-from halluscope.judging.lexical.tables import (
-    CLAUSE,
-    GRAMMAR,
-    Cue,
-    at,
-    is_determiner,
-)
+from halluscope.judging.lexical import across, rules
+from halluscope.judging.lexical.sentences import Candidate, Sentence, Spans, within
+from halluscope.judging.lexical.tables import CLAUSE, CORRECTIONS, GRAMMAR, HEDGES, Cue, at, is_determiner
+
+EXCEPTED = Cue("negated", "noun", keeps_definite=False)
+TRUTH = Cue("", "ends", keeps_definite=True)
 
 
-class Scopes:
-    """The cues in force at a place in a sentence: one up to the clause's end, and one for the next noun.
+class Reading:
+    """A sentence, with the text's mentions so far; the sentence's own begin at `first`.
 
-    `opened` is the place after the last cue.
+    A cue may be in force up to the clause's end, and another one for the next noun. `opened` is the place after
+    the last cue.
     """
 
-    def __init__(self, words: list[str]) -> None:
-        self._words = words
+    def __init__(self, sentence: Sentence, quoted: Spans, found: list[Candidate]) -> None:
+        self.sentence, self.words, self.quoted = sentence, sentence.words, quoted
+        self.found, self.first = found, len(found)
+        self.listed = not across.signs_of_lists().isdisjoint(sentence.words)
+        self.hedged_at = -1
         self._clause: Cue | None = None
         self._noun: Cue | None = None
         self._opens = True
-        self._next = 0
-        self.opened = 0
+        self.opened = self._next = 0
 
     def open(self, place: int, cue: Cue, begun: int = 0) -> None:
         """Put a cue in force from the word at `place` on; the cue's own words begin at `begun`."""
-        self._opens = begun == 0 or self._words[begun - 1] in {",", "and", "but"}
+        self._opens = begun == 0 or self.words[begun - 1] in {",", "and", "but"}
         if cue.reach in {"clause", "sentence", "ends", "around"}:
             self._noun, self._clause = None, None if cue.reach == "ends" else cue
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
-            aside = self._words[place : place + 9]  # "shows, ten metres tall, a glass"
+            aside = self.words[place : place + 9]  # "shows, ten metres tall, a glass"
             if aside[:1] == [","] and "," in aside[1:]:
                 place += 2 + aside[1:].index(",")
         self.opened = self._next = place
-
-    @property
-    def negated(self) -> bool:
-        """Whether something is denied here, so that an exception from it is present."""
-        return any(cue is not None and cue.rule == "negated" for cue in (self._clause, self._noun))
 
     def move_to(self, place: int) -> None:
         """End the cues that no longer reach this word."""
@@ -56,7 +52,7 @@ class Scopes:
         if place == self.opened:
             # "Perhaps, there is ..." goes on; "No, there is ..." and "It may rain soon, ..." do not.
             denies = self._clause is not None and self._clause.rule == "negated"
-            ends = self._words[place] == "," and (denies or not self._opens)
+            ends = self.words[place] == "," and (denies or not self._opens)
         else:
             ends = self._ends_clause(place)
         if ends:
@@ -64,35 +60,106 @@ class Scopes:
         elif place != self.opened and self._noun and self._ends_noun(place, self._noun):
             self._noun = None
 
-    def rule(self, definite: bool) -> str:
-        """Return the rule by which the cues in force take a mention back, or ""."""
-        for cue in (self._noun, self._clause):
-            if cue and not (definite and cue.keeps_definite):
-                return cue.rule
-        return ""
-
     def _ends_clause(self, place: int) -> bool:
-        word, following = self._words[place], at(self._words, place + 1)
+        word, following = self.words[place], at(self.words, place + 1)
         rule, reach = (self._clause.rule, self._clause.reach) if self._clause else ("", "")
         if reach == "sentence":
             return word == ";"
         if word in {"is", "are"} and rule == "corrected":
             # "What I took for a horse is a dog", "the animal I called a wolf is a dog"
-            return self._words[0] in {"what", "the", "those", "that"}
+            return self.words[0] in {"what", "the", "those", "that"}
         if word == ",":
-            return not _list_goes_on(self._words, place)
+            return not _list_goes_on(self.words, place)
         if word in {"and", "as"} and following:
             return following in CLAUSE.opens_clause or (rule == "negated" and following.endswith("ing"))
         return word in CLAUSE.ends_clause
 
     def _ends_noun(self, place: int, cue: Cue) -> bool:
-        word = self._words[place]
+        word = self.words[place]
         if cue.reach == "picture":
             # "A portrait of a woman with a dog", "of a man riding a horse".
             return word in GRAMMAR.ends_picture
-        if word.endswith("ing") and not is_determiner(self._words[place - 1]):
+        if word.endswith("ing") and not is_determiner(self.words[place - 1]):
             return True
         return word in GRAMMAR.after_noun and word not in {"and", "or", "nor"}
+
+    def apply(self, place: int, end: int, cue: Cue) -> bool:
+        """Apply a cue to what follows or to what is before it; return whether it is a cue at this place."""
+        words, starts = self.words, self.sentence.starts
+        if not rules.cue_applies(cue, words, place):
+            return False
+        if within(starts[place], self.quoted) or (
+            cue.rule == "quoted" and end < len(words) and within(starts[end], self.quoted)
+        ):
+            return True
+        before = words[max(0, place - 12) : place]
+        denied = any(one is not None and one.rule == "negated" for one in (self._clause, self._noun))
+        if cue.reach == "ends" and not denied and not GRAMMAR.every.isdisjoint(before):
+            cue = EXCEPTED  # "all the fruits except bananas"
+        self.open(end, cue, place)
+        self.hedged_at = place if words[place] in HEDGES.of_identity else -1
+        if cue.reach in {"subject", "around"}:
+            take_back_subject(words, self._recent(), place, cue)
+        elif cue.reach == "before" and place:
+            take_back_before(words, self._recent(), place, cue)
+        elif cue.reach in {"before", "previous"} and self.found:
+            if place == 0 or words[place - 1] in CORRECTIONS.breaks:
+                # what the previous sentence got wrong, or what this sentence got wrong before a break
+                if len(self.found) == self.first:
+                    across.take_back_corrected(self.found, self.sentence)
+                elif words[place - 1] != ",":
+                    across.take_back_corrected(self.found, None)
+                across.take_back_seeming(self.found, self.sentence)
+        elif cue.reach == "restored":
+            across.give_back(self.found)
+        elif cue.reach == "seeming" and self.found:
+            across.take_back_seeming(self.found, self.sentence)
+            self.open(end, TRUTH, place)
+            if not CORRECTIONS.truths.isdisjoint(words[end - 1 : end + 1]):
+                take_back_subject(words, self._recent(), place, cue)
+        return True
+
+    def _recent(self) -> list[Candidate]:
+        """Return the sentence's last mentions."""
+        return self.found[max(self.first, len(self.found) - across.RECENT) :]
+
+    def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
+        """Add a mention with the first rule that takes it back."""
+        previous = self.found[-1] if len(self.found) > self.first else None
+        one = Candidate(self.sentence, place, end, classes, self.opened, previous)
+        quoted = within(self.sentence.starts[place], self.quoted)
+        rule = (
+            rules.compound(one)
+            or rules.other_reading(one)
+            or ("quoted" if quoted else "")
+            or (across.absent_in_list(one) if self.listed else "")
+            or rules.shown_on(one)
+            or rules.pictured_beside(one)
+            or rules.belongs_to_nobody(one)
+            or self._scoped(one)
+            or rules.modal(one)
+            or rules.place_of(one)
+        )
+        one.rule = "" if quoted and rules.restates(one) else rule
+        if previous and rules.tells_what_kind(previous, one):
+            previous.rule = "part of a compound"
+        elif previous and (
+            (one.rule in {"part of a compound", "depicted"} and rules.shares_compound(previous, one))
+            or (one.rule == "depicted" and rules.shares_surface(previous, one))
+        ):
+            previous.rule = previous.rule or one.rule
+        self.found.append(one)
+
+    def _scoped(self, one: Candidate) -> str:
+        """Return the rule by which the cues in force take a mention back, or ""."""
+        for cue in (self._noun, self._clause):
+            if cue and not (one.definite and cue.keeps_definite):
+                is_there = cue.rule == "hypothetical" and (
+                    (one.definite and rules.conditions(one, self.opened))
+                    or (self.hedged_at >= 0 and rules.identity(one, self.hedged_at, self.opened))
+                )
+                return "" if is_there else cue.rule
+        return ""
 
 
 def _list_goes_on(words: list[str], comma: int) -> bool:

@@ -17,10 +17,8 @@ from halluscope.judging.lexical.tables import (
     at,
     forms,
     is_determiner,
-    only_with,
     phrase_start,
-    senses,
-    unless,
+    readings,
 )
 
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
@@ -120,11 +118,11 @@ def takes_sense(mention: Candidate, around: set[str]) -> bool:
 
     It sets the mention's classes, and returns whether the text supports the sense given in the table.
     """
-    if mention.end - mention.place > 1 or mention.own[0] not in senses():
+    if len(mention.own) > 1 or mention.own[0] not in readings("senses"):
         return False
-    meant, by = senses()[mention.own[0]]
-    there = not by.isdisjoint(around)
-    mention.classes = tuple(cls for cls in mention.classes if (cls.lower() == meant) == there)
+    sense = readings("senses")[mention.own[0]][-1]
+    there = not around.isdisjoint(sense["by"])
+    mention.classes = tuple(cls for cls in mention.classes if (cls.lower() == sense["class"]) == there)
     return there
 
 
@@ -133,8 +131,12 @@ def meaning_elsewhere(word: str, around: set[str], names: frozenset[str]) -> str
 
     A word that is a class's own name needs no support from the text.
     """
-    taken = any(by & around and not but & around for by, but in unless().get(word, ()))
-    alone = word not in names and word in only_with() and not only_with()[word] & around
+    taken = any(
+        not around.isdisjoint(group["by"]) and around.isdisjoint(group.get("but", ()))
+        for group in readings("unless").get(word, ())
+    )
+    needs = readings("only_with").get(word, ()) if word not in names else ()
+    alone = needs and all(around.isdisjoint(group["by"]) for group in needs)
     return "another meaning" if taken or alone else ""
 
 
@@ -261,7 +263,8 @@ def _ends_phrase(word: str) -> bool:
 def shown_on(one: Candidate) -> str:
     """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
     words, place, end = one.words, one.place, one.end
-    if one.after and one.after not in _before_surfaces():
+    leads = DEPICTION.made, DEPICTION.of_signs, ("", "is", "are", "on", "in", "across")
+    if not any(one.after in some for some in leads):
         return ""
     on_sign = words[end - 1] in _on_signs()
     signed = on_sign and (not one.after or one.after in DEPICTION.of_signs)  # "a sign with a cow"
@@ -296,12 +299,6 @@ def shares_surface(one: Candidate, other: Candidate) -> bool:
 def _is_sign(words: list[str], places: Iterable[int]) -> bool:
     """Whether the word at one of these places is a sign that may have a picture."""
     return any(at(words, i) in DEPICTION.signs and words[i - 1] != "stop" for i in places)
-
-
-@cache
-def _before_surfaces() -> Words:
-    """Return the words after a mention that may lead to what it is pictured on."""
-    return DEPICTION.made | DEPICTION.of_signs | {"is", "are", "on", "in", "across"}
 
 
 @cache

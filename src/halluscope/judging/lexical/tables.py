@@ -1,7 +1,7 @@
 """The tables of `lexical.toml`, which hold what the rules know about English, prepared for look-up."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -33,26 +33,18 @@ class Phrases(Generic[Meaning]):
     """
 
     def __init__(self, meanings: Mapping[Phrase, Meaning]) -> None:
-        self._alone = {phrase[0]: meaning for phrase, meaning in meanings.items() if len(phrase) == 1}
-        self._after: dict[str, dict[str, list[tuple[list[str], Meaning]]]] = {}
-        for phrase in sorted(meanings, key=lambda phrase: (-len(phrase), phrase)):
-            if len(phrase) > 1:
-                seconds = self._after.setdefault(phrase[0], {})
-                seconds.setdefault(phrase[1], []).append((list(phrase), meanings[phrase]))
-        self.beginnings = {phrase[:3] for phrase in meanings}
+        self.meanings, self.beginnings = meanings, {phrase[:3] for phrase in meanings}
+        self._lengths: dict[str, list[int]] = {}  # of the phrases that begin with a word, the longest first
+        for first, length in sorted({(phrase[0], -len(phrase)) for phrase in meanings}):
+            self._lengths.setdefault(first, []).append(-length)
 
     def at(self, words: list[str], place: int) -> tuple[int, Meaning] | None:
         """Return where the phrase that begins at `place` ends, and what it means; None without such a phrase."""
-        first = words[place]
-        if (seconds := self._after.get(first)) and place + 1 < len(words):
-            for phrase, meaning in seconds.get(words[place + 1], ()):
-                if words[place : place + len(phrase)] == phrase:
-                    return place + len(phrase), meaning
-        return (place + 1, self._alone[first]) if first in self._alone else None
-
-    def word(self, word: str) -> Meaning | None:
-        """Return what a single word means, or None."""
-        return self._alone.get(word)
+        for length in self._lengths.get(words[place], ()):
+            phrase = tuple(words[place : place + length])
+            if phrase in self.meanings:
+                return place + len(phrase), self.meanings[phrase]
+        return None
 
 
 @cache
@@ -64,7 +56,7 @@ def phrases_of(section: str, name: str) -> Phrases[str]:
 def finder(beginnings: set[Phrase]) -> Callable[[list[str]], list[int]]:
     """Return what finds the places in a sentence where phrases may begin, much faster than by looking up each word."""
     alone = {phrase[0] for phrase in beginnings if len(phrase) == 1}
-    first_two = {phrase[:2] for phrase in beginnings if len(phrase) > 1}
+    first_two = {phrase[:2] for phrase in beginnings}
 
     def places(words: list[str]) -> list[int]:
         return [
@@ -97,16 +89,16 @@ class Cues(Phrases[Cue]):
         predicates: dict[str, dict[Phrase, Cue]] = {listed: {} for listed in verbs["forms"]}
         others = {}
         for phrase, cue in meanings.items():
-            verb = " ".join(phrase[: 1 + (phrase[1:2] == ("not",))])
-            rest = phrase[1 + verb.count(" ") :]
-            if verb in predicates and rest:
-                predicates[verb][rest] = cue
-                if verb.startswith("is"):
-                    predicates[verb.replace("is", "was")].setdefault(rest, cue)
-                if phrase[:2] == ("has", "been"):
-                    predicates["was"][phrase[2:]] = cue
-            else:
+            split = 1 + (phrase[1:2] == ("not",))
+            verb, rest = " ".join(phrase[:split]), phrase[split:]
+            if verb not in predicates or not rest:
                 others[phrase] = cue
+                continue
+            predicates[verb][rest] = cue
+            if verb.startswith("is"):
+                predicates[verb.replace("is", "was")].setdefault(rest, cue)
+            if phrase[:2] == ("has", "been"):
+                predicates["was"][phrase[2:]] = cue
         super().__init__(others)
         self._predicates = {verb: Phrases(phrases) for verb, phrases in predicates.items()}
         for form, verb in self._verbs.items():
@@ -182,35 +174,14 @@ def object_phrases(words: Mapping[str, Iterable[str]]) -> Phrases[Phrase]:
     return Phrases(named)
 
 
-def _forms_in(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the forms of the words in a list of groups of the section `readings`, each with its group."""
-    for group in tables()["readings"][name]:
-        for word in group["words"]:
-            yield from ((form, group) for form in forms(word))
-
-
 @cache
-def unless() -> dict[str, list[tuple[Words, Words]]]:
-    """Return the words with another meaning if certain words, but not certain others, are in the text."""
-    found: dict[str, list[tuple[Words, Words]]] = {}
-    for form, group in _forms_in("unless"):
-        found.setdefault(form, []).append((Words(group["by"]), Words(group.get("but", ()))))
+def readings(kind: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the forms of the words in a list of groups of the section `readings`, each with its groups."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for group in tables()["readings"][kind]:
+        for form in (form for word in group["words"] for form in forms(word)):
+            found.setdefault(form, []).append(group)
     return found
-
-
-@cache
-def only_with() -> dict[str, Words]:
-    """Return the words with another meaning unless certain words are in the text."""
-    found: dict[str, Words] = {}
-    for form, group in _forms_in("only_with"):
-        found[form] = found.get(form, Words()).union(group["by"])
-    return found
-
-
-@cache
-def senses() -> dict[str, tuple[str, Words]]:
-    """Return the words that name one class, instead of others, if certain words are in the text."""
-    return {form: (group["class"], Words(group["by"])) for form, group in _forms_in("senses")}
 
 
 def forms(phrase: str) -> list[str]:
@@ -226,17 +197,17 @@ def forms(phrase: str) -> list[str]:
 def _plurals(word: str) -> list[str]:
     if word in tables()["plurals"]:
         return list(tables()["plurals"][word])
-    if word.endswith("child"):
-        return [word + "ren"]
-    if word.endswith("man"):
-        return [word[:-2] + "en"]
-    if re.search(r"[^aeiou]y$", word):
-        return [word[:-1] + "ies"]
-    if re.search(r"(s|x|z|ch|sh)$", word):
-        return [word + "es"]
-    if word.endswith("o"):
-        return [word + "s", word + "es"]
-    return [word + "s"] if word else []
+    for ending, cut, plurals in (
+        ("child$", 0, ["ren"]),
+        ("man$", 2, ["en"]),
+        ("[^aeiou]y$", 1, ["ies"]),
+        ("(s|x|z|ch|sh)$", 0, ["es"]),
+        ("o$", 0, ["s", "es"]),
+        (".$", 0, ["s"]),
+    ):
+        if re.search(ending, word):
+            return [word[: len(word) - cut] + plural for plural in plurals]
+    return []
 
 
 def at(words: list[str], place: int) -> str:
