@@ -1,11 +1,9 @@
 """Reads many texts on all cores of the machine."""
 
-import multiprocessing
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -21,6 +19,9 @@ def map_texts(read: Callable[[str], T], texts: Sequence[str]) -> Iterator[T]:
 
     Processes are forked, so on other systems than Linux, and in a process that may have no children, one core does all.
     """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     daemon = multiprocessing.current_process().daemon
     cores = 1 if daemon or sys.platform != "linux" else len(os.sched_getaffinity(0))
     if len(texts) < MANY or cores == 1:

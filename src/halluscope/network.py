@@ -1,7 +1,6 @@
 """Finds out in one short attempt whether the Hub can be reached: libraries that retry take minutes."""
 
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -37,6 +36,8 @@ def hub_or_cache() -> Iterator[bool]:
 
 def _answers() -> bool:
     """Whether the Hub's host takes a connection."""
+    import socket
+
     from huggingface_hub import constants
 
     try:

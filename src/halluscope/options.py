@@ -4,7 +4,6 @@ A dataclass of options says all about an option in one place, its field, which `
 a value (`check_values`), the command line's `Option` (`declared`), and the help for Python (`described`).
 """
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
@@ -171,5 +170,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
     >>> nearest("jugdes", ["agreement", "judges"])
     " Did you mean 'judges'?"
     """
+    import difflib
+
     near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)
     return f" Did you mean {near[0]!r}?" if near else ""

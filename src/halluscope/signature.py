@@ -4,7 +4,6 @@ The idea is sacrebleu's: scores can be compared only if their signatures are kno
 were scored, and `responses` says how responses were matched to them.
 """
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -77,6 +76,8 @@ def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:
 
 def data_of_texts(name: str, rows: Iterable[Iterable[str]]) -> str:
     """Do the same for rows of texts, in half the time."""
+    import hashlib
+
     lines = sorted(map("\x1f".join, rows))
     text = "\x1e".join(lines)
     whole = text if text.isascii() else unicodedata.normalize("NFC", text)

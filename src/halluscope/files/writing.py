@@ -5,13 +5,10 @@ A folder never replaces other people's files.
 
 import ctypes
 import errno
-import filecmp
 import json
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +23,8 @@ def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") ->
 
     Lone surrogates are written as escapes, as in JSON.
     """
+    import tempfile
+
     path = real(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with _named(path):
@@ -67,6 +66,8 @@ def json_text(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
     """Check, before anything is computed, that a file does not exist yet and can be written."""
+    import tempfile
+
     if any(is_same(path, given) for given in inputs):
         raise OutputError(f"{path} is also an input; name another file to write.")
     if path.is_dir():
@@ -167,6 +168,8 @@ def _alone(work: Path, path: Path) -> Iterator[None]:
 
 def _clear(work: Path, path: Path) -> None:
     """Remove unfinished and replaced folders; if a process was killed between two renames, undo the first rename."""
+    import shutil
+
     new, old = work / "new", work / "old"
     if new.exists() and old.exists():
         if path.exists():
@@ -192,6 +195,8 @@ def _put(new: Path, path: Path, replaced: Collection[str]) -> None:
 
 def _add(new: Path, path: Path) -> None:
     """Move what is new, hidden files first and folders last; an existing file with the same content stays."""
+    import filecmp
+
     added: list[Path] = []
     try:
         for entry in sorted(new.iterdir(), key=lambda entry: (entry.is_dir(), entry.name)):
@@ -207,6 +212,8 @@ def _add(new: Path, path: Path) -> None:
 
 
 def _keep(path: Path, new: Path, replaced: Collection[str]) -> None:
+
+    import shutil
 
     def left_out(folder: str, names: list[str]) -> Collection[str]:
         return replaced if folder == str(path) else ()

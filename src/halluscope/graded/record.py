@@ -4,18 +4,18 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from halluscope.judging import options
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.options import Option
+from halluscope.paths import PACKAGE
 from halluscope.registry import Benchmark, Dataset, Judges
 
 
 @cache
 def data(package: str) -> dict[str, Any]:
-    return tomllib.loads(resources.files(package).joinpath("benchmark.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((PACKAGE.parent / package.replace(".", "/") / "benchmark.toml").read_text("utf-8"))
 
 
 def ids(dataset: Mapping[str, Any]) -> tuple[str, ...]:

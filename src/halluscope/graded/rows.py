@@ -1,6 +1,5 @@
 """Reads and builds the rows of a benchmark by the columns that its data file declares."""
 
-import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, is_dataclass, make_dataclass
 from operator import attrgetter
@@ -230,6 +229,8 @@ class Rows:
     @property
     def builder(self) -> Any:
         """The builder of the dataset from its authors' file, and from a second one that a user may name."""
+        import argparse
+
         from halluscope.building.command import Builder, Order
 
         table = self.data["build"]

@@ -1,6 +1,5 @@
 """Prompts for verdicts: hostile text is quoted in them, and the replies are read strictly."""
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -34,6 +33,8 @@ def key_of(name: str, template: str) -> str:
     >>> key_of("prompt-1", "Is it so?"), key_of("prompt-1", "Is it so? ")
     ('prompt-1-5bfd76fc', 'prompt-1-2ec11385')
     """
+    import hashlib
+
     return f"{name}-{hashlib.sha256(template.encode()).hexdigest()[:8]}"
 
 

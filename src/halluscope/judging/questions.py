@@ -3,7 +3,6 @@
 A template writes `{a/an}` for the article and `{x}` for the class name.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -97,6 +96,8 @@ def question_set(
     questions: str | Sequence[str] | QuestionSet, sets: Mapping[str, QuestionSet], frame: str
 ) -> QuestionSet:
     """Find a question set by name, or make one from the user's templates."""
+    import hashlib
+
     if isinstance(questions, QuestionSet):
         return questions
     if isinstance(questions, str):

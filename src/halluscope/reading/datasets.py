@@ -4,7 +4,6 @@ A dataset is written `name[:config][@split]`. A bare name such as "throne_coco" 
 working directory, where `halluscope build` puts it.
 """
 
-import hashlib
 import json
 import re
 import warnings
@@ -13,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, Protocol, TypeVar
 
 from halluscope.errors import BuildError
@@ -102,6 +100,8 @@ class Source:
 @contextmanager
 def sources(given: Any) -> Iterator[list[str]]:
     """Yield how datasets are written; a loaded one (`datasets.Dataset`) is saved in a folder for that time."""
+    from tempfile import TemporaryDirectory
+
     each = [given] if isinstance(given, str | Path) or hasattr(given, "save_to_disk") else given
     if (
         not isinstance(each, list | tuple)
@@ -120,6 +120,8 @@ def sources(given: Any) -> Iterator[list[str]]:
 
 
 def _saved(rows: Any, folder: Path) -> str:
+    from tempfile import mkdtemp
+
     import datasets
 
     noisy, out = not datasets.are_progress_bars_disabled(), mkdtemp(dir=folder)
@@ -382,6 +384,8 @@ def _kept(folder: Path, cache: Path) -> Path:
 
     The library itself would mistake another folder of that name, or files that were rebuilt, for those in its cache.
     """
+    import hashlib
+
     files = sorted(file for file in folder.resolve().rglob("*") if file.is_file())
     facts = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     return cache / f"halluscope-{hashlib.sha256(repr(facts).encode(errors='replace')).hexdigest()[:16]}"

@@ -5,7 +5,6 @@ POPE's section 5.1 use. Wilson (1927): the interval stays in [0, 1], and has a w
 """
 
 import math
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +55,8 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     >>> [round(end, 3) for end in wilson(0, 10)]
     [0.0, 0.278]
     """
+    from statistics import NormalDist
+
     z = NormalDist().inv_cdf((1 + level) / 2)
     part, spread = count / total, z * z / total
     middle = (part + spread / 2) / (1 + spread)

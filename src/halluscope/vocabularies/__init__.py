@@ -4,8 +4,6 @@ A built-in vocabulary is one TOML file in this folder. Its names are facts of th
 may call a class) are this project's own table, and only the lexical judge uses them.
 """
 
-import difflib
-import hashlib
 import json
 import tomllib
 from collections import Counter
@@ -90,6 +88,8 @@ class Vocabulary:
 
     def presence(self, objects: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
         """Turn the object names of n images into a table [n, classes]."""
+        import difflib
+
         listed = class_names(objects)
         what = f"A table of {len(listed):,} texts and {len(self.classes):,} classes"
         limits.check("cells", len(listed) * len(self.classes), what)
@@ -129,6 +129,8 @@ class Vocabulary:
 
 def load(vocabulary: str | Sequence[str] | Vocabulary) -> Vocabulary:
     """Find a built-in vocabulary by name, or make one from a list of class names."""
+    import hashlib
+
     if isinstance(vocabulary, Vocabulary):
         return vocabulary
     if isinstance(vocabulary, str):

@@ -6,7 +6,7 @@ Source: AMBER (Wang et al., 2023), section 3.3, and the authors' script, whose o
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
 from halluscope.reading.words.tokens import Word, forms_of
@@ -40,7 +40,7 @@ class Words(NamedTuple):
 @cache
 def load() -> Words:
     """Read the table."""
-    table = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
     also = dict.fromkeys(table["alone"], ()) | {word: tuple(of) for word, of in table["also"].items()}
     known = frozenset(also).union(*also.values())
     return Words(also, frozenset(table["safe"]), known, table["spellings"])

@@ -9,12 +9,10 @@ published script. The list is the authors' file (BSD-2-Clause), which is not par
 it is fetched once and checked by its sha256.
 """
 
-import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -88,7 +86,9 @@ def finished(text: str) -> str:
 
 def image_list(image_ids: Iterable[object]) -> str | None:
     """Return the name of a published list of exactly these images; None if it is none that is known."""
-    known = tomllib.loads(resources.files(__package__).joinpath("images.toml").read_text("utf-8"))
+    import hashlib
+
+    known = tomllib.loads(Path(__file__).with_name("images.toml").read_text("utf-8"))
     named = "\n".join(sorted(map(str, image_ids)))
     found: str | None = known.get(hashlib.sha256(named.encode(errors="replace")).hexdigest()[:12])
     return found
@@ -97,7 +97,7 @@ def image_list(image_ids: Iterable[object]) -> str | None:
 @cache
 def _double_words() -> dict[tuple[str, ...], str]:
     """Return two words -> the word that is read in their place."""
-    table = tomllib.loads(resources.files(__package__).joinpath("double_words.toml").read_text("utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("double_words.toml").read_text("utf-8"))
     joined = {words: words for words in table["joined"]}
     for modified in table["modified"].values():
         joined |= {f"{by} {word}": word for by in modified["by"] for word in modified["words"]}

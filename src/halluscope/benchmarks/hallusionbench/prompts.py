@@ -20,7 +20,6 @@ reply that begins with the word and does not take it back also counts.
 import re
 from collections.abc import Mapping
 from functools import partial
-from hashlib import sha256
 
 from halluscope.graded import record
 from halluscope.judging.prompts import Asked, fill, json_object, json_of
@@ -47,6 +46,8 @@ def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str =
         by: whose prompt.
         reading: how a reply is read, "strict" or "official".
     """
+    from hashlib import sha256
+
     template: str = PROMPTS[by][what]
     words = {word: word for word in CODES[what]}
     fields = {name: text for name, text in fields.items() if f"{{{name}}}" in template}

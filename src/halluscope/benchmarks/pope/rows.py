@@ -1,14 +1,11 @@
 """Reads POPE's rows: a question about one object in one image, with its right answer."""
 
-import hashlib
 import re
 import tomllib
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import json_rows
+from halluscope.files.opening import Readable, json_rows
 from halluscope.inputs import is_id
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading.datasets import Source, read_columns
@@ -63,14 +60,16 @@ NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 @cache
 def versions() -> dict[str, Any]:
     """Read `versions.toml`."""
-    return tomllib.loads(resources.files(__package__).joinpath("versions.toml").read_text("utf-8"))
+    return tomllib.loads(Path(__file__).with_name("versions.toml").read_text("utf-8"))
 
 
 def _digest(text: str) -> str:
+    import hashlib
+
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def read_official(file: Path | zipfile.Path, sampling: str, labels: str = "") -> list[ObjectQuestion]:
+def read_official(file: Readable, sampling: str, labels: str = "") -> list[ObjectQuestion]:
     """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
 
     In a parallel form of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`.

@@ -4,7 +4,6 @@ Judges vote, for every class of the vocabulary, on whether an LVLM's response im
 Votes become labels; comparing the labels with the ground truth gives precision, recall and F.
 """
 
-import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -122,6 +121,8 @@ def compute(
         ValueError: for any bad input, before a model is loaded; for a certificate of other judges, questions,
             agreement, vocabulary or responses, or one whose labels cannot support any score.
     """
+    import hashlib
+
     flags(per_class=per_class, per_image=per_image, explain=explain)
     predictions, references = paired(predictions, references)
     image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)

@@ -6,7 +6,6 @@ if one of its mentions counts. The word lists for the classes are in `vocabulari
 rules know about English is in `lexical.toml`, next to this module.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -62,6 +61,8 @@ class LexicalJudge:
     stored = False
 
     def __init__(self, vocabulary: Vocabulary) -> None:
+        import hashlib
+
         self._classes = vocabulary.classes
         self._column = {cls: i for i, cls in enumerate(self._classes)}
         self._implied: dict[str, list[int]] = {}  # text -> the numbers of the classes that it implies

@@ -8,7 +8,6 @@ holds WordNet's form.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
-from importlib import metadata
 from typing import NamedTuple
 
 from halluscope.errors import MissingExtra
@@ -78,6 +77,8 @@ def lemmatise(tokens: Sequence[str]) -> list[str]:
 
 def version() -> str:
     """Return the dictionary's name and version for a signature: another dictionary may give other words."""
+    from importlib import metadata
+
     dictionary()
     return f"lemminflect-{metadata.version('lemminflect')}"
 

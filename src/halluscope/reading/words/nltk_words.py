@@ -8,7 +8,6 @@ LisaAnne/Hallucination, with WordNet in place of the pattern library), and the w
 `nouns`: `extract_nouns` in junyangwang0410's inference.py.
 """
 
-import hashlib
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -133,6 +132,8 @@ def _is_there(nltk: Any, place: str) -> bool:
 
 
 def _digest(name: str) -> str:
+    import hashlib
+
     (folder,) = _PLACES[name]
     digest = hashlib.sha256()
     for file in _FILES[name]:
