@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from bench_texts import description
+from halluscope import list_benchmarks
 from halluscope.vocabularies import load
 from timing import process, record, size
 
@@ -75,10 +76,10 @@ def main() -> None:
             what = "one regular expression per class and text"
             ratio(f"score throne, {DESCRIPTIONS:,} descriptions, lexical judge", command, baseline, what)
     ratio("list", ["list"], ["-c", "import numpy"], "starting Python with numpy", 5)
-    for module in ("pope", "throne", "chair", "amber"):
-        metric = ["-c", f"import halluscope, halluscope.benchmarks.{module}.metric"]
+    for benchmark in list_benchmarks() if is_full else ("pope", "throne", "chair", "amber", "hallusionbench"):
+        metric = ["-c", f"import halluscope, halluscope.benchmarks.{benchmark}.metric"]
         bare = ["-c", "import halluscope, numpy"]
-        ratio(f"import of the metric {module}", metric, bare, "numpy's import", 5, is_command=False)
+        ratio(f"import of the metric {benchmark}", metric, bare, "numpy's import", 5, is_command=False)
 
 
 def score_questions(

@@ -1,5 +1,6 @@
 """The Hub is out of reach: it is tried once, briefly, then the caches are used; libraries would try for minutes."""
 
+import socket
 from collections.abc import Iterator
 
 import datasets
@@ -23,8 +24,8 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> Iterator[list]:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    connect, seen = network.socket.create_connection, []
-    monkeypatch.setattr(network.socket, "create_connection", lambda *to: (seen.append(to), connect(*to))[1])
+    connect, seen = socket.create_connection, []
+    monkeypatch.setattr(socket, "create_connection", lambda *to: (seen.append(to), connect(*to))[1])
     yield seen
     assert not constants.HF_HUB_OFFLINE and not datasets.config.HF_HUB_OFFLINE
 

@@ -368,7 +368,7 @@ def test_links_in_a_circle(tmp_path: Path) -> None:
 
 
 AS_NOBODY = """
-import os, sys
+import os, sys, tempfile
 from pathlib import Path
 from halluscope.errors import OutputError
 from halluscope.files import writing

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_json
@@ -120,6 +118,8 @@ def read_stats(file: Path) -> dict[str, Any]:
 
 def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
     """Return a build's files, if they are as the builder wrote them."""
+    from tqdm import tqdm
+
     shards = [shard for table in tables for shard in table["shards"]]
     expected = {folder / shard["file"]: shard["sha256"] for shard in shards}
     stats, again = folder / STATS, f"Build {folder} again."

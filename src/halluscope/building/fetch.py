@@ -3,7 +3,6 @@
 A zip is never unpacked: its member is read inside it.
 """
 
-import hashlib
 import struct
 import sys
 import zipfile
@@ -85,6 +84,8 @@ def download(source: Source, option: str, cache: Path | None = None) -> Path:
 
 
 def sha256_of(file: Readable) -> str:
+    import hashlib
+
     if isinstance(file, Path):
         check_file(file)
         with file.open("rb") as stream:

@@ -66,7 +66,7 @@ def extras() -> dict[str, Sequence[str]]:
         if (named := _OF_EXTRA.match(line)) and named["extra"] != "dev":
             missing = found.setdefault(named["extra"], [])
             try:
-                metadata.version(named["package"])
+                metadata.distribution(named["package"])
             except metadata.PackageNotFoundError:
                 found[named["extra"]] = [*missing, named["package"]]
     return found

@@ -4,18 +4,19 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from halluscope.judging import options
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.options import Option
-from halluscope.paths import PACKAGE
 from halluscope.registry import Benchmark, Dataset, Judges
 
 
 @cache
 def data(package: str) -> dict[str, Any]:
-    return tomllib.loads((PACKAGE.parent / package.replace(".", "/") / "benchmark.toml").read_text("utf-8"))
+    return tomllib.loads(Path(import_module(package).__path__[0], "benchmark.toml").read_text("utf-8"))
 
 
 def ids(dataset: Mapping[str, Any]) -> tuple[str, ...]:

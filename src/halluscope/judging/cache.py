@@ -6,11 +6,9 @@ processes may share the file (on a local disk: SQLite's write-ahead log does not
 file is looked at before it is changed, and a new one is created in one step.
 """
 
-import hashlib
 import json
 import os
 import sqlite3
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -343,6 +341,8 @@ def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
 
 def sha256(text: str | bytes) -> bytes:
     """Return the digest of a text or prompt; bytes are a digest already."""
+    import hashlib
+
     return text if isinstance(text, bytes) else hashlib.sha256(_utf8(text)).digest()
 
 
@@ -357,6 +357,8 @@ def _reply_key(judge: str, request: Request) -> Key:
 
 def _record(key: Key, data: bytes) -> tuple[Any, ...]:
     """Return a row of a table: its key, what was said, and a checksum of both."""
+    import hashlib
+
     judge, *rest = key
     row = _utf8(judge), *rest, data
     checksum = hashlib.blake2b(digest_size=8)
@@ -372,6 +374,8 @@ def _digests(questions: Iterable[Question]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=1 << 16)
 def _digest(frame: str, question: str) -> int:
+    import hashlib
+
     content = json.dumps([frame, question]).encode()
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
@@ -431,6 +435,8 @@ def _beside(path: Path) -> list[Path]:
 
 def _create(path: Path) -> None:
     """Create a cache in one step, unless SQLite would take what is left of an earlier one for a part of it."""
+    import tempfile
+
     real = Path(os.path.realpath(path))
     if not real.exists() and (left := _beside(path)):
         names = " and ".join(map(str, left))
