@@ -485,9 +485,10 @@ def alternatives(bench: Bench, asked: Asked) -> None:
     bench.part("background: on and off", 20, partial(background, asked, some))
     on_cuda(bench, "out of memory", 30, partial(out_of_memory, asked, bench.sizes))
     backend = "inductor" if bench.on_cuda else "eager"
-    for what, needs in (("gated", 45), ("layers", 120)):
-        wrap = partial(torch.compile, dynamic=True, backend=backend)
-        bench.part(f"torch.compile of {what} ({backend})", needs, partial(replaced, asked, what, wrap, some))
+    compiled = partial(torch.compile, dynamic=True, backend=backend)
+    bench.part(
+        f"torch.compile of layers ({backend})", 120, partial(replaced, asked, "layers", compiled, some)
+    )
     on_cuda(bench, "CUDA graphs per length", 45, partial(graphs, asked, bench.sizes))
 
 

@@ -49,7 +49,6 @@ def test_all_parts(gpu, tmp_path, capsys, one_thread):
         assert 0 < speed["prompts"] < len(gpu.COCO.classes) * 6 and speed["flop_per_s"] > 0
         assert bench.found[f"{made.name}: 5,000 texts"]["needed_s"] > 0
     for name in (
-        "torch.compile of gated (eager)",
         "torch.compile of layers (eager)",
         "chat: padded or equal lengths",
     ):

@@ -110,46 +110,48 @@ class LeanT5:
 
     def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, State]:
         start = ids.new_full((len(ids), 1), self._model.config.decoder_start_token_id)
-        encoded = self.encode(ids)
-        return self._logits(encoded, start), (encoded, start)
+        states, stack = self._model.shared(ids), self._model.encoder
+        attention, read = stack.block[0].layer[0], None
+        if not ids.is_cuda:  # the first layer's projections once for each distinct token
+            distinct, places = ids.unique(return_inverse=True)
+            read = self._project(self._model.shared(distinct), attention)[places]
+        return self._logits((self.layers(stack, states, read=read), start))
 
     def go_on(self, tokens: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         encoded, said = state
-        said = torch.cat([said, tokens[:, None]], 1)
-        return self._logits(encoded, said), (encoded, said)
+        return self._logits((encoded, torch.cat([said, tokens[:, None]], 1)))
 
     def keep(self, state: State, rows: list[int]) -> State:
         encoded, said = state
         return encoded[rows], said[rows]
 
-    def encode(self, ids: torch.Tensor) -> torch.Tensor:
-        states, attention = self._model.shared(ids), self._model.encoder.block[0].layer[0]
-        if ids.is_cuda:
-            read = self._project(states, attention)
-        else:  # once for each distinct token
-            distinct, places = ids.unique(return_inverse=True)
-            read = self._project(self._model.shared(distinct), attention)[places]
-        return self.layers(states, read, self._bias(self._model.encoder, ids.shape[1]))
+    def _logits(self, state: State) -> tuple[torch.Tensor, State]:
+        encoded, said = state
+        states = self.layers(self._model.decoder, self._model.shared(said), encoded)
+        return self._model.lm_head(states[:, -1] * self._scale), state
 
-    def layers(self, states: torch.Tensor, read: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        """Apply the encoder's layers; `read` holds the first layer's projections, and `states` is overwritten."""
-        for i, block in enumerate(self._model.encoder.block):
-            attention, feed_forward = block.layer
-            self._attend(states, self._project(states, attention) if i else read, attention, bias)
-            self._feed_forward(states, feed_forward)
-        return self._norm(states, self._model.encoder.final_layer_norm)
-
-    def _logits(self, encoded: torch.Tensor, said: torch.Tensor) -> torch.Tensor:
-        bias = self._bias(self._model.decoder, said.shape[1])
-        states = self._model.shared(said)
-        for block in self._model.decoder.block:
-            attention, cross, feed_forward = block.layer
-            self._attend(states, self._project(states, attention), attention, bias)
-            self._cross_attend(states, cross, encoded)
-            self._feed_forward(states, feed_forward)
-        last = self._norm(states[:, -1], self._model.decoder.final_layer_norm) * self._scale
-        logits: torch.Tensor = self._model.lm_head(last)
-        return logits
+    def layers(
+        self,
+        stack: Any,
+        states: torch.Tensor,
+        encoded: torch.Tensor | None = None,
+        read: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Return the states after a stack's layers; `read` holds the first layer's projections, if they are known."""
+        bias = self._bias(stack, states.shape[1])
+        for block in stack.block:
+            attention, *cross, feed_forward = block.layer
+            self._attend(states, self._project(states, attention) if read is None else read, attention, bias)
+            if encoded is not None:
+                self._cross_attend(states, cross[0], encoded)
+            dense, read = feed_forward.DenseReluDense, None
+            inputs = linear(self._norm(states, feed_forward.layer_norm), dense.inputs)
+            gate, *others = inputs.split(dense.wo.in_features, -1)
+            passed: torch.Tensor = self._act(gate)
+            for other in others:
+                passed.mul_(other)
+            _add(states, passed, dense.wo)
+        return self._norm(states, stack.final_layer_norm)
 
     def _project(self, states: torch.Tensor, layer: Any) -> torch.Tensor:
         """Return queries, keys and values [..., 3 x heads x head width] of self-attention."""
@@ -170,19 +172,6 @@ class LeanT5:
         summed = torch.bmm(weights.to(encoded.dtype), encoded).view(asked.shape)
         seen = torch.einsum("bthd,hkd->bthk", summed, attention.v.weight.view(self._per_head))
         _add(states, seen.flatten(2), attention.o)
-
-    def _feed_forward(self, states: torch.Tensor, layer: Any) -> None:
-        dense = layer.DenseReluDense
-        read = linear(self._norm(states, layer.layer_norm), dense.inputs)
-        _add(states, self.gated(read, dense.wo.in_features), dense.wo)
-
-    def gated(self, read: torch.Tensor, width: int) -> torch.Tensor:
-        """Return the activation of the first `width` columns, times the other columns if there are any."""
-        gate, *others = read.split(width, -1)
-        passed: torch.Tensor = self._act(gate)
-        for other in others:
-            passed.mul_(other)
-        return passed
 
     def _norm(self, states: torch.Tensor, norm: Any) -> torch.Tensor:
         return rms_norm(states, (self._width,), norm.weight, self._eps)
