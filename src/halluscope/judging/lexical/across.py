@@ -3,7 +3,6 @@
 from bisect import bisect_left, bisect_right
 from functools import cache
 from itertools import groupby
-from typing import NamedTuple
 
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
@@ -36,18 +35,20 @@ Read = list[tuple[Sentence, list[Candidate]]]
 
 def take_back_asked(read: Read) -> None:
     """Mark what is only asked about: "Is there a dog? No."; but "Is there a dog? Yes." says that there is a dog."""
-    for is_question, run in groupby(range(len(read)), lambda place: _is_question(read[place][0])):
+    asks = [
+        one.asked or _is_indirect(one.words) or _speaker(one.words) in QUESTIONS.askers for one, _ in read
+    ]
+    for is_question, run in groupby(range(len(read)), asks.__getitem__):
         questions = [*run] if is_question else []
         for question in questions:
             answer = question + len(questions)  # several questions in a row are answered in their order
-            _take_back_unless(*read[question], read[answer : answer + 2])
+            then = [sentence.words for sentence, _ in read[answer : answer + 2]]
+            _take_back_unless(read[question][0].words, read[question][1], then or [[]])
 
 
-def _take_back_unless(question: Sentence, asked: list[Candidate], then: Read) -> None:
+def _take_back_unless(words: list[str], asked: list[Candidate], then: list[list[str]]) -> None:
     """Mark what a question asks about, unless the one or two sentences after it affirm it."""
-    words = question.words
-    answer = then[0][0].words if then else []
-    indirect = _is_indirect(words)
+    answer, indirect = then[0], _is_indirect(words)
     if indirect and ":" in words:
         # "As to whether there is a cat: yes."
         colon = words.index(":")
@@ -55,20 +56,14 @@ def _take_back_unless(question: Sentence, asked: list[Candidate], then: Read) ->
     for mention in asked:
         if mention.rule == "quoted":
             # the answer to a question in quotation marks comes after a sentence such as "she asks"
-            replies = [sentence.words for sentence, _ in then] or [[]]
-            asks = len(replies) > 1 and len(replies[0]) <= 4 and not QUESTIONS.asking.isdisjoint(replies[0])
-            answer = replies[asks]
+            says_who = len(then[0]) <= 4 and not QUESTIONS.asking.isdisjoint(then[0])
+            answer = then[-1 if says_who else 0]
         if not _affirmed(mention, _unlabelled(words), _unlabelled(answer)):
             mention.rule = mention.rule or "asked"
         elif mention.rule in {"asked", "hypothetical"} or (
             mention.rule == "quoted" and (_says_yes(answer) or indirect)
         ):
             mention.rule = ""  # "You asked whether there is a dog. There is."
-
-
-def _is_question(sentence: Sentence) -> bool:
-    words = sentence.words
-    return sentence.asked or _is_indirect(words) or _speaker(words) in QUESTIONS.askers
 
 
 def _is_indirect(words: list[str]) -> bool:
@@ -131,12 +126,6 @@ def take_back_corrected(before: list[Candidate], sentence: Sentence | None) -> N
     things = [one for one in last if not any(cls.lower() == "person" for cls in one.classes)]
     for mention in (things or last)[:1]:
         mention.rule = "corrected"
-
-
-def give_back(before: list[Candidate]) -> None:
-    """Let the last mention count after all, if it was denied: "No cup, I was about to say, and then I spotted one"."""
-    if before and before[-1].rule in {"negated", "corrected", "hypothetical"} and not before[-1].definite:
-        before[-1].rule = ""
 
 
 def take_back_seeming(before: list[Candidate], sentence: Sentence) -> None:
@@ -204,19 +193,8 @@ def _denies(heading: list[str]) -> bool:
     return any(absent.at(heading, i) is not None for i in range(len(heading)))
 
 
-@cache
-def signs_of_lists() -> Words:
-    """Return the marks and values of which a sentence in a list has at least one."""
-    return LISTS.marks | LISTS.checks | LISTS.crosses | LISTS.bare | {"~~"}
-
-
-def absent_in_list(one: Candidate) -> str:
-    """Whether a list says that an object is absent: "Bus: none", "- Dog: 0", "| scissors | 0 |", "❌ cat", "0 dogs"."""
-    return "listed as absent" if _is_crossed(one) or _is_denied(one) else ""
-
-
-def _is_crossed(one: Candidate) -> bool:
-    """Whether an object is counted as 0, struck out, or has a cross."""
+def is_crossed(one: Candidate) -> bool:
+    """Whether a list counts an object as 0, strikes it out, or has a cross: "0 dogs", "❌ cat"."""
     words, place = one.words, one.place
     counted = one.before in {"0", "zero", "0x", "x0"} and at(words, place - 2) not in LISTS.marks
     if counted or one.after == "~~" or bisect_left(one.sentence.strikes, place) % 2:
@@ -227,8 +205,8 @@ def _is_crossed(one: Candidate) -> bool:
     return one.after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
 
 
-def _is_denied(one: Candidate) -> bool:
-    """Whether a value such as "none" or 0 follows an object."""
+def is_denied(one: Candidate) -> bool:
+    """Whether a value such as "none" or 0 follows an object: "Bus: none", "- Dog: 0", "| scissors | 0 |"."""
     words = one.words
     begun = after = one.end + (one.after in LISTS.counts)
     while at(words, after) in LISTS.marks:
@@ -265,21 +243,14 @@ def _bare_value(rest: list[str]) -> bool:
 # ---- Parts of things: "the toilet has a white bowl", "the train's cars" ----
 
 
-class _Part(NamedTuple):
-    """A group of the section `parts` of lexical.toml, with the plurals of its words."""
-
-    of: Words
-    the: Words
-    beside: Words
-
-
 @cache
-def _parts() -> dict[str, _Part]:
-    """Return the group of each word, singular and plural, that may name a part."""
+def _parts() -> dict[str, dict[str, Words]]:
+    """Return the group of each word, singular and plural, that may name a part, with the plurals of its words."""
     return {
-        form: _Part(
-            *(Words(one for name in group.get(key, ()) for one in forms(name)) for key in _Part._fields)
-        )
+        form: {
+            key: Words(one for name in group.get(key, ()) for one in forms(name))
+            for key in ("of", "the", "beside")
+        }
         for group in tables()["parts"]["kinds"]
         for word in group["words"]
         for form in forms(word)
@@ -301,31 +272,34 @@ def take_back_parts(found: list[Candidate]) -> None:
 
 
 def _is_part(
-    one: Candidate, part: _Part, before: list[Candidate], behind: list[Candidate], is_first: bool
+    one: Candidate,
+    part: dict[str, Words],
+    before: list[Candidate],
+    behind: list[Candidate],
+    is_first: bool,
 ) -> bool:
     words, start, place, end = one.words, one.start, one.place, one.end
-    wholes = [i for i in range(max(0, place - NEAR), place) if words[i] in part.of]
+    wholes = [i for i in range(max(0, place - NEAR), place) if words[i] in part["of"]]
     if any(start <= i and i in one.sentence.possessive for i in wholes):
         return True
     if one.after == "of":  # "the white toilet"
-        determiner = at(words, end + 1)
-        is_determined = determiner in GRAMMAR.definite or determiner in {"a", "an"}
-        return is_determined and not part.of.isdisjoint(words[end + 2 : end + 5])
+        is_determined = at(words, end + 1) in GRAMMAR.definite | {"a", "an"}
+        return is_determined and not part["of"].isdisjoint(words[end + 2 : end + 5])
     if "its" in words[max(0, start - 1) : start + 1] and wholes:
         return set(tables()["compounds"]["groups"]["animals"]).isdisjoint(words[max(0, place - NEAR) : start])
     known = words[start] == "the" and is_first and one.after not in PARTS.places
     if (
-        part.the
+        part["the"]
         and (
             known
             # another part is named beside this one: "a tank and a bowl"
-            or (at(words, start - 1) == "and" and at(words, start - 2) in part.beside)
-            or (one.after == "and" and not part.beside.isdisjoint(words[end : end + 4]))
+            or (at(words, start - 1) == "and" and at(words, start - 2) in part["beside"])
+            or (one.after == "and" and not part["beside"].isdisjoint(words[end : end + 4]))
         )
     ):
         # "The toilet is white. The bowl is clean."
         named = before if known else [*before, one, *behind]
-        return any(not part.the.isdisjoint(other.own) for other in named)
+        return any(not part["the"].isdisjoint(other.own) for other in named)
     # "a bowl on it", "cars parked nearby"
     on = one.after in PARTS.places and not {"it", "them", "its", "top", "front"}.isdisjoint(
         words[end : end + 5]

@@ -2,7 +2,16 @@
 
 from halluscope.judging.lexical import across, rules
 from halluscope.judging.lexical.sentences import Candidate, Sentence, Spans, within
-from halluscope.judging.lexical.tables import CLAUSE, CORRECTIONS, GRAMMAR, HEDGES, Cue, at, is_determiner
+from halluscope.judging.lexical.tables import (
+    CLAUSE,
+    CORRECTIONS,
+    GRAMMAR,
+    HEDGES,
+    LISTS,
+    Cue,
+    at,
+    is_determiner,
+)
 
 EXCEPTED = Cue("negated", "noun", keeps_definite=False)
 TRUTH = Cue("", "ends", keeps_definite=True)
@@ -18,7 +27,8 @@ class Reading:
     def __init__(self, sentence: Sentence, quoted: Spans, found: list[Candidate]) -> None:
         self.sentence, self.words, self.quoted = sentence, sentence.words, quoted
         self.found, self.first = found, len(found)
-        self.listed = not across.signs_of_lists().isdisjoint(sentence.words)
+        signs = LISTS.marks, LISTS.checks, LISTS.crosses, LISTS.bare, {"~~"}
+        self.listed = not all(some.isdisjoint(sentence.words) for some in signs)
         self.hedged_at = -1
         self._clause: Cue | None = None
         self._noun: Cue | None = None
@@ -111,7 +121,13 @@ class Reading:
                     across.take_back_corrected(self.found, None)
                 across.take_back_seeming(self.found, self.sentence)
         elif cue.reach == "restored":
-            across.give_back(self.found)
+            # "No cup, I was about to say, and then I spotted one"
+            if (
+                self.found
+                and self.found[-1].rule in {"negated", "corrected", "hypothetical"}
+                and not self.found[-1].definite
+            ):
+                self.found[-1].rule = ""
         elif cue.reach == "seeming" and self.found:
             across.take_back_seeming(self.found, self.sentence)
             self.open(end, TRUTH, place)
@@ -132,7 +148,11 @@ class Reading:
             rules.compound(one)
             or rules.other_reading(one)
             or ("quoted" if quoted else "")
-            or (across.absent_in_list(one) if self.listed else "")
+            or (
+                "listed as absent"
+                if self.listed and (across.is_crossed(one) or across.is_denied(one))
+                else ""
+            )
             or rules.shown_on(one)
             or rules.pictured_beside(one)
             or rules.belongs_to_nobody(one)
