@@ -40,15 +40,16 @@ def report(results: Named, **_: Any) -> Report:
     ]
     header = [*label_names(results), *COLUMNS, MEAN_WORDS]
     scores = Table("scores", header, rows, ranked=True, intervals=COLUMNS)
-    return tables.report([scores], {name: [*_remarks(result)] for name, result in results})
-
-
-def _remarks(result: Mapping[str, Any]) -> Iterator[str]:
-    if "image_list" in result:
-        yield f"images: {result['image_list']}"
-    if "unfinished" in result:
-        yield f"responses that lost an unfinished sentence: {result['unfinished']:,}"
-    yield f"signature: {result['signature']}"
+    notes = {
+        "image_list": "images: {}",
+        "unfinished": "responses that lost an unfinished sentence: {:,}",
+        "signature": "signature: {}",
+    }
+    remarks = {
+        name: [text.format(result[key]) for key, text in notes.items() if key in result]
+        for name, result in results
+    }
+    return tables.report([scores], remarks)
 
 
 def items(
@@ -58,9 +59,8 @@ def items(
     read = finished if options.get("drop_unfinished") else str
     for row, text in zip(rows, map(read, judged_texts(rows, options)), strict=True):
         classes, names = outcomes(row), [name for _, name in row["mentions"]]
-        marks, words = placed(
-            names, row["places"], [(KIND_OF[classes[name]], classes[name]) for name in names]
-        )
+        kinds = [(KIND_OF[classes[name]], classes[name]) for name in names]
+        marks, words = placed(names, row["places"], kinds)
         yield Item(
             id=str(row["image_id"]),
             text=text,

@@ -136,16 +136,12 @@ def synonyms(path: str | Path | None = None, allow_other: bool = False) -> Synon
         )
     rows = [line.strip().split(", ") for line in read_text(file).split("\n") if line.strip()]
     classes = vocabularies.load("coco").classes
-    if len(rows) != len(classes):
+    if sorted(row[0] for row in rows) != sorted(classes):
+        odd = sorted({row[0] for row in rows} ^ {*classes})
         raise ValueError(
-            f"{file} has {len(rows)} lines; expected {len(classes)}, one per COCO class, with the class name first."
+            f"{file} has {len(rows)} lines; expected {len(classes)}, one per COCO class, with the class name first. "
+            f"The first words of the lines are not COCO's {len(classes)} classes: {short_repr(odd)}."
         )
-    for name, expected in zip(sorted(row[0] for row in rows), sorted(classes), strict=True):
-        if name != expected:
-            raise ValueError(
-                f"{file}: the first words of the lines are not COCO's {len(classes)} classes: found {short_repr(name)} "
-                f"where {expected!r} was expected (in alphabetical order)."
-            )
     class_of: dict[str, str] = {}
     for number, words in enumerate(rows, 1):
         for word in words:

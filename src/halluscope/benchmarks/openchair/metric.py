@@ -4,6 +4,7 @@ The concrete nouns of an LVLM's caption are found, and judges are asked for each
 of the image, judges read its right caption.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from halluscope import limits, options
 from halluscope.benchmarks.openchair import BENCHMARK, prompts
 from halluscope.cores import map_texts
 from halluscope.errors import BuildError
-from halluscope.inputs import flags, ids, is_like_a_list, kind, listed, paired, texts, word
+from halluscope.inputs import flags, ids, kind, listed, paired, texts, word
 from halluscope.judging import voting
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
@@ -126,7 +127,11 @@ def compute(
         counting = _counting(found, concrete, convention)
         labels, unread, by = _ask(poll, references, [*map(forms_of, counting)])
     else:
-        found, labels = _given(votes, nouns, len(predictions))
+        if nouns is not None:
+            raise ValueError(
+                "votes and nouns are given; expected one of them, because votes already name their nouns."
+            )
+        found, labels = _given(votes, len(predictions))
         counting, found_by, unread = _counting(found, concrete, convention), "given", {}
         by = {"judges": "given", "questions": "given", "agreement": "1of1"}
     codes = [[of[noun.form] for noun in each] for each, of in zip(counting, labels, strict=True)]
@@ -226,10 +231,8 @@ def read_concrete(file: str | Path) -> frozenset[str]:
                 f"concreteness: {where} is {short_repr(row, 120)}; expected the columns Word and Conc.M of the "
                 "ratings of Brysbaert et al. (2014)."
             )
-        try:
-            mean = float(row["Conc.M"])
-        except (TypeError, ValueError):
-            mean = float("nan")
+        rating = str(row["Conc.M"])
+        mean = float(rating) if re.fullmatch(r"\d+(\.\d+)?", rating) else 0
         if not 1 <= mean <= 5:
             raise BuildError(
                 f"concreteness: {where}: Conc.M is {short_repr(row['Conc.M'])}; expected a rating from 1 to 5."
@@ -251,39 +254,28 @@ def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str
     lists = listed("nouns", given, "a list, one list of nouns per caption", len(captions))
     found = [texts(f"nouns[{row}]", nouns) for row, nouns in enumerate(lists)]
     for row, nouns in enumerate(found):
-        _check_words(f"nouns[{row}]", nouns)
+        if blank := [noun for noun in nouns if not noun.strip()]:
+            raise ValueError(f"nouns[{row}] holds {short_repr(blank[0])}; expected a noun.")
     return [[*map(Word, nouns)] for nouns in found], "given"
 
 
-def _given(votes: Any, nouns: Any, rows: int) -> tuple[Nouns, list[dict[str, int]]]:
+def _given(votes: Any, rows: int) -> tuple[Nouns, list[dict[str, int]]]:
     """Return the nouns of given votes, and the label of each noun."""
-    if nouns is not None:
-        raise ValueError(
-            "votes and nouns are given; expected one of them, because votes already name their nouns."
-        )
-    lists = listed("votes", votes, "a list, one list of nouns with their votes per caption", rows)
-    found: Nouns = [[] for _ in lists]
-    labels: list[dict[str, int]] = [{} for _ in lists]
-    for row, given in enumerate(lists):
+    found: Nouns = [[] for _ in range(rows)]
+    labels: list[dict[str, int]] = [{} for _ in range(rows)]
+    for row, given in enumerate(listed("votes", votes, "a list of nouns with their votes per caption", rows)):
         for place, pair in enumerate(listed(f"votes[{row}]", given, "a list of nouns with a vote each")):
             where = f"votes[{row}][{place}]"
-            if not is_like_a_list(pair) or len(pair) != 2:
+            noun, *said = texts(where, pair) or [""]
+            if not noun.strip() or len(said) != 1:
                 raise ValueError(
                     f"{where} is {short_repr(pair)}; expected a noun and a vote, such as ['dog', 'no']."
                 )
-            noun, said = texts(where, pair)
-            _check_words(where, [noun])
-            vote = SAID[word(where, said, tuple(SAID))]
+            vote = SAID[word(where, said[0], tuple(SAID))]
             if labels[row].setdefault(noun, vote) != vote:
                 raise ValueError(f"{where}: {short_repr(noun)} has a different vote in the same caption.")
             found[row].append(Word(noun))
     return found, labels
-
-
-def _check_words(where: str, nouns: Sequence[str]) -> None:
-    for noun in nouns:
-        if not noun.strip():
-            raise ValueError(f"{where} holds {short_repr(noun)}; expected a noun.")
 
 
 def _counting(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> Nouns:
@@ -293,11 +285,11 @@ def _counting(nouns: Nouns, concrete: frozenset[str] | None, convention: str) ->
     >>> [[noun.form for noun in _counting([[dog, photo, dog]], None, one)[0]] for one in (RELEASED, FIRST)]
     [['dog', 'dog'], ['dog', 'photo']]
     """
-    kept = nouns if concrete is None else [[one for one in each if one.form in concrete] for each in nouns]
-    if convention == FIRST:  # reversed, so that the first of equal nouns stays
-        places = ({noun.form: place for place, noun in reversed([*enumerate(each)])} for each in kept)
-        return [[each[place] for place in sorted(of.values())] for each, of in zip(kept, places, strict=True)]
-    return [[noun for noun in each if noun.form not in NO_OBJECTS] for each in kept]
+    found = [[one for one in each if concrete is None or one.form in concrete] for each in nouns]
+    if convention == FIRST:  # a dict keeps the place of the first of equal nouns
+        firsts = ({noun.form: noun for noun in reversed(each)} for each in found)
+        return [[one for one in each if of[one.form] is one] for each, of in zip(found, firsts, strict=True)]
+    return [[one for one in each if one.form not in NO_OBJECTS] for each in found]
 
 
 def _classes(nouns: Sequence[Sequence[str]]) -> Vocabulary:
@@ -319,14 +311,13 @@ def _ask(
     held = poll.collect_votes(references, present, classes, prompts.load(poll.questions), only_present=True)
     votes = held.votes[present]
     codes = voting.label((votes == YES).sum(axis=1), (votes == NO).sum(axis=1), held.k)
-    labels: list[dict[str, int]] = [{} for _ in nouns]
     image, column = np.nonzero(present)
+    labels: list[dict[str, int]] = [{} for _ in nouns]
     for row, place, code in zip(image.tolist(), column.tolist(), codes.tolist(), strict=True):
         labels[row][classes.classes[place]] = code
     unread, asked = (
         np.bincount(image, weights=of.sum(axis=1), minlength=len(nouns)).astype(np.int64)
         for of in (votes == OTHER, votes != UNASKED)
     )
-    agreement = f"{held.k}of{votes.shape[1]}"
-    by = {"judges": held.judges, "questions": held.questions, "agreement": agreement}
+    by = {"judges": held.judges, "questions": held.questions, "agreement": f"{held.k}of{votes.shape[1]}"}
     return labels, {"unreadable": (unread, asked)}, by
