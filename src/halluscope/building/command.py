@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
 from halluscope.terminal import quiet, say, tell_error
+from halluscope.vocabularies import read_toml
 
 Q = TypeVar("Q")
 
@@ -80,6 +81,8 @@ class Builder:
     make: Callable[..., Path]
     images: str = ""  # the help of --images; "" for a builder that stores no images of its own
     add: Callable[[argparse.ArgumentParser], None] = lambda parser: None  # adds the builder's own options
+    # the builder's own options as data: what `add_argument` takes, with the type "path" or "whole"
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def build(
         self,
@@ -119,6 +122,9 @@ class Builder:
             )
             option("--only-images-present", action="store_true", help="leave out missing images")
         self.add(parser)
+        for flag, one in self.options.items():
+            types = {"type": {"path": Path, "whole": int}[one["type"]]} if "type" in one else {}
+            option(flag, **{**one, **types})
         option(
             "--out", type=Path, metavar="FOLDER", help=f"the folder to build (default: datasets/{self.name})"
         )
@@ -144,3 +150,8 @@ class Builder:
             config = "" if table["config"] == "default" else f"{table['config']!r}, "
             say(f"load_dataset({str(out)!r}, {config}split={table['split']!r})")
         return 0
+
+
+def declared(module: str, name: str, make: Callable[..., Path]) -> Builder:
+    """Return a builder as `build.NAME` of the benchmark.toml beside a module, given by its `__file__`, describes it."""
+    return Builder(name, make=make, **read_toml(module, "benchmark.toml")["build"][name])

@@ -1,6 +1,5 @@
 """Builds amber: 1,004 images to describe and 14,216 yes/no questions about them."""
 
-import argparse
 import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -20,7 +19,7 @@ from halluscope.benchmarks.amber.rows import (
     read_upstream,
 )
 from halluscope.building import images, output
-from halluscope.building.command import Builder, Order
+from halluscope.building.command import Order, declared
 from halluscope.building.output import Table
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.sanitize import one_line, short_repr
@@ -117,29 +116,4 @@ def load_vectors(model: str) -> Any:
     return nlp
 
 
-def _add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--vectors",
-        dest="vectors_of",
-        metavar="MODEL",
-        help="a spaCy model with word vectors, such as en_core_web_lg: adds the config `similar`, pairs of synonyms",
-    )
-
-
-BUILDER = Builder(
-    name="amber",
-    about="""Builds amber: 1,004 images to describe and 14,216 yes/no questions about them.
-
-    halluscope build amber                                          # downloads 3 MB; no images
-    halluscope build amber --source AMBER/data --images AMBER/image
-    halluscope build amber --vectors en_core_web_lg                 # synonyms too (extra spacy)
-
-The authors' repository links to the images, AMBER_1.jpg to AMBER_1004.jpg. Without --images the column `image` is left
-out. The authors' script counts two words as synonyms if their vectors in spaCy's en_core_web_lg are alike; --vectors
-writes these pairs to the config `similar`, which `halluscope score amber --similar amber:similar` reads.
-""",
-    source="the folder of the authors' files, AMBER's data/ (default: download)",
-    images="the folder of the images, AMBER_1.jpg to AMBER_1004.jpg, or a zip of it (default: no column `image`)",
-    make=make,
-    add=_add,
-)
+BUILDER = declared(__file__, "amber", make)

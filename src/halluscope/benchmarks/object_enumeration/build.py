@@ -5,7 +5,6 @@ occur with what is present (THRONE's supplement, section 5.2): the paper's pseud
 same numbers; the dataset's card says how the lines that cannot run as printed are understood.
 """
 
-import argparse
 import json
 import re
 import sys
@@ -23,7 +22,7 @@ from tqdm import tqdm
 
 from halluscope import vocabularies
 from halluscope.building import output
-from halluscope.building.command import Builder, Order
+from halluscope.building.command import Order, declared
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, entries
@@ -371,51 +370,4 @@ def _rows(
         file.write("\n]\n")
 
 
-def _add(parser: argparse.ArgumentParser) -> None:
-    option = parser.add_argument
-    option(
-        "--visual-genome",
-        type=Path,
-        metavar="FOLDER",
-        help="the folder of objects.json and image_data.json: list Visual Genome's objects for the images they cover",
-    )
-    option(
-        "--instructions",
-        type=Path,
-        metavar="FILE",
-        help="LLaVA's instructions (llava_instruct_150k.json or llava_v1_5_mix665k.json): write one row per sample",
-    )
-    option(
-        "--conversations",
-        type=Path,
-        metavar="FILE",
-        help="also write the samples to this new file, in the form that LLaVA trains on",
-    )
-    option(
-        "--clip",
-        action="store_true",
-        help="cut boxes that extend beyond their picture, and leave out those outside it (default: an error)",
-    )
-    option(
-        "--no-negatives",
-        action="store_true",
-        help="list no absent classes (supplement, Table 5), nor images without objects",
-    )
-
-
-BUILDER = Builder(
-    name="object_enumeration",
-    about="""Builds object_enumeration: each image's objects, their places, and what is absent (THRONE, section 6).
-
-    halluscope build object_enumeration                                   # downloads COCO's annotations, 0.25 GB
-    halluscope build object_enumeration --source instances_train2017.json --visual-genome vg --clip
-    halluscope build object_enumeration --instructions llava_instruct_150k.json --conversations train.json
-
-The dataset is training data. With --instructions there is one row per sample about an annotated image; --conversations
-also writes the other samples, unchanged. Some of Visual Genome's boxes extend beyond their pictures; --clip cuts them.
-""",
-    source="instances_train2017.json, its zip, or a folder that holds it (default: download); with --subset any file "
-    "of instances in COCO's form",
-    make=make,
-    add=_add,
-)
+BUILDER = declared(__file__, "object_enumeration", make)

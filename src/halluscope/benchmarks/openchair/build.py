@@ -10,7 +10,7 @@ from tqdm import tqdm
 from halluscope.benchmarks.openchair import BENCHMARK
 from halluscope.benchmarks.openchair.rows import ROWS, UPSTREAM
 from halluscope.building import output
-from halluscope.building.command import Builder, Order
+from halluscope.building.command import Order, declared
 from halluscope.building.fetch import Fetched
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
@@ -55,16 +55,4 @@ def make(order: Order) -> Path:
     )
 
 
-BUILDER = Builder(
-    name="openchair",
-    about="""Builds openchair: 2,000 synthetic images, each with the caption that it was made from.
-
-    halluscope build openchair --source moranyanuka/OpenCHAIR             # the authors' dataset on the Hub
-    halluscope build openchair --source OpenCHAIR                         # a folder of the dataset
-    halluscope build openchair --source test-00000-of-00001.parquet
-
-The authors' rows have no id, so `image_id` is a row's index in their dataset, from 0.
-""",
-    source="the authors' dataset with the columns image and text: a Hub id, a folder, or a Parquet file",
-    make=make,
-)
+BUILDER = declared(__file__, "openchair", make)

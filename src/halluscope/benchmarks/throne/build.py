@@ -5,7 +5,6 @@ image ids. New images are drawn as the paper's were: by the natural K-shot of Le
 Detection on a Multi-Domain Benchmark" (ECCV 2022), which keeps the classes' frequencies and loses no class.
 """
 
-import argparse
 import random
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -18,7 +17,7 @@ from datasets import Image, List, Value
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK
 from halluscope.building import images, output
-from halluscope.building.command import Builder, Order
+from halluscope.building.command import Order, declared
 from halluscope.building.fetch import Fetched, fetch
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
@@ -247,49 +246,5 @@ def natural_k_shot(
     return sorted({*drawn, *given} - set(spare[len(spare) - len(given) :]))
 
 
-BUILDER = Builder(
-    name="throne_coco",
-    about="""Builds throne_coco: the images of COCO val2017, each with the classes that are in it (THRONE, section 4.1).
-
-    halluscope build throne_coco                                    # downloads about 1.1 GB
-    halluscope build throne_coco --source instances_val2017.json --images val2017
-    halluscope build throne_coco --source annotations --no-images   # a folder that holds the file
-""",
-    source="instances_val2017.json, its zip, or a folder that holds it (default: download)",
-    images="the folder or the zip of val2017 (default: download)",
-    make=make_coco,
-)
-
-
-def _add(parser: argparse.ArgumentParser) -> None:
-    option = parser.add_argument
-    option(
-        "--names", type=Path, help="Detic's table of corrected names (default: from --source, or download)"
-    )
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--ids", type=Path, help="a file of image ids, one per line (default: from --source)")
-    which.add_argument("--sample", action="store_true", help="draw new images with the natural K-shot method")
-    option(
-        "--shots", type=int, default=SHOTS, help="with --sample: K, images per class (default: %(default)s)"
-    )
-    option("--seed", type=int, default=0, help="with --sample: the seed of the draw (default: %(default)s)")
-
-
-OBJECTS365 = Builder(
-    name="throne_objects365",
-    about="""Builds throne_objects365: images of Objects365 v2's validation set with the classes in them.
-
-The annotations and images come from https://www.objects365.org/ after registration:
-
-    halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --ids objects365_subset.txt
-    halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --sample --seed 1
-
---ids is the paper's list of 5,110 images (CC BY-NC 4.0; its URL is in datasets/throne_objects365/spec.toml); --sample
-draws the same number of new images in the same way. --images holds the patch folders, with or without the folders
-images/v1 and images/v2 above them.
-""",
-    source="zhiyuan_objv2_val.json, or a folder that holds it (and the lists of names and ids)",
-    images="the folder or the zip of the patch folders",
-    make=make_objects365,
-    add=_add,
-)
+BUILDER = declared(__file__, "throne_coco", make_coco)
+OBJECTS365 = declared(__file__, "throne_objects365", make_objects365)
