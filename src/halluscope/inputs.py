@@ -157,10 +157,10 @@ def scores(name: str, values: Any, what: str) -> list[float]:
     return [finite(f"{name}[{row}]", value, -LARGEST, LARGEST) for row, value in enumerate(found)]
 
 
-def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | None) -> Iterator[list[Any]]:
-    """Yield each image's id and its objects, as input of a signature's digest."""
+def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | None) -> Iterator[list[str]]:
+    """Yield each image's id and its objects as texts, for a signature's digest."""
     known = image_ids if image_ids is not None else [""] * len(references)
-    return ([image_id, *sorted(set(objects))] for image_id, objects in zip(known, references, strict=True))
+    return ([str(image_id), *sorted({*objects})] for image_id, objects in zip(known, references, strict=True))
 
 
 def array(name: str, values: Any, what: str) -> NDArray[Any]:

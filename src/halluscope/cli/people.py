@@ -23,7 +23,7 @@ from halluscope.runs import certifying as graders
 from halluscope.runs.folder import check, folders
 from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
-from halluscope.signature import data_of
+from halluscope.signature import data_of_texts
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell
 
@@ -247,7 +247,7 @@ def certify(given: argparse.Namespace) -> None:
         name_of(population),
         given.by,
         responses=ready.matched.name,
-        data=data_of(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),
+        data=data_of_texts(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),
         store=options.get("store"),
     )
     _write(given.out, certificate.content)

@@ -74,8 +74,8 @@ _are_votes = np.frompyfunc(_is_vote, 1, 1)
 
 def count(answers: NDArray[np.int8]) -> tuple[Counts, Counts]:
     """Count yes votes and no votes in `answers` [images, classes, n]; a reply that is neither counts as a no vote."""
-    yes = _along_votes(answers == YES)
-    return yes, _along_votes(answers != UNASKED) - yes
+    yes, asked = _along_votes(answers == YES), answers != UNASKED
+    return yes, (yes.dtype.type(answers.shape[-1]) if asked.all() else _along_votes(asked)) - yes
 
 
 def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
@@ -108,5 +108,6 @@ def undecided(yes: Counts, no: Counts, n: int, k: int, present: NDArray[np.bool_
 def _along_votes(table: NDArray[np.bool_]) -> Counts:
     """Count along the last axis; einsum is several times as fast as sum where that axis is short."""
     kind = np.int16 if table.shape[-1] <= FEW_VOTES else np.int64
-    counts: Counts = np.einsum("icv->ic", table.view(np.int8), dtype=kind)
+    rows = table.view(np.int8).reshape(-1, table.shape[-1])
+    counts: Counts = np.einsum("rv->r", rows, dtype=kind).reshape(table.shape[:-1])
     return counts

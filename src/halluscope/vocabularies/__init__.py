@@ -8,8 +8,10 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -94,21 +96,25 @@ class Vocabulary:
         what = f"A table of {len(listed):,} texts and {len(self.classes):,} classes"
         limits.check("cells", len(listed) * len(self.classes), what)
         column = {name: i for i, name in enumerate(self.classes)}
-        table = np.zeros((len(listed), len(self.classes)), dtype=bool)
-        for row, names in enumerate(listed):
-            for name in names:
-                if not isinstance(name, str) or name not in column:
-                    near = difflib.get_close_matches(
-                        str(name)[:80].lower(), self.classes[:MOST_COMPARED], n=1, cutoff=0.5
-                    )
-                    hint = f" Did you mean {near[0]!r}?" if near else ""
-                    raise ValueError(
-                        f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} "
-                        f"classes of the vocabulary {self.name!r}.{hint} To score another list of classes, pass "
-                        "vocabulary=[...]."
-                    )
-                table[row, column[name]] = True
-        return table
+        table, sizes = np.zeros((len(listed), len(self.classes)), dtype=bool), [*map(len, listed)]
+        with suppress(KeyError, TypeError):
+            columns = [*map(column.__getitem__, chain.from_iterable(listed))]
+            table[np.repeat(np.arange(len(listed)), sizes), columns] = True
+            return table
+        row, name = next(
+            (row, name)
+            for row, names in enumerate(listed)
+            for name in names
+            if not isinstance(name, str) or name not in column
+        )
+        near = difflib.get_close_matches(
+            str(name)[:80].lower(), self.classes[:MOST_COMPARED], n=1, cutoff=0.5
+        )
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} classes of the "
+            f"vocabulary {self.name!r}.{hint} To score another list of classes, pass vocabulary=[...]."
+        )
 
     def check_annotated(self, classes: Collection[str], where: str) -> None:
         """Refuse images that were not annotated with exactly these classes: a class not looked for is in no image."""

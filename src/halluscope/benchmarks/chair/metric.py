@@ -18,7 +18,7 @@ from halluscope.inputs import class_names, flags, ids, labelled, paired, texts
 from halluscope.reading.words import readers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.signature import data_of, form_of, signature
+from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.tallies import Tally, scores, uncertainty
@@ -106,7 +106,7 @@ def compute(
         "thoughts": thought,
         "signature": signature(
             "chair",
-            data=data_of("coco", labelled(references, image_ids)),
+            data=data_of_texts("coco", labelled(references, image_ids)),
             synonyms=listed.name,
             lemmas=chosen.version,
             **form,

@@ -24,7 +24,7 @@ from halluscope.judging.voting import IGNORED
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of, form_of, signature
+from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
@@ -171,7 +171,7 @@ def compute(
         "thoughts": thought,
     }
     made_by = {
-        "data": data_of(vocabulary.name, labelled(references, image_ids)),
+        "data": data_of_texts(vocabulary.name, labelled(references, image_ids)),
         "judges": cast.judges,
         "questions": cast.questions,
         "agreement": f"{cast.k}of{cast.votes.shape[-1]}",
