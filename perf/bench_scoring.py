@@ -25,18 +25,17 @@ CLASSES = load("coco").classes
 def main() -> None:
     """Check that both ways give the same scores, and print the ratios."""
     rng = np.random.default_rng(0)
-    images = size(IMAGES, 2000)
-    present = rng.random((images, len(CLASSES))) < 0.036
-    sure = rng.random((images, len(CLASSES), 1))
-    votes = (rng.random((images, len(CLASSES), VOTES)) < np.where(present[..., None], sure, sure**8)).astype(
+    present = rng.random((IMAGES, len(CLASSES))) < 0.036
+    sure = rng.random((IMAGES, len(CLASSES), 1))
+    votes = (rng.random((IMAGES, len(CLASSES), VOTES)) < np.where(present[..., None], sure, sure**8)).astype(
         np.int8
     )
     references = [[CLASSES[i] for i in np.flatnonzero(row)] for row in present]
-    texts = [""] * images
+    texts = [""] * IMAGES
     assert ours(texts, references, votes) == plain(references, votes)
     counting = partial(ours, texts, references, votes), partial(plain, references, votes)
     compare("THRONE's scores of given votes", *counting, "a plain loop over cells")
-    labels, sample = labelled(rng, images)
+    labels, sample = labelled(rng)
     correcting = partial(correct, labels, present, sample), partial(raw, labels, present)
     compare("corrected scores", *correcting, "the raw scores' bootstrap of 1,000 resamples")
     first, second = rng.random((2, 12))
@@ -45,10 +44,10 @@ def main() -> None:
     compare("three correlations of 12 models", *each, "scipy called for each resample", 2)
 
 
-def labelled(rng: np.random.Generator, images: int) -> tuple[np.ndarray, Sample]:
+def labelled(rng: np.random.Generator) -> tuple[np.ndarray, Sample]:
     """Return a judge's labels, and people's labels of a sample."""
     often = 0.4 / np.arange(1, len(CLASSES) + 1) ** 0.75
-    implied = rng.random((images, len(CLASSES))) < 0.6 * often
+    implied = rng.random((IMAGES, len(CLASSES))) < 0.6 * often
     labels = (implied ^ (rng.random(implied.shape) < 0.003)).astype(np.int8)
     rows, chances = draw(labels, implied, LABELLED)
     return labels, Sample(rows, chances, implied[rows].astype(np.int8))

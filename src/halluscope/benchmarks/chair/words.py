@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,7 +54,7 @@ def read(
     [('elephant', 'elephant')]
     """
     words = _join(words_of(text))
-    if any(word.form == "toilet" for word in words):  # a "seat" is then its seat, not a chair
+    if "toilet" in forms_of(words):  # a "seat" is then its seat, not a chair
         words = [word for word in words if word.form != "seat"]
     known = [word for word in words if word.form in class_of]
     mentions = [(word.form, class_of[word.form]) for word in known]
@@ -63,15 +63,15 @@ def read(
 
 def _join(words: Sequence[Word]) -> list[Word]:
     """Join double words, from the left."""
-    doubles, joined = _double_words(), dict[int, str]()
-    for place, pair in enumerate(pairwise(forms_of(words))):
-        if pair in doubles and place - 1 not in joined:
-            joined[place] = doubles[pair]
-    return [
-        Word(joined[place], word.start, words[place + 1].end) if place in joined else word
-        for place, word in enumerate(words)
-        if place - 1 not in joined
-    ]
+    doubles, joined = _double_words(), list[int]()
+    pairs = [*pairwise(forms_of(words))]
+    for place in compress(range(len(pairs)), map(doubles.__contains__, pairs)):
+        if place - 1 not in joined[-1:]:
+            joined.append(place)
+    words = [*words]
+    for place in reversed(joined):
+        words[place : place + 2] = [Word(doubles[pairs[place]], words[place].start, words[place + 1].end)]
+    return words
 
 
 def finished(text: str) -> str:

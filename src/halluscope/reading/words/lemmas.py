@@ -70,7 +70,7 @@ def lemmatise(tokens: Sequence[str]) -> list[str]:
     """
     forms = []
     for place, word in enumerate(tokens):
-        noun, verb, *_ = _readings(word)
+        noun, verb, _, _ = _readings(word)
         forms.append(verb if noun == word != verb and _is_verb(tokens, place) else noun)
     return forms
 

@@ -6,7 +6,8 @@ divide a word, a full stop is divided from a word only at the end of a sentence,
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 _MARKS = r";@#$%&?!*()\[\]{}<>\"«»“”„‘’‒–—―"
@@ -50,14 +51,21 @@ class Word(NamedTuple):
         return [self.start, self.end] if self.start < self.end else None
 
 
+# Makes a word of its three values, in half the time that `Word` takes
+_word: Callable[[tuple[str, int, int]], Word] = partial(tuple.__new__, Word)
+
+
 def forms_of(words: Iterable[Word]) -> list[str]:
     """Return the words' forms, without their places."""
-    return [word.form for word in words]
+    return [form for form, _, _ in words]
 
 
 def in_forms(words: Iterable[Word], forms: Iterable[str]) -> list[Word]:
     """Return the same words with other forms."""
-    return [Word(form, start, end) for (_, start, end), form in zip(words, forms, strict=True)]
+    return [
+        word if word.form == form else _word((form, word.start, word.end))
+        for word, form in zip(words, forms, strict=True)
+    ]
 
 
 def as_written(words: Sequence[Word], text: str) -> list[Word]:
@@ -81,8 +89,9 @@ def tokenise(text: str) -> list[Word]:
     lower, tokens = text.lower(), list[Word]()
     for found in _TOKEN.finditer(lower):
         whole, (place, end) = found.group(), found.span()
-        if whole.isalpha() and whole not in _JOINED:  # nearly every word: there is nothing to divide
-            tokens.append(Word(whole, place, end))
+        # nearly every word and mark: there is nothing to divide
+        if end - place == 1 or (whole.isalpha() and whole not in _JOINED):
+            tokens.append(_word((whole, place, end)))
             continue
         for token in _parts(whole, lower, end):
             tokens.append(Word(token, place, place := place + len(token)))
