@@ -108,6 +108,7 @@ def undecided(yes: Counts, no: Counts, n: int, k: int, present: NDArray[np.bool_
 def _along_votes(table: NDArray[np.bool_]) -> Counts:
     """Count along the last axis; einsum is several times as fast as sum where that axis is short."""
     kind = np.int16 if table.shape[-1] <= FEW_VOTES else np.int64
-    rows = table.view(np.int8).reshape(-1, table.shape[-1])
-    counts: Counts = np.einsum("rv->r", rows, dtype=kind).reshape(table.shape[:-1])
+    images, classes, votes = table.shape
+    cells = table.view(np.int8).reshape(images * classes, votes)
+    counts: Counts = np.einsum("cv->c", cells, dtype=kind).reshape(images, classes)
     return counts
