@@ -57,30 +57,28 @@ def report(results: Named, **_: Any) -> Report:
         if is_defined(result[f"accuracy/{group}"])
     ]
     dimensions = Table("dimensions", ["responses", "dimension", *ANSWERS], rows, left=2, ranked=True)
-    return tables.report([of_all, dimensions], {name: _remarks(result) for name, result in named})
+    return tables.report([of_all, dimensions], {name: [*_remarks(result)] for name, result in named})
 
 
-def _remarks(result: Mapping[str, Any]) -> list[str]:
-    lines = [
-        f"{result['descriptions']:,} descriptions and {result['questions']:,} questions, {result['images']:,} images"
-    ]
-    if not result["descriptions"]:
-        lines.append("no descriptions: chair, cover, hal, cog and amber are undefined")
-    elif not result["questions"]:
-        lines.append("no responses to questions: accuracy, precision, recall, f1 and amber are undefined")
-    elif result["f1"] != result["f1"]:
-        lines.append("a dimension has no responses: the scores over all questions and amber are undefined")
+def _remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    descriptions, questions = result["descriptions"], result["questions"]
+    yield f"{descriptions:,} descriptions and {questions:,} questions, {result['images']:,} images"
+    if not descriptions:
+        yield "no descriptions: chair, cover, hal, cog and amber are undefined"
+    elif not questions:
+        yield "no responses to questions: accuracy, precision, recall, f1 and amber are undefined"
+    elif not is_defined(result["f1"]):
+        yield "a dimension has no responses: the scores over all questions and amber are undefined"
     choices = keys_of(result["signature"])
     if choices["convention"] == "official" and choices["nouns"].startswith(("nouns-", "spacy-")):
-        lines.append("its nouns are not those of the authors' script: add --reader nltk (extra nltk)")
+        yield "its nouns are not those of the authors' script: add --reader nltk (extra nltk)"
     if result["unreadable"] > 0:
-        lines.append(
-            f"{percent(result['unreadable'])} % of the responses to questions are unreadable, and count as wrong"
-        )
+        share = percent(result["unreadable"])
+        yield f"{share} % of the responses to questions are unreadable, and count as wrong"
     for name in ("amber", "chair", "f1") if "interval" in result else ():
-        if result[name] == result[name]:
-            lines.append(f"interval of {name} over images: {interval(result['interval'][name])}")
-    return [*lines, f"signature: {result['signature']}"]
+        if is_defined(result[name]):
+            yield f"interval of {name} over images: {interval(result['interval'][name])}"
+    yield f"signature: {result['signature']}"
 
 
 def items(
@@ -89,14 +87,49 @@ def items(
     """Yield a run's rows as items, one per row, in order."""
     for row, text in zip(rows, judged_texts(rows, options), strict=True):
         asked = row["inputs"]["references"]
-        found = _described(row) if asked["task"] == GENERATIVE else _answered(row, asked["prompt"])
+        found: dict[str, Any] = {}
+        if asked["task"] == GENERATIVE:
+            outcomes = [_outcome(word, row) for word in row["mentions"]]
+            marks, unplaced = placed(row["mentions"], row["places"], outcomes)
+            known = {"good": FOUND, "bad": HALLUCINATED}
+            found = {
+                "marks": marks,
+                "facts": [
+                    *unplaced,
+                    *(fact for of in (IMAGINED, MISSED) for fact in word_facts(row[of], of)),
+                ],
+                "classes": dict.fromkeys(row[MISSED], MISSED)
+                | {
+                    word: known[kind]
+                    for word, (kind, _) in zip(row["mentions"], outcomes, strict=True)
+                    if kind in known
+                },
+            }
+            errors = [error for error in (HALLUCINATED, IMAGINED, MISSED) if row[error]]
+            bad = badness(row[HALLUCINATED], row[MISSED])
+        else:
+            error = answer_error(row["said"], row["answer"])
+            found = {"question": asked["prompt"], "facts": answer_facts(row["said"], row["answer"])}
+            errors, bad = [error] if error else [], BADNESS[error]
         yield Item(
             id=str(row["id"]),
             text=text,
             image=asked["file_name"],
             parts={"dimension": row["dimension"]},
+            errors=errors,
+            badness=bad,
             **found,
         )
+
+
+def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
+    """Return the kind and the text of a mentioned word's mark."""
+    known = words.load()
+    if word in row[HALLUCINATED]:
+        is_imagined = any(word == other for other, _ in known.standing_for(row[IMAGINED]))
+        return "bad", f"{HALLUCINATED}, and easily imagined here" if is_imagined else HALLUCINATED
+    neither: tuple[Kind, str] = ("plain", "a word that AMBER counts as neither right nor wrong")
+    return neither if word in known.safe else ("good", FOUND)
 
 
 def meaning(scores: Mapping[str, Any]) -> str:
@@ -113,45 +146,3 @@ def meaning(scores: Mapping[str, Any]) -> str:
         "dimensions"
     )
     return f"{'; '.join([undefined, *known])}."
-
-
-def _described(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is shown of a description."""
-    outcomes = {word: _outcome(word, row) for word in row["mentions"]}
-    marks, unplaced = placed(row["mentions"], row["places"], [outcomes[word] for word in row["mentions"]])
-    known = {"good": FOUND, "bad": HALLUCINATED}
-    return {
-        "marks": marks,
-        "facts": [*unplaced, *word_facts(row[IMAGINED], IMAGINED), *word_facts(row[MISSED], MISSED)],
-        "errors": [error for error in (HALLUCINATED, IMAGINED, MISSED) if row[error]],
-        "classes": {
-            **dict.fromkeys(row[MISSED], MISSED),
-            **{word: known[kind] for word, (kind, _) in outcomes.items() if kind in known},
-        },
-        "badness": badness(row[HALLUCINATED], row[MISSED]),
-    }
-
-
-def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
-    """Return the kind and the text of a mentioned word's mark."""
-    known = words.load()
-    if word in row[HALLUCINATED]:
-        is_imagined = any(word == other for other, _ in known.standing_for(row[IMAGINED]))
-        return "bad", f"{HALLUCINATED}, and easily imagined here" if is_imagined else HALLUCINATED
-    return (
-        ("plain", "a word that AMBER counts as neither right nor wrong")
-        if word in known.safe
-        else ("good", FOUND)
-    )
-
-
-def _answered(row: Mapping[str, Any], question: str) -> dict[str, Any]:
-    """Return what is shown of a response to a question."""
-    reply, right = row["said"], row["answer"]
-    error = answer_error(reply, right)
-    return {
-        "question": question,
-        "facts": answer_facts(reply, right),
-        "errors": [error] if error else [],
-        "badness": BADNESS[error],
-    }
