@@ -133,25 +133,34 @@ def compute(
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
     poll = checks.build(VoteOptions, judging, "throne")
+    for name, value in {"explain": explain or None, "certificate": certificate}.items():
+        if value is not None and votes is not None:
+            raise ValueError(
+                f"{name} is about judges that read the responses, but votes are given; leave votes out and pass "
+                "judges='lexical' or others."
+            )
     reader = None
     if explain:
-        if votes is not None:
-            raise ValueError(
-                "explain says which rule of the lexical judge took a mention back, but votes are given, so no judge "
-                "reads the responses; leave votes out and pass judges='lexical'."
-            )
         from halluscope.judging.resolve import lexical
 
         reader = lexical(poll.judges, vocabulary)
-    certified = None if certificate is None else _certified(certificate, votes, all_average)
+    certified = None
+    if certificate is not None:
+        from halluscope.reliability.certificate import read
+
+        if all_average != "pooled":
+            raise ValueError(
+                f"certificate is given, but all_average is {short_repr(all_average)}; expected 'pooled': only counts "
+                "pooled over images, or per class, can be corrected."
+            )
+        certified = read(certificate)
     size = 0 if cells_of is None else whole("cells_of", cells_of, 1)
     sample = None if cells is None else _check_cells(cells, present, size)
+    questions = prompts.load(poll.questions)
     if votes is not None:
         given = voting.check(votes, *present.shape).astype(np.int8)
-        k = voting.required(poll.agreement, given.shape[-1])
-        cast = VoteResult(given, k, ["given"], "given", ())
+        cast = VoteResult(given, voting.required(poll.agreement, given.shape[-1]), ["given"], "given", ())
     else:
-        questions = prompts.load(poll.questions)
         if certified:
             certified.check({"vocabulary": vocabulary.name, "questions": questions.name})
             certified.check_texts(predictions)
@@ -159,11 +168,11 @@ def compute(
     labels = voting.label(*voting.count(cast.votes), cast.k)
     hits = Hits.of(labels, present)
     warn_if_shuffled(hits.predicted, present)
-    asked_all, was_asked = votes is not None or poll.ask == "all", votes is None
-    unparsed = (cast.votes == OTHER).sum() / max(1, (cast.votes != UNASKED).sum()) if was_asked else None
+    unparsed = (cast.votes == OTHER).sum() / max(1, (cast.votes != UNASKED).sum())
+    is_whole = votes is not None or poll.ask == "all"
     result: dict[str, Any] = _points(score(hits, conventions)) | {
-        "ignored": float((labels == IGNORED).mean()) if asked_all else None,
-        "unparsed": None if unparsed is None else float(unparsed),
+        "ignored": float((labels == IGNORED).mean()) if is_whole else None,
+        "unparsed": float(unparsed) if votes is None else None,
         "undefined_classes": undefined_classes(hits),
         "images": len(present),
         "median_characters": float(np.median([len(text) for text in predictions])),
@@ -187,8 +196,8 @@ def compute(
         drawn = resampling.weights(len(present), NUMBERS * present.shape[1])
         result["interval"] = resampling.intervals(map(partial(score, hits, conventions), drawn))
     if sample is not None:
-        rows = sample.any(axis=1)
-        on_sample = Hits.of(np.where(sample, labels, IGNORED)[rows], present[rows])
+        there = sample.any(axis=1)
+        on_sample = Hits.of(np.where(sample, labels, IGNORED)[there], present[there])
         sampled = _points(score(on_sample, conventions))
         result["difference"] = {name: result[name] - value for name, value in sampled.items()}
         which = f"{sample.sum()}-{hashlib.sha256(sample.tobytes()).hexdigest()[:8]}"
@@ -217,11 +226,8 @@ def compute(
         }
     if per_class:
         table = of_each_class(hits, beta)
-        values = zip(*(column.tolist() for column in table.values()), strict=True)
-        result["classes"] = {
-            name: dict(zip(table, row, strict=True))
-            for name, row in zip(vocabulary.classes, values, strict=True)
-        }
+        rows = zip(vocabulary.classes, *(column.tolist() for column in table.values()), strict=True)
+        result["classes"] = {name: dict(zip(table, values, strict=True)) for name, *values in rows}
     if per_image:
         kinds = {
             "found": hits.true,
@@ -233,8 +239,7 @@ def compute(
             for row in range(len(present))
         ]
     if reader is not None:
-        cut = prompts.load(poll.questions).cut
-        result["explained"] = [reader.explain(cut(text)) for text in predictions]
+        result["explained"] = [reader.explain(questions.cut(text)) for text in predictions]
     return result
 
 
@@ -274,24 +279,6 @@ def plan(
     return plan_poll(
         checked, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate, prices
     )
-
-
-def _certified(
-    given: "str | Path | Mapping[str, Any] | Certificate", votes: object, all_average: str
-) -> "Certificate":
-    """Read a certificate, after checking that scores can be corrected."""
-    if votes is not None:
-        raise ValueError(
-            "certificate and votes are given; a certificate is about judges: leave votes out and pass judges."
-        )
-    if all_average != "pooled":
-        raise ValueError(
-            f"certificate is given, but all_average is {short_repr(all_average)}; expected 'pooled': only counts "
-            "pooled over images, or per class, can be corrected."
-        )
-    from halluscope.reliability.certificate import read
-
-    return read(given)
 
 
 def _check_cells(cells: ArrayLike, present: Cells, of: int) -> Cells:
