@@ -272,7 +272,7 @@ def test_corrected_scores_are_nearer_to_the_truth_and_their_intervals_hold_it():
         ),
         ({"questions": [*PLAIN, "Is {x} there?"]}, "is about the questions 'custom-"),
         ({"all_average": "image"}, "all_average is 'image'; expected 'pooled'"),
-        ({"votes": np.zeros((4, 2, 1), dtype=int)}, "certificate and votes are given"),
+        ({"votes": np.zeros((4, 2, 1), dtype=int)}, "certificate is about judges"),
         ({"vocabulary": ["cup", "dog"]}, "is about the vocabulary 'custom-"),
         ({"certificate": 7}, "certificate is 7; expected a file"),
         ({"certificate": {"form": "another"}}, "certificate is not a certificate"),

@@ -80,7 +80,6 @@ class Builder:
     # takes an `Order` and the builder's own options, and returns the dataset's folder
     make: Callable[..., Path]
     images: str = ""  # the help of --images; "" for a builder that stores no images of its own
-    add: Callable[[argparse.ArgumentParser], None] = lambda parser: None  # adds the builder's own options
     # the builder's own options as data: what `add_argument` takes, with the type "path" or "whole"
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -121,7 +120,6 @@ class Builder:
                 "--no-images", dest="with_images", action="store_false", help="leave out the column `image`"
             )
             option("--only-images-present", action="store_true", help="leave out missing images")
-        self.add(parser)
         for flag, one in self.options.items():
             types = {"type": {"path": Path, "whole": int}[one["type"]]} if "type" in one else {}
             option(flag, **{**one, **types})

@@ -229,7 +229,6 @@ class Rows:
     @property
     def builder(self) -> Any:
         """The builder of the dataset from its authors' file, and from a second one that a user may name."""
-        import argparse
 
         from halluscope.building.command import Builder, Order
 
@@ -248,11 +247,8 @@ class Rows:
                 out, rows, columns, lambda row: row.row, self.file_of, counts, sources, self.check_images
             )
 
-        def add(parser: argparse.ArgumentParser) -> None:
-            if extra:
-                parser.add_argument(flag, type=Path, metavar="FILE", help=extra["help"])
-
-        return Builder(self.name, table["about"], table["source"], make, table["images"], add)
+        options = {flag: {"type": "path", "metavar": "FILE", "help": extra["help"]}} if extra else {}
+        return Builder(self.name, table["about"], table["source"], make, table["images"], options)
 
     def fetch(self, order: Any) -> tuple[dict[str, Any], list[Any]]:
         questions = order.fetch("questions")

@@ -10,7 +10,6 @@ the questions ask about n present classes, and after each of these about a new a
 Category order settles equal counts. The three samplings share the images and the present classes.
 """
 
-import argparse
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
@@ -30,7 +29,7 @@ from halluscope.benchmarks.pope.rows import (
     unique_questions,
 )
 from halluscope.building import output
-from halluscope.building.command import Builder, Order
+from halluscope.building.command import Order, declared
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
@@ -203,51 +202,5 @@ def correct(order: Order) -> Path:
     return output.write(spec, [table], numbers, sources, spec.matches(numbers, order.subset), out)
 
 
-def _add(parser: argparse.ArgumentParser) -> None:
-    option = parser.add_argument
-    option(
-        "--from-annotations",
-        type=Path,
-        help="make new questions from this COCO-format annotation file instead",
-    )
-    option(
-        "--configs",
-        nargs="+",
-        choices=CONFIGS,
-        default=CONFIGS,
-        help="which official questions to build (default: all)",
-    )
-    option("--images-count", type=int, default=500, help="for new questions, how many images (default: 500)")
-    option(
-        "--objects",
-        type=int,
-        default=3,
-        help="for new questions, how many present and how many absent objects per image (default: 3)",
-    )
-    option("--seed", type=int, default=0, help="for new questions, the seed of the draws (default: 0)")
-
-
-QUESTIONS = Builder(
-    name="pope",
-    about="""Builds pope: the official questions about COCO, A-OKVQA and GQA, or new ones from any COCO-format file.
-
-    halluscope build pope                                           # downloads about 4 MB
-    halluscope build pope --source POPE/output                      # the authors' files, if you have them
-    halluscope build pope --source llava_pope_test.jsonl            # another version of the questions about COCO
-    halluscope build pope --from-annotations instances.json --images-count 500 --objects 3 --seed 0
-""",
-    source="the folder of the official files, POPE's output/, or one file of another version (default: download)",
-    make=make,
-    add=_add,
-)
-
-CORRECTED = Builder(
-    name="repope",
-    about="""Builds repope: POPE's questions about COCO with corrected answers; ambiguous questions are left out.
-
-    halluscope build repope                                         # downloads 1 MB
-    halluscope build repope --source RePOPE/annotations
-""",
-    source="the folder of the authors' files, RePOPE's annotations/ (default: download)",
-    make=correct,
-)
+QUESTIONS = declared(__file__, "pope", make)
+CORRECTED = declared(__file__, "repope", correct)
