@@ -25,7 +25,7 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.causal import SHARED_FROM, CausalJudge, common_prefix
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.language_model import LanguageModelJudge, positions
-from halluscope.judging.models.seq2seq import Seq2SeqJudge, check_encodes, is_checker, model_of
+from halluscope.judging.models.seq2seq import Seq2SeqJudge, is_checker, model_of
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import Question, QuestionSet
@@ -193,14 +193,12 @@ def inspect_model(model: str, engine: Engine, served: EndpointOptions = AS_USUAL
     known = READ_WEIGHTS.get(model_of(model).partition("@")[0])
     if found is None:
         return ModelInfo(model, model, weights=known, missing=missing)
-    if is_checker(model):
-        check_encodes(found)
     torch = engine.library == "torch"
     precision = engine.precision if torch else None
     try:
         reader: Reader = (
             Seq2SeqReader(found, engine.device, precision=precision, checks=is_checker(model))
-            if found.is_encoder_decoder
+            if found.is_encoder_decoder or is_checker(model)
             else CausalReader(found, engine.device, precision=precision)
         )
     except MissingExtra as error:

@@ -13,7 +13,6 @@ from halluscope.judging.models.seq2seq import (
     CHECKER,
     ConvertedJudge,
     Seq2SeqJudge,
-    check_encodes,
     is_checker,
     model_of,
 )
@@ -57,25 +56,21 @@ class Engine:
 
         With "checker:" before it, the judge is a checker.
         """
-        checks, model = is_checker(model), model_of(model)
-        found = weights.find(model)
-        if checks:
-            check_encodes(found)
+        checks, name = is_checker(model), model_of(model)
+        found = weights.find(name)
         if self.library == "ctranslate2" and not found.is_encoder_decoder:
             raise JudgeUnavailable(
                 f"engine={self.name!r} runs encoder-decoders, but {found.name!r} is not one. Use engine='torch'."
             )
         if self.workers:
-            path = Path(model).expanduser()
-            there = str(path.resolve()) if path.exists() else model  # a worker has another working directory
-            make = partial(replace(self, workers=0).judge, f"{CHECKER}{there}" if checks else there)
+            path = Path(name).expanduser()
+            there = str(path.resolve()) if path.exists() else name  # a worker has another working directory
+            make = partial(replace(self, workers=0).judge, f"{CHECKER * checks}{there}")
             return RayPool(
                 make, found.name, self.workers, on_gpus=not (self.device or "cuda").startswith("cpu")
             )
         if self.library == "ctranslate2":
-            return ConvertedJudge(
-                found, self.precision or "float32", self.recheck, self.device, checks=checks
-            )
-        if found.is_encoder_decoder:
-            return Seq2SeqJudge(found, self.device, precision=self.precision, checks=checks)
-        return CausalJudge(found, self.device, precision=self.precision)
+            return ConvertedJudge(found, self.precision or "float32", self.recheck, self.device, checks)
+        if found.is_encoder_decoder or checks:
+            return Seq2SeqJudge(found, self.device, self.precision, checks)
+        return CausalJudge(found, self.device, self.precision)

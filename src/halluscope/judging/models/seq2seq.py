@@ -41,21 +41,12 @@ def is_checker(name: str) -> bool:
     return name.startswith(CHECKER)
 
 
-def check_encodes(found: Weights) -> None:
-    if not found.is_encoder_decoder:
-        raise JudgeUnavailable(
-            f"The checker {short_repr(found.name)} is not an encoder-decoder; expected one such as MiniCheck's on "
-            "FLAN-T5 (lytang/MiniCheck-Flan-T5-Large). Name an instruct model without 'checker:'."
-        )
-
-
 class Seq2SeqJudge(LanguageModelJudge):
     """An encoder-decoder; it votes yes only if its whole decoded reply is "yes", as in THRONE's released code.
 
     With `checks` it is a checker, which is asked about claims and votes yes if its whole reply is "1".
     """
 
-    rule = "whole"
     auto_class = "AutoModelForSeq2SeqLM"
 
     def __init__(
@@ -65,9 +56,12 @@ class Seq2SeqJudge(LanguageModelJudge):
         precision: str | None = None,
         checks: bool = False,
     ) -> None:
-        if checks:
-            self.rule = "label"
-        self.claims = checks
+        if checks and not weights.is_encoder_decoder:
+            raise JudgeUnavailable(
+                f"The checker {short_repr(weights.name)} is not an encoder-decoder; expected one such as "
+                "MiniCheck's on FLAN-T5 (lytang/MiniCheck-Flan-T5-Large). Name an instruct model without 'checker:'."
+            )
+        self.rule, self.claims = "label" if checks else "whole", checks
         super().__init__(weights, device, precision)
 
     def _check(self, tokenizer: Any) -> None:
