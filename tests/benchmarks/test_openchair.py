@@ -16,8 +16,8 @@ from PIL import Image as Pillow
 
 import halluscope
 from halluscope import cli
-from halluscope.benchmarks.openchair import prompts, rows
-from halluscope.benchmarks.openchair.metric import compute, plan, read_concrete
+from halluscope.benchmarks.openchair import rows
+from halluscope.benchmarks.openchair.metric import SETS, compute, plan, questions_of, read_concrete
 from halluscope.errors import BuildError
 from halluscope.judging.cache import Cache
 from halluscope.judging.votes import NO, OTHER, YES
@@ -222,14 +222,14 @@ def test_the_released_prompt(monkeypatch):
 
 def test_questions_by_name_and_of_ones_own():
     nouns = Vocabulary("nouns", ("umbrella",))
-    asked = {name: of.about(nouns)[0][0].text for name, of in prompts.SETS.items()}
+    asked = {name: of.about(nouns)[0][0].text for name, of in SETS.items()}
     assert asked["plain"] == "Is there an umbrella in this image?"
-    assert asked["claims"] == "There is an umbrella in the image." and prompts.SETS["claims"].claims
-    assert prompts.load(["Any {x}?"]).about(nouns)[0][0].text == "Any umbrella?"
+    assert asked["claims"] == "There is an umbrella in the image." and SETS["claims"].claims
+    assert questions_of(["Any {x}?"]).about(nouns)[0][0].text == "Any umbrella?"
     with pytest.raises(
         ValueError, match=r"no question set 'paper'; the known sets are released, plain, claims"
     ):
-        prompts.load("paper")
+        questions_of("paper")
 
 
 # Which nouns count

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halluscope import limits, options
-from halluscope.benchmarks.openchair import BENCHMARK, prompts
+from halluscope.benchmarks.openchair import BENCHMARK
 from halluscope.cores import map_texts
 from halluscope.errors import BuildError
 from halluscope.inputs import flags, ids, kind, listed, paired, texts, word
 from halluscope.judging import voting
 from halluscope.judging.options import VoteOptions
+from halluscope.judging.questions import QuestionSet, question_set
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.judging.voting import IGNORED as UNDECIDED
 from halluscope.reading import tables
@@ -29,12 +30,14 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Tally, scores, uncertainty
-from halluscope.vocabularies import Vocabulary
+from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:
     from halluscope.judging.cost import Plan
 
 RELEASED, FIRST = "released", "first"
+
+SETS = {name: QuestionSet(**one) for name, one in read_toml(__file__, "benchmark.toml")["questions"].items()}
 
 # Words that the released script does not count, because they name the image itself.
 NO_OBJECTS = frozenset({"painting", "drawing", "photo", "picture", "portrait", "photograph"})
@@ -198,7 +201,12 @@ def plan(
         found, _ = _nouns(take_out(predictions, thoughts)[0], None, reader)
         asked.append((references, [*map(forms_of, _counting(found, concrete, convention))]))
     classes = _classes([nouns for _, each in asked for nouns in each])
-    return plan_poll(asked, classes, poll, prompts.load(poll.questions), calibrate, prices, only_present=True)
+    return plan_poll(asked, classes, poll, questions_of(poll.questions), calibrate, prices, only_present=True)
+
+
+def questions_of(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
+    """Find a question set by name, or make one from the user's templates in the frame of `plain`."""
+    return question_set(questions, SETS, SETS["plain"].frame)
 
 
 def _paired(predictions: Any, references: Any) -> tuple[list[str], list[str]]:
@@ -213,7 +221,7 @@ def _paired(predictions: Any, references: Any) -> tuple[list[str], list[str]]:
 def _poll(judging: Mapping[str, Any]) -> VoteOptions:
     """Read how the poll is held."""
     poll = options.build(VoteOptions, judging, "openchair", questions=RELEASED)
-    poll.required(len(prompts.load(poll.questions).templates))
+    poll.required(len(questions_of(poll.questions).templates))
     return poll
 
 
@@ -308,7 +316,7 @@ def _ask(
     """
     classes = _classes(nouns)
     present = classes.presence(nouns)
-    held = poll.collect_votes(references, present, classes, prompts.load(poll.questions), only_present=True)
+    held = poll.collect_votes(references, present, classes, questions_of(poll.questions), only_present=True)
     votes = held.votes[present]
     codes = voting.label((votes == YES).sum(axis=1), (votes == NO).sum(axis=1), held.k)
     image, column = np.nonzero(present)
