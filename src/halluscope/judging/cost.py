@@ -30,12 +30,12 @@ from halluscope.judging.models.weights import Weights
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.resolve import (
-    AS_USUAL,
     LEXICAL,
-    EndpointOptions,
     check_asked,
     check_once,
+    compares_labels,
     is_served,
+    served_voter,
 )
 from halluscope.judging.scoring import ScoringVoter, requests
 from halluscope.judging.votes import UNASKED
@@ -175,20 +175,18 @@ class ModelInfo:
     missing: str = ""  # what is not available, in words; empty if the judge can be asked
     # the longest reply of a model behind an endpoint, in tokens; 0 for a model that generates nothing
     reply: int = 0
-    by_text: bool = False  # whether a request holds all questions about a text
 
     def tokens(self, *put: Any) -> NDArray[np.float64]:
         """Return how many tokens each prompt of a `Put` costs, by the judge's own tokenizer or by a rule of thumb."""
         return self.reader.tokens(*put) if self.reader else _characters(*put) / CHARACTERS_A_TOKEN
 
 
-def inspect_model(model: str, engine: Engine, served: EndpointOptions = AS_USUAL) -> ModelInfo:
+def inspect_model(model: str, engine: Engine, **endpoint: Any) -> ModelInfo:
     """Find out what is known of a model; to a server no request is sent, and it is taken to accept all settings."""
     if is_served(model):
-        judge = served.judge(model)
-        by_text = isinstance(judge, ScoringVoter)
+        judge = served_voter(model, **endpoint)
         reply = 0 if isinstance(judge, ScoringVoter) else judge.max_tokens
-        return ModelInfo(model, judge.name, judge.key, reply=reply, by_text=by_text)
+        return ModelInfo(model, judge.name, judge.key, reply=reply)
     found, missing = _find(model_of(model))
     known = READ_WEIGHTS.get(model_of(model).partition("@")[0])
     if found is None:
@@ -333,17 +331,16 @@ def plan_poll(
     infos: list[ModelInfo | None] = []
     stand_ins: list[StandIn] = []
     for judge in meant:
-        info = None
-        if isinstance(judge, str) and judge != LEXICAL:
-            info = inspect_model(judge, alone, poll.endpoints)
-            stand_in = StandIn(info.key or info.name, lexical, kept_in if info.key else None, stored=True)
-        elif isinstance(judge, str):
-            stand_in = StandIn(judge, lexical, None, stored=False)
+        if isinstance(judge, str):
+            info = None if judge == LEXICAL else inspect_model(judge, alone, **poll.endpoints)
+            key, stored = (info and (info.key or info.name)) or judge, info is not None
+            kept = kept_in if info and info.key else None
         else:
-            speaker, kept = (lexical, kept_in) if judge.stored else (judge, None)
-            stand_in = StandIn(judge.key, speaker, kept, stored=judge.stored)
+            info, key, stored = None, judge.key, judge.stored
+            kept = kept_in if stored else None
+        speaker = lexical if stored or isinstance(judge, str) else judge
         infos.append(info)
-        stand_ins.append(stand_in)
+        stand_ins.append(StandIn(key, speaker, kept, stored))
     check_once([stand_in.key for stand_in in stand_ins])
     passed_on = Cache(IN_MEMORY) if len(sets) > 1 else None
     for texts, there in zip(shown, present, strict=True):
@@ -395,11 +392,12 @@ def _load(stand_in: StandIn, info: ModelInfo | None, prices: Prices | None) -> L
         else ""
     )  # fmt: skip
     said = left * info.reply if info.reply else None
+    by_text = compares_labels(info.model)  # a request holds all questions about a text
     return replace(
         load,
         tokens=tokens,
         flop=2 * info.weights * tokens if info.weights else None,
-        requests=sum(len(list(requests(put.pairs))) for put in stand_in.puts) if info.by_text else None,
+        requests=sum(len(list(requests(put.pairs))) for put in stand_in.puts) if by_text else None,
         said=said,
         money=_cost(tokens, said, prices) if is_served(info.model) else None,
         note="; ".join(filter(None, [info.missing, counted])),
@@ -415,13 +413,11 @@ def _sample(puts: Sequence[Put]) -> Sequence[Put]:
     step = -(-sum(len(put.pairs) for put in puts) // SAMPLED_PROMPTS)
     if step <= 1:
         return puts
-    texts = [
-        (len(put.texts[i]), number, i) for number, put in enumerate(puts) for i in np.unique(put.pairs[:, 0])
-    ]
-    chosen: dict[int, list[int]] = {}
-    for _, number, i in sorted(texts)[min(step // 2, len(texts) - 1) :: step]:
-        chosen.setdefault(number, []).append(int(i))
-    return [_about(puts[number], rows) for number, rows in chosen.items()]
+    chosen = []
+    for put in puts:
+        texts = sorted(np.unique(put.pairs[:, 0]).tolist(), key=lambda i: len(put.texts[i]))
+        chosen.append(_about(put, texts[min(step // 2, len(texts) - 1) :: step]))
+    return chosen
 
 
 def _about(put: Put, texts: Sequence[int]) -> Put:

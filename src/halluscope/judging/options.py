@@ -40,7 +40,6 @@ from halluscope.vocabularies import Vocabulary
 if TYPE_CHECKING:  # imported at first use, because a benchmark's options are read without its judges
     from halluscope.judging.cache import Cache
     from halluscope.judging.models.engine import Engine
-    from halluscope.judging.resolve import EndpointOptions
 
 GIVEN = "given"  # The entry in a signature for verdicts that the user gave
 
@@ -191,11 +190,9 @@ class VoteOptions(JudgeOptions):
         return Engine(self.engine, again, self.device, self.workers)
 
     @property
-    def endpoints(self) -> "EndpointOptions":
-        """How judges behind servers are asked."""
-        from halluscope.judging.resolve import EndpointOptions
-
-        return EndpointOptions(self.at_once, self.leave_out, self.tokenizer, self.recheck)
+    def endpoints(self) -> dict[str, Any]:
+        """How voters behind servers are asked."""
+        return {name: getattr(self, name) for name in ("at_once", "leave_out", "tokenizer", "recheck")}
 
     @cached_property
     def meant(self) -> list[str | Judge]:
@@ -227,7 +224,7 @@ class VoteOptions(JudgeOptions):
         about = question_set.about(vocabulary)
         k = self.required(len(about))
         check_asked(self.meant, question_set)
-        judges = resolve(self.meant, vocabulary, self.run_by, self.endpoints)
+        judges = resolve(self.meant, vocabulary, self.run_by, **self.endpoints)
         shown = [question_set.cut(text) for text in texts]
         which = PRESENT if only_present else self.ask
         try:

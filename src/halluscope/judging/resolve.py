@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,26 +32,18 @@ REPLAY = "replay:"  # The prefix for a file of votes given elsewhere
 ENSEMBLES = {"flan-t5": FLAN_T5}  # Names that stand for several judges
 
 
-@dataclass(frozen=True)
-class EndpointOptions:
-    """How judges behind servers are asked. All that can change a vote is in the judge's key."""
-
-    at_once: int = AT_ONCE
-    leave_out: str | Sequence[str] = ()
-    tokenizer: str | None = None
-    recheck: float = 0.0
-
-    def judge(self, name: str) -> EndpointVoter | ScoringVoter:
-        """Return the voter with this name, without asking it yet."""
-        if compares_labels(name):
-            return ScoringVoter(
-                name.removeprefix(SCORING),
-                tokenizer=self.tokenizer,
-                recheck=self.recheck,
-                at_once=self.at_once,
-                leave_out=self.leave_out,
-            )
-        return EndpointVoter(name.removeprefix(ENDPOINT), at_once=self.at_once, leave_out=self.leave_out)
+def served_voter(
+    name: str,
+    at_once: int = AT_ONCE,
+    leave_out: str | Sequence[str] = (),
+    tokenizer: str | None = None,
+    recheck: float = 0.0,
+) -> EndpointVoter | ScoringVoter:
+    """Return the voter behind a server that has this name, without asking it yet."""
+    if compares_labels(name):
+        model = name.removeprefix(SCORING)
+        return ScoringVoter(model, tokenizer=tokenizer, recheck=recheck, at_once=at_once, leave_out=leave_out)
+    return EndpointVoter(name.removeprefix(ENDPOINT), at_once=at_once, leave_out=leave_out)
 
 
 class ReplayJudge:
@@ -103,9 +94,6 @@ class ReplayJudge:
         return code
 
 
-AS_USUAL = EndpointOptions()
-
-
 def is_served(judge: object) -> bool:
     """Whether `judge` is the name of a model behind a server."""
     return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
@@ -120,21 +108,28 @@ def resolve(
     judges: str | Judge | Sequence[str | Judge],
     vocabulary: Vocabulary,
     engine: Engine,
-    endpoints: EndpointOptions = AS_USUAL,
+    **endpoint: Any,
 ) -> list[Judge]:
-    """Return the voters that the user means, in the order given."""
+    """Return the voters that the user means, in the order given; `endpoint` is for `served_voter`."""
     meant = named(judges)
     local = "engine, recheck and workers are for language models on this machine"
     asked = f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]')"
     compared = f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL')"
     for is_set, what, fits in (
         (engine != Engine(device=engine.device), local, _is_local),
-        (endpoints.at_once != AT_ONCE, asked, is_served),
-        (endpoints.tokenizer, compared, compares_labels),
+        (endpoint.get("at_once", AT_ONCE) != AT_ONCE, asked, is_served),
+        (endpoint.get("tokenizer"), compared, compares_labels),
     ):
         if is_set and not any(map(fits, meant)):
             raise ValueError(f"{what}, but judges names only {', '.join(map(repr, meant)):.200}.")
-    found = [_voter(judge, vocabulary, engine, endpoints) for judge in meant]
+    found: list[Judge] = []
+    for judge in meant:
+        if not isinstance(judge, str):
+            found.append(judge)
+        elif is_served(judge):
+            found.append(served_voter(judge, **endpoint))
+        else:
+            found.append(LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge))
     check_once([judge.key for judge in found])
     return found
 
@@ -285,11 +280,3 @@ def _check_object(judge: object) -> None:
 def _is_local(judge: str | Judge) -> bool:
     """Whether a judge is the name of a language model on this machine."""
     return isinstance(judge, str) and judge != LEXICAL and not is_served(judge)
-
-
-def _voter(judge: str | Judge, vocabulary: Vocabulary, engine: Engine, endpoints: EndpointOptions) -> Judge:
-    if not isinstance(judge, str):
-        return judge
-    if is_served(judge):
-        return endpoints.judge(judge)
-    return LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge)
