@@ -106,7 +106,7 @@ def a_request_each(voter: ScoringVoter, texts: list[str], questions: list[Any], 
     bodies = (one.body(VLLM, "m", voter.label_ids) for one in asked)
     margins = np.full(len(pairs), np.nan)
     for place, said in voter.client.each(VLLM, bodies):
-        read = asked[place].margins(VLLM, said, voter.label_ids)
+        read = asked[place].margins(VLLM, said)
         assert not isinstance(read, Failure)
         margins[place] = read[0]
     return margins

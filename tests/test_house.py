@@ -15,7 +15,7 @@ FLOORS = (
     *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits", "cores"),
     *("inputs", "options", "arguments", "files", "vocabularies", "stats"),
     *("judging", "judging.models", "judging.lexical", "judging.scoring"),
-    *("judging.resolve", "judging.options", "judging.verdicts", "judging.batch", "judging.cost"),
+    *("judging.resolve", "judging.options", "judging.verdicts", "judging.cost"),
     *(
         "reading",
         "responses",

@@ -197,12 +197,6 @@ def test_what_is_sent(serve, voter, guesser):
     assert {path for path, _ in server.asked} == {"/generative_scoring", "/tokenize"}
 
 
-def test_several_words_add_up(serve, voter, whole, mind, expected):
-    _, margins = answers(voter(serve(SGLANG, mind=mind), labels="Yes,yes, Yes/No,no"))
-    assert margins == pytest.approx(margins_of(whole, mind, ["Yes", "yes", " Yes"], ["No", "no"]), abs=1e-4)
-    assert np.abs(margins - expected).max() > 1e-3
-
-
 def test_votes_by_a_small_margin_are_asked_again_in_the_plain_way(serve, voter, mind, expected, local):
     limit = float(np.quantile(np.abs(expected), 0.25))
 
@@ -430,37 +424,6 @@ def test_an_access_key_is_sent_and_never_shown(serve, voter, monkeypatch):
 # Labels and tokenizers.
 
 
-@pytest.mark.parametrize(
-    "labels", ["Yes", "Yes/", "/No", "Yes/No/Maybe", "Yes,  no/No", "Yes:/No", "", 3, None, ["Yes", "No"]]
-)
-def test_labels_of_another_form_are_refused(labels):
-    with pytest.raises(ValueError, match="expected words for yes and words for no"):
-        ScoringVoter("m@http://127.0.0.1:1", labels=labels)
-
-
-@pytest.mark.parametrize(
-    ("labels", "why"),
-    [
-        ("Affirmatively/No", "'Affirmatively' is not one token"),
-        ("Yes/Yes", "two of these words are the same token"),
-    ],
-)
-def test_labels_that_are_not_a_token_each_are_refused(serve, voter, labels, why):
-    server = serve()
-    with pytest.raises(JudgeUnavailable, match=why):
-        voter(server, labels=labels)
-    assert not server.asked
-
-
-def test_vllm_adds_up_no_words_for_yes(serve, voter):
-    with pytest.raises(
-        JudgeUnavailable, match="gives the share of one token only; expected one word for yes"
-    ):
-        voter(serve(VLLM), labels="Yes,yes/No").probe_settings()
-    several = voter(serve(VLLM), labels="Yes/No,no")
-    assert set(answers(several)[0]) == {YES, NO}
-
-
 def test_without_a_tokenizer_nothing_is_asked(serve):
     server = serve()
     with pytest.raises(
@@ -489,8 +452,8 @@ def test_the_key_says_what_can_move_a_vote_and_no_address(serve, voter, tokenize
     server = serve()
     judge = voter(server)
     assert re.fullmatch(r"scoring:m@[0-9a-f]{8}:Yes/No:tokenizer=[0-9a-f]{8}", judge.key)
-    others = [voter(server, labels="Yes/no"), voter(server, recheck=0.5), voter(serve())]
-    assert len({judge.key, *(other.key for other in others)}) == 4
+    others = [voter(server, recheck=0.5), voter(serve())]
+    assert len({judge.key, *(other.key for other in others)}) == 3
     assert voter(server).key == judge.key
     assert voter(server, at_once=2).key == judge.key
     bare = ScoringVoter(f"m@{server.url.removesuffix('/v1')}", tokenizer=tokenizer)

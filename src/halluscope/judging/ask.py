@@ -20,7 +20,8 @@ from tqdm import tqdm
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
 from halluscope.inputs import finite
 from halluscope.judging import voting
-from halluscope.judging.cache import Cache
+from halluscope.judging.batch import Reply, Vote
+from halluscope.judging.cache import Cache, sha256
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import (
     MAX_FAILED,
@@ -135,40 +136,36 @@ def answers(
 ) -> Iterator[AnsweredBy]:
     """Ask a judge, who may be the user's own, and check the votes; margins are NaN if the judge gives none."""
     name, unasked = one_line(judge.key, 80), np.ones(len(pairs), dtype=bool)
-    for batch in _batches(judge, texts, questions, pairs):
-        try:
-            rows, codes, *more = (np.asarray(part) for part in batch)
-            margins = more[0] if more else np.full(len(rows), np.nan)
-            good = rows.ndim == 1 and rows.shape == codes.shape == margins.shape and len(more) < 2
-            if good and len(rows):
-                kinds = f"{rows.dtype.kind}{codes.dtype.kind}{margins.dtype.kind}"
-                good = bool(_KINDS.fullmatch(kinds)) and 0 <= rows.min() <= rows.max() < len(pairs)
-                good &= bool(np.isin(codes, (NO, YES, OTHER, FAILED)).all() and not np.isinf(margins).any())
-        except Exception:  # not a tuple, or its parts are not arrays
-            good = False
-        if not good:
-            raise JudgingFailed(f"The judge {name} answered {short_repr(batch)}; expected {EXPECTED}.")
-        rows = rows.astype(np.int64)
-        if len(np.unique(rows)) < len(rows) or not unasked[rows].all():
-            raise JudgingFailed(f"The judge {name} answered a question twice; expected {EXPECTED}.")
-        unasked[rows] = False
-        yield rows, codes.astype(np.int8), margins.astype(np.float64)
+    try:
+        for batch in judge.answer(texts, questions, pairs):
+            try:
+                rows, codes, margins = (*map(np.asarray, batch), np.full(len(batch[0]), np.nan))[:3]
+                good = len(batch) < 4 and rows.ndim == 1 and rows.shape == codes.shape == margins.shape
+                if good and len(rows):
+                    kinds = f"{rows.dtype.kind}{codes.dtype.kind}{margins.dtype.kind}"
+                    good = bool(_KINDS.fullmatch(kinds)) and 0 <= rows.min() <= rows.max() < len(pairs)
+                    good &= bool(
+                        np.isin(codes, (NO, YES, OTHER, FAILED)).all() and not np.isinf(margins).any()
+                    )
+                    good &= len(np.unique(rows)) == len(rows) and bool(unasked[rows].all())
+            except Exception:  # not a tuple, or its parts are not arrays
+                good = False
+            if not good:
+                raise JudgingFailed(f"The judge {name} answered {short_repr(batch)}; expected {EXPECTED}.")
+            rows = rows.astype(np.int64)
+            unasked[rows] = False
+            yield rows, codes.astype(np.int8), margins.astype(np.float64)
+    except HalluscopeError:
+        raise
+    except Exception as error:  # whatever a judge raises
+        raise JudgingFailed(
+            f"The judge {name} failed with {type(error).__name__}: {one_line(error, 400)}"
+        ) from error
     if unasked.any():
         raise JudgingFailed(
             f"The judge {name} left {unasked.sum():,} of {len(pairs):,} questions without an answer; expected "
             f"{EXPECTED}."
         )
-
-
-def _batches(judge: Judge, *asked: Any) -> Iterator[Any]:
-    try:
-        yield from judge.answer(*asked)
-    except HalluscopeError:
-        raise
-    except Exception as error:  # whatever a judge raises
-        raise JudgingFailed(
-            f"The judge {one_line(judge.key, 80)} failed with {type(error).__name__}: {one_line(error, 400)}"
-        ) from error
 
 
 class _Judging:
@@ -241,8 +238,10 @@ class _Votes(_Judging):
                     "cannot use batch files. Let it vote first (`halluscope score` with this judge alone), or leave it "
                     "out."
                 )
-            for text, question in ((self.texts[i], questions[j]) for i, j in pairs.tolist()):
-                self.export.put_vote(self.judge.key, text, question, self.judge.body(text, question))
+            for i, j in pairs.tolist():
+                text, question = self.texts[i], questions[j]
+                vote = Vote(self.judge.key, question.frame, question.text, sha256(text).hex())
+                self.export.add(vote, self.judge.body(text, question))
             return given
         if len(pairs) and hasattr(self.judge, "probe_settings"):
             key = self.judge.key
@@ -251,7 +250,16 @@ class _Votes(_Judging):
                 given = self._known(questions)
                 pairs = np.argwhere(wanted & (given == UNASKED) & ~waiting)
         if len(pairs):
-            self._ask(questions, pairs, title, given)
+            # keep the votes that come; a question without a reply has the vote `OTHER`
+            with self.bar(f"{one_line(self.judge.key.split('@')[0])}{title}", len(pairs), "question") as bar:
+                for rows, codes, margins in answers(self.judge, self.texts, questions, pairs):
+                    came = codes != FAILED
+                    if self.cache:
+                        votes = pairs[rows[came]], codes[came], margins[came]
+                        self.cache.keep_votes(self.judge.key, questions, self.texts, *votes)
+                    self.failed += int((~came).sum())
+                    given[tuple(pairs[rows].T)] = np.where(came, codes, OTHER)
+                    bar.update(len(rows))
         self.wanted += int(wanted.sum())
         advice = (
             "The votes received so far are kept if there is a cache. Fix the cause, and run again to ask the rest; or "
@@ -259,19 +267,6 @@ class _Votes(_Judging):
         )
         self.check(self.failed, self.wanted, self.facts, advice)
         return given
-
-    def _ask(self, questions: Sequence[Question], pairs: Pairs, title: str, given: NDArray[np.int8]) -> None:
-        """Ask, and keep the votes that come; count questions without a reply, and give them the vote `OTHER`."""
-        name = one_line(self.judge.key.split("@")[0])
-        with self.bar(f"{name}{title}", len(pairs), "question") as bar:
-            for rows, codes, margins in answers(self.judge, self.texts, questions, pairs):
-                came = codes != FAILED
-                if self.cache:
-                    votes = pairs[rows[came]], codes[came], margins[came]
-                    self.cache.keep_votes(self.judge.key, questions, self.texts, *votes)
-                self.failed += int((~came).sum())
-                given[tuple(pairs[rows].T)] = np.where(came, codes, OTHER)
-                bar.update(len(rows))
 
     def _known(self, questions: Sequence[Question]) -> NDArray[np.int8]:
         """Return the votes that are known without asking: codes [texts, questions]."""
@@ -317,8 +312,9 @@ class _Replies(_Judging):
             arriving = [(part, self._ask(part)) for part in (first, rest) if part and not export]
         if export:
             for prompt, repeat, seed in missing:
-                body = self.judge.body(prompt, self.asked[prompt].schema, seed)
-                export.put_reply(key, prompt, repeat, seed, self._may_be_empty(prompt), body)
+                empty = self._may_be_empty(prompt)
+                wanted = Reply(key, sha256(prompt).hex(), repeat, seed, export.fresh, empty)
+                export.add(wanted, self.judge.body(prompt, self.asked[prompt].schema, seed))
                 self.judge.failures[STILL_TO_BE_ASKED] += 1
             missing = []
         silent = 0

@@ -23,7 +23,7 @@ from halluscope.errors import BuildError, OutputError
 from halluscope.files.opening import check_once, lines
 from halluscope.files.writing import json_line, new_folder, only_writer
 from halluscope.inputs import whole
-from halluscope.judging.cache import Cache, Key, Request, sha256
+from halluscope.judging.cache import Cache, Key, Request
 from halluscope.judging.client import Failure
 from halluscope.judging.endpoint import PATH, reply_of, vote_of
 from halluscope.judging.questions import Question
@@ -132,7 +132,7 @@ class _NothingNew(Exception):
 
 @dataclass
 class BatchExport:
-    """The round of requests that is being written; an implementation of `halluscope.judging.cache.Export`."""
+    """The round of requests that is being written."""
 
     folder: Path  # the folder of all rounds
     requests: int = MOST_REQUESTS  # how many requests one file may hold
@@ -185,17 +185,8 @@ class BatchExport:
             counted[file.judge] += file.requests
         return counted
 
-    def put_reply(
-        self, judge: str, prompt: str, repeat: int, seed: int, empty: bool, body: Mapping[str, Any]
-    ) -> None:
-        """Write down the request for a grader's reply."""
-        self._put(Reply(judge, sha256(prompt).hex(), repeat, seed, self.fresh, empty), body)
-
-    def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None:
-        """Write down the request for a voter's vote."""
-        self._put(Vote(judge, question.frame, question.text, sha256(text).hex()), body)
-
-    def _put(self, wanted: Wanted, body: Mapping[str, Any]) -> None:
+    def add(self, wanted: Wanted, body: Mapping[str, Any]) -> None:
+        """Write down the request for a vote or a reply."""
         self.put += 1
         id = custom_id(wanted)
         if id in self._ids:

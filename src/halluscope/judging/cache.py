@@ -9,14 +9,13 @@ file is looked at before it is changed, and a new one is created in one step.
 import json
 import os
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,18 +87,6 @@ _KEEP_REPLY = "INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTH
 _REPLACE_REPLY = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
 
 
-class Export(Protocol):
-    """Where requests for missing votes and replies are written down instead of being sent: `judging.batch`."""
-
-    later: Counter[str]  # the most questions that may be asked in later rounds, by the judge's key
-
-    def put_reply(
-        self, judge: str, prompt: str, repeat: int, seed: int, empty: bool, body: Mapping[str, Any]
-    ) -> None: ...
-
-    def put_vote(self, judge: str, text: str, question: Question, body: Mapping[str, Any]) -> None: ...
-
-
 def default_path() -> Path:
     """Return the file that HALLUSCOPE_STORE names, else `answers.sqlite` in the user's cache folder."""
     named = os.environ.get("HALLUSCOPE_STORE")
@@ -111,7 +98,8 @@ class Cache:
 
     The mode "write" creates a missing file, and replaces no vote and no reply; "read" writes nothing to the file or
     next to it, and a missing file holds nothing; "refresh" finds only what came through this object and the replies in
-    `fresh`, and replaces what was there. With an `export`, requests for what is missing are written down, not sent.
+    `fresh`, and replaces what was there. With an `export` (`judging.batch.BatchExport`), requests for
+    what is missing are written down, not sent.
 
     Any method raises `CacheError` if the file is not a cache, is damaged, or cannot be written.
     """
@@ -120,7 +108,7 @@ class Cache:
         self,
         path: str | Path | None = None,
         mode: str = "write",
-        export: Export | None = None,
+        export: Any = None,
         fresh: Iterable[Key] = (),
     ) -> None:
         if path is not None and (not isinstance(path, str | Path) or "\0" in str(path)):

@@ -23,7 +23,6 @@ Both have `POST /tokenize`, which gives the `tokens` of a `prompt`: vllm/entrypo
 """
 
 import math
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,7 +44,7 @@ from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.sanitize import short_repr
 
 # The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no
-LABELS = "Yes/No"
+LABELS = ("Yes", "No")
 
 MOST_ITEMS = 1_000  # The most questions about a text in one request
 
@@ -61,12 +60,9 @@ SUREST = math.log(2.0**53)
 # The statuses by which a server says that it has no such endpoint, or a different one at that path
 ABSENT = (400, 404, 405, 422, 501)
 
-_WORDS = r" ?[^\W\d_]+(?:, ?[^\W\d_]+)*"
-_LABELS = re.compile(f"{_WORDS}/{_WORDS}")
-
 Rows = NDArray[np.int64]
 
-Labels = tuple[list[int], list[int]]  # The token ids whose probabilities add up to that of yes, and of no
+Labels = list[int]  # The token ids of yes and of no
 
 
 @dataclass(frozen=True)
@@ -81,16 +77,15 @@ class Asked:
         more = (
             {"apply_softmax": True, "add_special_tokens": False} if path == VLLM else {"apply_softmax": False}
         )
-        ids = [*labels[0], *labels[1]]  # vLLM gives the share of the first only
-        asked = {"query": self.query, "items": self.items, "label_token_ids": ids, "item_first": False}
+        asked = {"query": self.query, "items": self.items, "label_token_ids": labels, "item_first": False}
         return {"model": model, **asked, **more}
 
-    def margins(self, path: str, said: Any, labels: Labels) -> Margins | Failure:
+    def margins(self, path: str, said: Any) -> Margins | Failure:
         """Return for each item by how many nats yes is more likely than no, or why that is unknown."""
         if isinstance(said, Failure):
             return said
         try:
-            margins = ENDPOINTS[path](said, len(self.items), *map(len, labels))
+            margins = ENDPOINTS[path](said, len(self.items))
             read_tokens = said["usage"]["prompt_tokens"]
             if not np.isfinite(margins).all():
                 raise ValueError("a label with the probability 0")
@@ -106,7 +101,7 @@ class Asked:
         return margins
 
 
-def _by_vllm(said: Any, items: int, *_: int) -> Margins:
+def _by_vllm(said: Any, items: int) -> Margins:
     """Return the log-odds of the share of yes."""
     shares = np.full(items, np.nan)
     for one in said["data"]:
@@ -121,14 +116,14 @@ def _by_vllm(said: Any, items: int, *_: int) -> Margins:
     return margins
 
 
-def _by_sglang(said: Any, items: int, yes: int, no: int) -> Margins:
-    """Return the log-odds of the sums over the tokens of yes and of no."""
+def _by_sglang(said: Any, items: int) -> Margins:
+    """Return the log-odds of yes and no."""
     scores = said["scores"]
-    if len(scores) != items or any(len(row) != yes + no for row in scores):
-        raise ValueError(f"{len(scores):,} scores for {items:,} items of {yes + no} labels")
-    table = np.array([[_probability(one) for one in row] for row in scores]).reshape(items, yes + no)
+    if len(scores) != items or any(len(row) != 2 for row in scores):
+        raise ValueError(f"{len(scores):,} scores for {items:,} items of 2 labels")
+    table = np.array([[_probability(one) for one in row] for row in scores]).reshape(items, 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        margins: Margins = np.log(table[:, :yes].sum(axis=1)) - np.log(table[:, yes:].sum(axis=1))
+        margins: Margins = np.log(table[:, 0]) - np.log(table[:, 1])
     return margins
 
 
@@ -149,7 +144,7 @@ class ScoringVoter:
     """A model whose server compares two labels, all questions about a text in one request.
 
     The vote is yes if P(yes) > P(no), and its margin is log P(yes) - log P(no) in nats, where P is the probability that
-    the reply begins with the label, such as "Yes/No" or "Yes,yes/No,no" (several words add up; each is one token).
+    the reply begins with the label, "Yes" or "No".
     Prompts are sent as token ids, in the model's chat template: the tokens that all prompts about a text begin with are
     the query, and the rest of each prompt is an item. If the server says how it tokenizes, both must make the same
     tokens. Where a margin is smaller than `recheck` nats, `EndpointVoter` is asked, and its votes and margins count.
@@ -162,19 +157,12 @@ class ScoringVoter:
         model: str,
         key_variable: str = KEY_VARIABLE,
         tokenizer: str | None = None,
-        labels: str = LABELS,
         recheck: float = 0.0,
         at_once: int = AT_ONCE,
         leave_out: str | Sequence[str] = (),
         attempts: int = 6,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        if not isinstance(labels, str) or not _LABELS.fullmatch(labels):
-            raise ValueError(
-                f"labels is {short_repr(labels)}; expected words for yes and words for no, such as 'Yes/No' or "
-                "'Yes,yes/No,no'."
-            )
-        self.labels, self._words = labels, [words.split(",") for words in labels.split("/")]
         self.recheck = finite("recheck", recheck, 0, LARGEST_LEAD, "a number of nats")
         server = Server.named(model, None, key_variable, SCORING)
         root = server.url.removesuffix("/v1")
@@ -193,7 +181,8 @@ class ScoringVoter:
                 f"and the tokens of the labels, but {short_repr(tokenizer or server.model)} has no tokenizer. Name its "
                 f"folder or Hub id: tokenizer='ORG/NAME'. {error}"
             ) from error
-        self.label_ids = self._ids_of_labels()
+        turn = self._tokens.turn(TOKENIZED)
+        self.label_ids = [self._tokens.after(turn, label) for label in LABELS]
         self._path = ""  # of the endpoint that the server has, once that is known
         self._failures: Counter[str] = Counter()
         self._usage = Usage()
@@ -209,7 +198,7 @@ class ScoringVoter:
         # The kind of endpoint is not part of it, because both kinds give the same probabilities; so kept
         # votes are found without a server. `probe_settings` may change the part about the judge that votes again.
         again = f":below-{self.recheck:g}-by({self._chat.key})" if self._chat else ""
-        return f"{self.name}:{self.labels}:tokenizer={self._tokens.digest}{again}"
+        return f"{self.name}:{'/'.join(LABELS)}:tokenizer={self._tokens.digest}{again}"
 
     @property
     def failures(self) -> Counter[str]:
@@ -227,11 +216,6 @@ class ScoringVoter:
         if self._path:
             return
         path = self._detected()
-        if len(self.label_ids[0]) > 1 and path == VLLM:
-            raise JudgeUnavailable(
-                f"labels is {short_repr(self.labels)}, but {self.client.server.origin} has vLLM's endpoint, which "
-                "gives the share of one token only; expected one word for yes, as in 'Yes/No,no'."
-            )
         self._compare_tokenizers()
         if self._chat:
             self._chat.probe_settings()
@@ -278,7 +262,7 @@ class ScoringVoter:
 
         for index, said in self.client.each(self._path, bodies()):
             rows, asked = under_way.pop(index)
-            margins = asked.margins(self._path, said, self.label_ids)
+            margins = asked.margins(self._path, said)
             if isinstance(margins, Failure):
                 self._failures[margins.reason] += len(rows)
                 margins = np.full(len(rows), np.nan)
@@ -290,10 +274,10 @@ class ScoringVoter:
         """Return the path of the endpoint that the server has, found by asking for the scores of one token."""
         server, absent = self.client.server, []
         plain = f"use the judge '{ENDPOINT}MODEL@URL'. That is a different judge, whose replies are read."
-        probe = Asked(self.label_ids[0][:1], [self.label_ids[1][:1]])
+        probe = Asked(self.label_ids[:1], [self.label_ids[1:]])
         for path in ENDPOINTS:
             said = self.client.post(path, probe.body(path, server.model, self.label_ids))
-            failure = probe.margins(path, said, self.label_ids)
+            failure = probe.margins(path, said)
             if not isinstance(failure, Failure):
                 return path
             if failure.status == 200:
@@ -310,20 +294,10 @@ class ScoringVoter:
             f"so {plain}"
         )
 
-    def _ids_of_labels(self) -> Labels:
-        chat = self._tokens.turn(TOKENIZED)
-        yes, no = ([self._tokens.after(chat, word) for word in words] for words in self._words)
-        if len({*yes, *no}) < len(yes) + len(no):
-            raise JudgeUnavailable(
-                f"labels is {short_repr(self.labels)}, but two of these words are the same token of the tokenizer; "
-                f"expected a different token for each, such as {LABELS!r}."
-            )
-        return yes, no
-
     def _compare_tokenizers(self) -> None:
         """Compare the tokens of a prompt that ends in each label with those that the server makes."""
         server, chat = self.client.server, self._tokens.turn(TOKENIZED)
-        for word in (*self._words[0], *self._words[1]):
+        for word in LABELS:
             body = {"model": server.model, "prompt": chat + word, "add_special_tokens": False}
             said = self.client.post("tokenize", body)
             if isinstance(said, Failure):
