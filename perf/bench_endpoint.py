@@ -6,7 +6,6 @@ same library with the same number of concurrent requests, and only read the stat
     python perf/bench_endpoint.py [--requests 4000] [--at-once 32]
 """
 
-import argparse
 import asyncio
 import json
 import multiprocessing
@@ -28,7 +27,7 @@ from halluscope.judging import ask as asking
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import PATH, EndpointVoter
 from halluscope.vocabularies import load
-from timing import record
+from timing import options, record
 
 ROUNDS = 3
 TEXT = "A man in a red jacket stands beside a wooden bench, and a small brown dog looks up at him. " * 5
@@ -114,10 +113,7 @@ def cpu(run: Callable[[], Any]) -> float:
 
 def main() -> None:
     """Start the server, and print the CPU times."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--requests", type=int, default=4000)
-    parser.add_argument("--at-once", type=int, default=32)
-    given = parser.parse_args()
+    given = options(__doc__, requests=4000, at_once=32)
     os.environ.pop("OPENAI_API_KEY", None)
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,), daemon=True)

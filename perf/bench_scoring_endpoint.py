@@ -8,10 +8,8 @@ keeps the text's prefix, as a server with a prefix cache does, so one request sa
 questions at once. vLLM and SGLang, which batch requests by themselves, were not run.
 """
 
-import argparse
 import multiprocessing
 import os
-import random
 import sys
 import time
 from collections.abc import Callable
@@ -23,30 +21,21 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmarks.throne.prompts import PAPER
+from bench_causal import asked
 from halluscope.judging.client import Failure
 from halluscope.judging.scoring import VLLM, Asked, ScoringVoter
-from halluscope.vocabularies import load
 from results import smollm2
-from timing import compare
-
-COCO = load("coco")
+from timing import compare, options
 
 
 def main() -> None:
     """Print the ratio, and the CPU time of the client."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--texts", type=int, default=1)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    given = options(__doc__, texts=1, rounds=3)
     os.environ |= {"NO_PROXY": "127.0.0.1", "OPENAI_API_KEY": ""}
     here, there = multiprocessing.get_context("spawn").Pipe()
     process = multiprocessing.get_context("spawn").Process(target=serve, args=(there,), daemon=True)
     process.start()
-    rng = random.Random(0)
-    texts = [f"The image shows a {', a '.join(rng.sample(COCO.classes, 35))}." for _ in range(options.texts)]
-    questions = [question for row in PAPER.about(COCO) for question in row]
-    pairs = np.array(list(np.ndindex(len(texts), len(questions))))
+    texts, questions, pairs = asked(given.texts)
     voter = ScoringVoter(f"m@{here.recv()}", tokenizer=smollm2())
     voter.probe_settings()
     spent: dict[str, list[float]] = {"one": [], "each": []}
@@ -60,8 +49,7 @@ def main() -> None:
         spent[name].append(1000 * (time.process_time() - began) / len(texts))
 
     one, each = partial(anew, "one", one_request), partial(anew, "each", a_request_each)
-    print(f"{len(pairs)} questions, {len(questions)} per text")
-    compare("one request per text", one, each, "one per question", options.rounds)
+    compare("one request per text", one, each, "one per question", given.rounds)
     differ = np.abs(found["one"] - found["each"]).max()
     assert differ < 1e-3, f"the margins differ by {differ}"
     one_ms, each_ms = (median(times) for times in spent.values())
@@ -102,11 +90,11 @@ def one_request(voter: ScoringVoter, texts: list[str], questions: list[Any], pai
 def a_request_each(voter: ScoringVoter, texts: list[str], questions: list[Any], pairs: Any) -> Any:
     """Return the margins from one request per question, with the same query and one item."""
     about = (voter.asked(texts, questions, pairs[pairs[:, 0] == text]) for text in range(len(texts)))
-    asked = [Asked(one.query, [item]) for one in about for item in one.items]
-    bodies = (one.body(VLLM, "m", voter.label_ids) for one in asked)
+    alone = [Asked(one.query, [item]) for one in about for item in one.items]
+    bodies = (one.body(VLLM, "m", voter.label_ids) for one in alone)
     margins = np.full(len(pairs), np.nan)
     for place, said in voter.client.each(VLLM, bodies):
-        read = asked[place].margins(VLLM, said)
+        read = alone[place].margins(VLLM, said)
         assert not isinstance(read, Failure)
         margins[place] = read[0]
     return margins

@@ -8,7 +8,6 @@ FLOP of the prompts, by the model's definition, with large matrix products timed
     python perf/bench_seq2seq.py [--texts 4] [--classes 16] [--rounds 3]
 """
 
-import argparse
 import os
 import random
 import tempfile
@@ -27,7 +26,7 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.seq2seq import ConvertedJudge, Seq2SeqJudge
 from halluscope.judging.votes import NO
 from halluscope.vocabularies import load
-from timing import compare, seconds
+from timing import compare, options, seconds
 
 TOKENIZER = Path(__file__).parents[1] / "tests" / "tiny_t5" / "checkpoint"
 BASE = {"d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12, "num_decoder_layers": 12, "num_heads": 12}
@@ -37,15 +36,11 @@ COCO = load("coco")
 
 def main() -> None:
     """Print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--texts", type=int, default=4)
-    parser.add_argument("--classes", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    given = options(__doc__, texts=4, classes=16, rounds=3)
     rng = random.Random(0)
-    names = [rng.sample(COCO.classes, rng.randint(30, 40)) for _ in range(options.texts)]
+    names = [rng.sample(COCO.classes, rng.randint(30, 40)) for _ in range(given.texts)]
     texts = [f"The image shows a {', a '.join(listed)}." for listed in names]
-    questions = PAPER.about(COCO)[0][: options.classes]
+    questions = PAPER.about(COCO)[0][: given.classes]
     pairs = np.array(list(np.ndindex(len(texts), len(questions))))
     with tempfile.TemporaryDirectory() as folder:
         os.environ["XDG_CACHE_HOME"] = folder  # converted models are deleted with it
@@ -68,17 +63,17 @@ def main() -> None:
         ours = partial(collect, judge, texts, questions, pairs)
         peak = matrix_peak()
         flop = 2 * READ_WEIGHTS["google/flan-t5-base"] * sum(lengths)
-        took = min(seconds(ours) for _ in range(options.rounds))
+        took = min(seconds(ours) for _ in range(given.rounds))
         peak = max(peak, matrix_peak())
         print(
             f"float32: {flop / took / 1e9:.0f} GFLOP/s, {flop / took / peak:.0%} of the matrix peak ({peak / 1e9:.0f})"
         )
-        compare("seq2seq judge, float32", ours, plain, "generate, float32", options.rounds)
+        compare("seq2seq judge, float32", ours, plain, "generate, float32", given.rounds)
         for precision in ("float32", "int8"):
             converted = ConvertedJudge(found, precision, device="cpu")
             converted.load()
             run = partial(collect, converted, texts, questions, pairs)
-            compare(f"CTranslate2, {precision}", run, plain, "generate, float32", options.rounds)
+            compare(f"CTranslate2, {precision}", run, plain, "generate, float32", given.rounds)
             converted.close()
         some = np.random.default_rng(0).permutation(len(pairs))[:BFLOAT16_PROMPTS]
         halved = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.bfloat16).eval()
@@ -87,7 +82,7 @@ def main() -> None:
             partial(collect, judge, texts, questions, pairs[some]),
             partial(all_of, generate, halved, tokenizer, [prompts[i] for i in some]),
             "generate, bfloat16",
-            options.rounds,
+            given.rounds,
         )
 
 

@@ -1,5 +1,6 @@
 """Times two ways of doing the same thing, in turn, and records their ratio, for `watch.py`."""
 
+import argparse
 import json
 import multiprocessing
 import os
@@ -24,6 +25,16 @@ ENOUGH, MOST_ROUNDS = 2.0, 20  # seconds after which, and rounds after which, no
 def size(full: int, quick: int) -> int:
     """Return how large an input is: `quick` in CI."""
     return quick if os.environ.get(QUICK) else full
+
+
+def options(about: str | None, *words: str, **numbers: int) -> argparse.Namespace:
+    """Read the command line: words that may be left out, and options of whole numbers, given with their defaults."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for word in words:
+        parser.add_argument(word, nargs="?", type=Path)
+    for name, default in numbers.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
+    return parser.parse_args()
 
 
 def seconds(run: Callable[[], Any]) -> float:
