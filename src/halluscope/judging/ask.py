@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -88,7 +89,7 @@ def ask(
     rounds = [range(j, j + 1) for j in range(templates)] if which == "needed" else [range(templates)]
     for i, judge in enumerate(judges):
         with closing(judge):
-            asked = _Votes(judge, unique, cache, max_failed, progress)
+            asked = _Votes(judge, cache, max_failed, progress, unique)
             for turn in rounds:
                 wanted = present if which == PRESENT else np.ones(present.shape, dtype=bool)
                 if which == "needed":
@@ -126,7 +127,7 @@ def collect(
     """
     finite("max_failed", max_failed, 0, 1, "a share of the prompts, such as 0.02,")
     seeds = [0 if is_greedy(judge) else seed + repeat for repeat in range(repeats)]
-    replies = _Replies(asked, judge, cache, max_failed, progress)
+    replies = _Replies(judge, cache, max_failed, progress, {one.prompt: one for one in asked})
     replies.put([(prompt, repeat, of) for repeat, of in enumerate(seeds) for prompt in replies.asked])
     return [[replies.verdict((one.prompt, repeat, of)) for one in asked] for repeat, of in enumerate(seeds)]
 
@@ -168,15 +169,17 @@ def answers(
         )
 
 
+@dataclass
 class _Judging:
     """A judge while it is asked: what failed since the beginning, its progress bar, and what its replies cost."""
 
-    def __init__(
-        self, judge: Judge | ChatJudge, cache: Cache | None, max_failed: float, progress: bool
-    ) -> None:
-        self.judge: Any = judge
-        self.cache, self.max_failed, self.progress = cache, max_failed, progress
-        self.before = Counter(getattr(judge, "failures", {}))
+    judge: Any  # a `Judge` or a `ChatJudge`
+    cache: Cache | None
+    max_failed: float
+    progress: bool
+
+    def __post_init__(self) -> None:
+        self.before = Counter(getattr(self.judge, "failures", {}))
 
     @property
     def reasons(self) -> str:
@@ -202,16 +205,18 @@ class _Judging:
             )
 
 
+@dataclass
 class _Votes(_Judging):
     """A judge who votes about texts."""
 
-    def __init__(
-        self, judge: Judge, texts: Sequence[str], cache: Cache | None, max_failed: float, progress: bool
-    ) -> None:
-        super().__init__(judge, cache if judge.stored else None, max_failed, progress)
-        self.texts = texts
-        self.export = cache.export if cache and hasattr(judge, "probe_settings") else None
-        self.wanted = self.failed = 0
+    texts: Sequence[str]
+    wanted: int = 0
+    failed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.export = self.cache.export if self.cache and hasattr(self.judge, "probe_settings") else None
+        self.cache = self.cache if self.judge.stored else None
 
     @property
     def facts(self) -> str:
@@ -278,21 +283,13 @@ class _Votes(_Judging):
         return votes
 
 
+@dataclass
 class _Replies(_Judging):
     """A judge who replies to prompts, and the replies so far."""
 
-    def __init__(
-        self,
-        asked: Sequence[Asked[Any]],
-        judge: ChatJudge,
-        cache: Cache | None,
-        max_failed: float,
-        progress: bool,
-    ) -> None:
-        super().__init__(judge, cache, max_failed, progress)
-        self.asked = {one.prompt: one for one in asked}
-        self.requests: Sequence[Request] = ()
-        self.replies: dict[Request, str] = {}
+    asked: dict[str, Asked[Any]]
+    requests: Sequence[Request] = ()
+    replies: dict[Request, str] = field(default_factory=dict)
 
     def verdict(self, request: Request) -> Any:
         """Return the verdict in a reply; None if there is no reply, or it is unreadable."""

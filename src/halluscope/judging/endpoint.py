@@ -59,12 +59,11 @@ class Usage(Counter[str]):
         """Count a chat completion; a number that it does not give counts as 0."""
         self["replies"] += 1
         usage = completion.get("usage") if isinstance(completion, dict) else None
-        details = usage.get("prompt_tokens_details") if isinstance(usage, dict) else None
-        for part, names in ((usage, ("prompt_tokens", "completion_tokens")), (details, ("cached_tokens",))):
-            counts = part if isinstance(part, dict) else {}
-            for name in names:
-                count = counts.get(name)
-                self[name] += count if isinstance(count, int) and 0 <= count < 2**53 else 0
+        counts = usage if isinstance(usage, dict) else {}
+        details = counts.get("prompt_tokens_details")
+        for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
+            count = (details if isinstance(details, dict) else {}).get(name, counts.get(name))
+            self[name] += count if isinstance(count, int) and 0 <= count < 2**53 else 0
 
     def __str__(self) -> str:
         """Say what the replies cost; nothing before the first reply."""

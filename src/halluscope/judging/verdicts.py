@@ -32,7 +32,6 @@ V = TypeVar("V")
 Words = Callable[[str], Mapping[str, Any]]  # reads a judge's reply into a verdict
 
 _WHAT = {bool: "true or false", int: "a whole number from 0 to {:,}", float: "a number from 0 to {:,}"}
-_KINDS: Mapping[type, Any] = {bool: bool | np.bool_, int: int | np.integer, float: object}
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,12 @@ class Criterion:
         """Return a value as a number; NaN for None, which means that the response could not be judged."""
         if value is None:
             return math.nan
-        if not self._fits(value):
+        if self.kind is bool:
+            good = isinstance(value, bool | np.bool_)
+        else:
+            is_kind = self.kind is float or isinstance(value, int | np.integer)
+            good = is_kind and is_number(value) and bool(0 <= value <= self.most)
+        if not good:
             raise ValueError(
                 f"{where}: {self.name} is {short_repr(value)}; expected {_WHAT[self.kind].format(self.most)}, or "
                 "null for a response that could not be judged."
@@ -57,11 +61,6 @@ class Criterion:
     def plain(self, number: float) -> Any:
         """Return the value that a number stands for; None if the response could not be judged."""
         return None if math.isnan(number) else self.kind(number)
-
-    def _fits(self, value: Any) -> bool:
-        if self.kind is bool:
-            return isinstance(value, _KINDS[bool])
-        return is_number(value) and isinstance(value, _KINDS[self.kind]) and bool(0 <= value <= self.most)
 
 
 @dataclass(frozen=True)
