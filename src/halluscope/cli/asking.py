@@ -15,9 +15,11 @@ from halluscope.errors import JudgingFailed
 from halluscope.judging import batch
 from halluscope.judging.cache import IN_MEMORY, Cache, Record
 from halluscope.judging.client import ENDPOINT, sending_nothing
-from halluscope.judging.cost import Plan, inspect_grader, plan_verdicts, stand_in
-from halluscope.judging.judge import AT_ONCE
+from halluscope.judging.cost import Plan, check_prices, inspect_model, plan_verdicts
+from halluscope.judging.judge import AT_ONCE, KnownJudge
+from halluscope.judging.models.engine import Engine
 from halluscope.judging.options import VoteOptions
+from halluscope.judging.resolve import is_served
 from halluscope.options import taken
 from halluscope.registry import Benchmark
 from halluscope.reporting import requests as tables
@@ -198,10 +200,13 @@ def _plan_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dic
             f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local model."
         )
     fresh = options.pop("fresh", False)
-    info = inspect_grader(judge, options.get("device"), given.prices)
+    check_prices(given.prices, [judge], "judge")
+    info = None if is_served(judge) else inspect_model(judge, Engine(device=options.get("device")))
     store = Cache(getattr(given, "store", None), "read")
     record = Record(Cache(IN_MEMORY, "read") if fresh else store)
-    noting = {"judge": stand_in(judge, info), "store": record, "bootstrap": 0, "max_failed": 1}
+    # of a grader without weights only the key is known
+    grader = KnownJudge(info.name, greedy=True) if info and info.missing else judge
+    noting = {"judge": grader, "store": record, "bootstrap": 0, "max_failed": 1}
     ready = common.ready(given, benchmark, options)
     with sending_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scoring gives these warnings

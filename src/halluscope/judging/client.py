@@ -208,11 +208,6 @@ class Failure:
         return self.status in (0, 408, 409, 429) or self.status >= 500
 
     @property
-    def overloaded(self) -> bool:
-        """Whether the server has too much to do."""
-        return self.late or self.status in (429, 503)
-
-    @property
     def elsewhere(self) -> bool:
         """Whether the server points to another address."""
         return 300 <= self.status < 400
@@ -221,11 +216,6 @@ class Failure:
     def served(self) -> bool:
         """Whether the server handled this request."""
         return not self.passing and not self.elsewhere
-
-    @property
-    def final(self) -> bool:
-        """Whether every other request would fail in the same way."""
-        return self.status in (401, 403, 404)
 
 
 class AdaptiveConcurrency:
@@ -246,7 +236,7 @@ class AdaptiveConcurrency:
         """Take note of an attempt's outcome; `began` is the attempt's start on the monotonic clock."""
         if not isinstance(said, Failure):
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
-        elif said.overloaded and began > self._slowed:
+        elif (said.late or said.status in (429, 503)) and began > self._slowed:
             self._allowed = max(1.0, self._allowed / 2)
             self._slowed = time.monotonic()
 
@@ -301,7 +291,7 @@ class Client:
                 future = came.get()
                 said = future.result()
                 unserved = unserved + 1 if isinstance(said, Failure) and not said.served else 0
-                if isinstance(said, Failure) and (said.final or unserved >= DOWN_AFTER):
+                if isinstance(said, Failure) and (said.status in (401, 403, 404) or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
                 yield under_way[future], said
                 del under_way[

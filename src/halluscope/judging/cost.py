@@ -19,7 +19,7 @@ from halluscope.inputs import finite
 from halluscope.judging import ask as asking
 from halluscope.judging.cache import IN_MEMORY, Cache, Record, cache_of
 from halluscope.judging.client import ENDPOINT
-from halluscope.judging.judge import PRESENT, Answered, ChatJudge, Judge, KnownJudge, Pairs, is_greedy
+from halluscope.judging.judge import PRESENT, Answered, Judge, Pairs, is_greedy
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import SHARED_FROM, CausalJudge, common_prefix
@@ -460,17 +460,6 @@ def _measured(
         flop_per_second=2 * info.weights * speed if info.weights else None,
         measured=len(asked),
     )
-
-
-def inspect_grader(judge: str, device: str | None, prices: Prices | None) -> ModelInfo | None:
-    """Find out what is known of a grader that is a model on this machine; None for one behind an endpoint."""
-    check_prices(prices, [judge], "judge")
-    return None if is_served(judge) else inspect_model(judge, Engine(device=device))
-
-
-def stand_in(judge: str, info: ModelInfo | None) -> str | ChatJudge:
-    """Return the judge for which prompts are noted: the grader, or only its key if its weights are missing."""
-    return KnownJudge(info.name, greedy=True) if info and info.missing else judge
 
 
 def plan_verdicts(
