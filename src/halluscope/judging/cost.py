@@ -435,30 +435,32 @@ def _measured(
     first = (len(texts) - number) // 2
     put = _about(put, texts[first : first + number])
     of_row, cache = info.tokens(*put), Cache(path)
-    batches: list[tuple[NDArray[np.int64], float]] = []
+    spent: list[float] = []  # seconds of each batch
+    read: list[float] = []  # its tokens
+    measured = 0
     if isinstance(judge, LanguageModelJudge):
         judge.load()
     began = time.perf_counter()
     for rows, codes, margins in asking.answers(judge, *put):
-        batches.append((rows, time.perf_counter() - began))
+        spent.append(time.perf_counter() - began)
+        read.append(float(of_row[rows].sum()))
+        measured += len(rows)
         cache.keep_votes(judge.key, put.questions, put.texts, put.pairs[rows], codes, margins)
-        if len(batches) > MEASURED_BATCHES and sum(spent for _, spent in batches[1:]) >= seconds:
+        if len(spent) > MEASURED_BATCHES and sum(spent[1:]) >= seconds:
             break
         began = time.perf_counter()
     judge.close()
     cache.close()
-    asked = np.concatenate([rows for rows, _ in batches])
-    timed = batches[1:] or batches  # the first also warms up
-    took = sum(spent for _, spent in timed)
-    speed = float(of_row[np.concatenate([rows for rows, _ in timed])].sum()) / took  # tokens per second
-    tokens = max(0.0, (load.tokens or 0.0) - float(of_row[asked].sum()))
+    timed = slice(min(1, len(spent) - 1), None)  # the first also warms up
+    speed = sum(read[timed]) / sum(spent[timed])  # tokens per second
+    tokens = max(0.0, (load.tokens or 0.0) - sum(read))
     return replace(
         load,
         tokens=tokens,
         flop=2 * info.weights * tokens if info.weights else None,
         seconds=tokens / speed,
         flop_per_second=2 * info.weights * speed if info.weights else None,
-        measured=len(asked),
+        measured=measured,
     )
 
 
