@@ -110,6 +110,7 @@ class Builder:
             prog=f"halluscope build {self.name}",
             description=self.about,
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,  # `--images` is no short form of a builder's own `--images-count`
         )
         option = parser.add_argument
         option("--source", type=Path, metavar="FOLDER-OR-FILE", help=self.source)

@@ -194,7 +194,7 @@ def ablate(given: argparse.Namespace) -> None:
         f"{FEWEST_MODELS}, with scores that differ."
     )
     report: Report = [
-        Table("scores", ["responses", "k", ROWS, *columns], cells, left=2, ranked=True),
+        Table("scores", ["responses", "k", ROWS, *columns], cells, left=2),
         Table("correlations", ["k", "score", *COEFFICIENTS], likeness, left=2) if alike else Notes([too_few]),
         *(Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows),
     ]
