@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
+from sys import intern
 from typing import IO, Any, TypeVar
 
 from halluscope import limits
@@ -405,7 +406,7 @@ def _no_json(text: str, where: str, error: Exception) -> BuildError:
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a JSON object from its pairs, as the `object_pairs_hook` of `json.loads`."""
-    found = dict(pairs)
+    found = {intern(name): value for name, value in pairs}  # a name that each row has is held once
     if len(found) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"{short_repr(twice)} occurs twice in one object")

@@ -33,6 +33,9 @@ CARD, ALSO_A_CARD = "README.md", ".huggingface.yaml"
 # What `save_to_disk` of the library datasets writes beside the rows, and beside the folders of several splits
 STATE, STATES = "state.json", "dataset_dict.json"
 
+# How many rows of a dataset become Python's objects at a time
+ROWS_AT_ONCE = 2**14
+
 # What is said of a dataset that is not the dataset as published
 SUBSET = "was built with --subset: it is a part or a changed copy"
 
@@ -200,17 +203,36 @@ def configs(written: str) -> list[str]:
         return []
 
 
-def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> list[Any]:
+def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> Iterable[Any]:
     """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`."""
-    rows = read_rows(written)
-    if isinstance(rows, list):
-        return rows
-    if missing := set(needed) - set(rows.column_names):
+    source = Source.of(written)
+    if is_plain := Path(source.name).suffix == ".parquet" and source.split is None:
+        from pyarrow.parquet import ParquetFile  # alone: the library datasets takes a second to import
+
+        _check_parquet(source.path)
+        rows = ParquetFile(source.path)
+        columns = rows.schema_arrow.names
+        if not rows.metadata.num_rows:
+            raise ValueError(f"{written} holds no rows.")
+    else:
+        rows = read_rows(written)
+        if isinstance(rows, list):
+            return rows
+        columns = rows.column_names
+    if missing := set(needed) - set(columns):
         raise ValueError(
             f"The dataset {written} has no column {' or '.join(sorted(missing))}; expected {what}."
         )
-    listed: list[Any] = rows.select_columns([name for name in names if name in rows.column_names]).to_list()
-    return listed
+    columns = [name for name in names if name in columns]
+    if is_plain:
+        return _of_tables(rows.iter_batches(ROWS_AT_ONCE, columns=columns), source.name)
+    return _of_tables(rows.select_columns(columns).with_format("arrow").iter(ROWS_AT_ONCE), source.name)
+
+
+def _of_tables(tables: Iterable[Any], name: str) -> Iterator[Any]:
+    with damaged(name, PARQUET):
+        for table in tables:
+            yield from table.to_pylist()
 
 
 def read_each(

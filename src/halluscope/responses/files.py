@@ -113,9 +113,10 @@ def text_of(
     row: Any, where: str, dataset: Collection[str] = (), columns: tuple[str, ...] = ()
 ) -> tuple[str, str]:
     """Return a response's text, from the first of `TEXTS` or of the named columns that the row has, and its column."""
-    name = _text_column(tuple(row), columns) if isinstance(row, Mapping) else None
+    is_row = isinstance(row, dict | Mapping)
+    name = _text_column(tuple(row), columns) if is_row else None
     if name is None:
-        there = row if isinstance(row, Mapping) else {}
+        there = row if is_row else {}
         known = columns or [one for one in TEXTS if one != "text" or LABEL not in there]
         texts = ", ".join(str(name) for name, value in there.items() if isinstance(value, str))
         raise ValueError(
@@ -262,7 +263,7 @@ def _located(
             if len(named := [value for value in values if value in file.name]) == 1:
                 part[column] = named[0]
         for where, row in _of_file(file, how.text_columns, stated):
-            if isinstance(row, Mapping) and (part or _others(tuple(row))):
+            if isinstance(row, dict) and (part or _others(tuple(row))):
                 # a second name for each column that has capitals or spaces: "doc_id" for "Doc ID"
                 others = {plain: row[name] for plain, name in _others(tuple(row)).items()}
                 yield where, {**part, **row, **others}
@@ -282,11 +283,11 @@ def _of_file(file: Path, columns: Sequence[str], stated: _Stated) -> Iterator[tu
         yield from samples
         return
     for where, row in tables.rows(file):
-        if logs.is_json_log(row):
+        if not isinstance(row, dict) or not _OWN.isdisjoint(row):
+            yield where, row
+        elif logs.is_json_log(row):
             stated.model, samples = logs.of_json_log(row, where)
             yield from samples
-        elif not isinstance(row, Mapping) or not _OWN.isdisjoint(row):
-            yield where, row
         else:
             yield from _unfolded(row, where, columns, stated.figures)
 

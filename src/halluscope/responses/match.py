@@ -188,10 +188,10 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         len(responses.each) - len(pairs),
         sum(
             prompt != "" and _spaced(_prompt(row, identity)) not in prompt
-            for prompt, row in zip(asked, found, strict=True)
+            for prompt, row in (zip(asked, found, strict=True) if any(asked) else ())
         ),
         matching.uncompared(pairs),
-        sorted({str(one.row.get(PROMPT) or "") for one in answered}),
+        sorted({str(one.row.get(PROMPT) or "") for one in answered}) if PROMPT in matching.columns else [""],
         asked,
         version=version,
         figures=responses.figures,
@@ -542,7 +542,7 @@ class _Matching:
     def _agree(self, pairs: Sequence[Pair], named: Callable[[Any], str]) -> None:
         """Check that nothing in a response contradicts its row: different sets of questions share their ids."""
         also = self.identity.also
-        for row, response in pairs if self.questions or self.images or also else ():
+        for row, response in self._doubtful(pairs):
             different = [
                 (column, response.row[column], expected)
                 for column, expected, same in self.compared(response, row)
@@ -558,6 +558,29 @@ class _Matching:
                     f"dataset has {short_repr(expected, 120)}. Are these responses to another file or sampling, or in "
                     "another order?"
                 )
+
+    def _doubtful(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Leave out pairs in which all that the response states is what stands in its row, letter by letter."""
+        # column of responses -> the columns of rows that may hold the same
+        same = dict.fromkeys(self.images, ("file_name", "image_id"))
+        same |= {name: (own,) for own in self.identity.also for name in (own, *SYNONYMS.get(own, ()))}
+        doubtful: set[int] = set()
+        for column in self.questions:
+            doubtful.update(
+                place
+                for place, (row, one) in enumerate(pairs)
+                if one.column != column and not _states(one.row.get(column, ""), getattr(row, "question", ""))
+            )
+        for column in same.keys() & self.columns.keys():
+            doubtful.update(
+                place
+                for place, (row, one) in enumerate(pairs)
+                if (said := one.row.get(column)) is not None
+                and not (
+                    isinstance(said, str | int) and said in [getattr(row, own, None) for own in same[column]]
+                )
+            )
+        return [pairs[place] for place in sorted(doubtful)]
 
     def check_texts(self, pairs: Sequence[Pair]) -> None:
         """Check that the texts repeat neither the questions nor, in a column of the same name, the right answers."""
@@ -598,6 +621,8 @@ class _Matching:
         asked = (*STATED, "question") if identity.prompt else ()
         for column in self.columns:
             if column not in _STATES or (column in IMAGES and column not in self.images):
+                continue
+            if column not in IMAGES and all(isinstance(one.row.get(column), str) for _, one in pairs):
                 continue
             for row, response in pairs:
                 value = response.row.get(column)
@@ -650,15 +675,18 @@ def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> l
     return found
 
 
-def _first_texts(each: Iterable[Response], columns: Sequence[str]) -> list[str]:
+def _first_texts(each: Sequence[Response], columns: Sequence[str]) -> list[str]:
     """Return each response's first text in some columns other than its own; "" for none."""
-    found = []
-    for one in each:
-        said = (one.row.get(column) for column in columns if column != one.column)
-        found.append(
-            next((text for text in said if isinstance(text, str) and text.strip()), "") if columns else ""
-        )
+    found = [""] * len(each)
+    for column in reversed(columns):
+        for place, one in enumerate(each):
+            if column != one.column and isinstance(text := one.row.get(column), str) and text.strip():
+                found[place] = text
     return found
+
+
+def _states(said: Any, question: str) -> bool:
+    return said is None or (isinstance(said, str) and question in said)
 
 
 def _question(row: Any) -> str:
@@ -736,8 +764,10 @@ def _is_image(said: Any, row: Any) -> bool | None:
 
 def _keys(rows: Sequence[Any], ids: Sequence[str], also: Sequence[str] = ()) -> list[tuple[str, ...]]:
     """Return each row's ids and values of other columns, as text."""
-    columns = [map(_plain, map(attrgetter(name), rows)) for name in ids]
-    columns += [map(str, map(attrgetter(name), rows)) for name in also]
+    columns: list[Iterable[str]] = []
+    for name in (*ids, *also):
+        values = [*map(attrgetter(name), rows)]
+        columns.append(map(str if name in also or {*map(type, values)} == {int} else _plain, values))
     return [*zip(*columns, strict=True)]
 
 

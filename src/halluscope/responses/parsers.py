@@ -168,15 +168,19 @@ def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    # made from bytes, and read as bits: pyarrow's own ways import pandas
+    texts = [reply.encode() for reply in replies]
+    ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+    column = pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(texts)))
     codes, left = np.zeros(len(replies), np.int8), np.arange(len(replies))
-    column = pa.array(replies, pa.large_string())
     for code, with_this, without in SURE[rule]:
-        sure = np.ones(len(left), bool)
-        for pattern, is_there in ((with_this, True), (without, False)):
-            if pattern:
-                sure &= pc.match_substring_regex(column, pattern).to_numpy(zero_copy_only=False) == is_there
+        is_sure = pc.match_substring_regex(column, with_this)
+        if without:
+            is_sure = pc.and_not(is_sure, pc.match_substring_regex(column, without))
+        bits = np.frombuffer(is_sure.buffers()[1], np.uint8)
+        sure = np.unpackbits(bits, count=len(left), bitorder="little").view(bool)
         codes[left[sure]] = code
-        left, column = left[~sure], column.filter(pa.array(~sure))
+        left, column = left[~sure], column.filter(pc.invert(is_sure))
     codes[left] = [rule(replies[row]) for row in left.tolist()]
     return codes
 

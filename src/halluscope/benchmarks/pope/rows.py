@@ -29,7 +29,7 @@ _ENDS_IN_ID = re.compile(r"(?<!\d)([0-9]{1,18})(?:\.\w{1,10})?$")
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
-@dataclass  # not frozen: 400,000 of them are made
+@dataclass(slots=True)  # not frozen: 400,000 of them are made
 class ObjectQuestion:
     """One row."""
 
@@ -169,7 +169,14 @@ def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
             questions += read_official(source.path, sampling, REPOPE if REPOPE in name else "")
         else:
             rows = read_columns(written, COLUMNS, NEEDED, "the dataset pope or pope_c")
-            questions += [ObjectQuestion(**(OTHERWISE | row)) for row in rows]
+            # answers, objects and samplings recur, and are held once
+            alike: dict[Any, Any] = {}
+            questions += [
+                ObjectQuestion(
+                    **OTHERWISE | {name: alike.setdefault(value, value) for name, value in row.items()}
+                )
+                for row in rows
+            ]
     if not (others := left_out(questions)):
         return list(questions)
     order = list(dict.fromkeys(question.sampling for question in questions))
