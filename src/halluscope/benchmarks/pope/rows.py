@@ -29,7 +29,7 @@ _ENDS_IN_ID = re.compile(r"(?<!\d)([0-9]{1,18})(?:\.\w{1,10})?$")
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
-@dataclass(slots=True)  # not frozen: 400,000 of them are made
+@dataclass  # not frozen: 400,000 of them are made
 class ObjectQuestion:
     """One row."""
 
