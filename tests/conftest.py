@@ -10,6 +10,7 @@ from unittest import mock
 # Read when huggingface_hub and evaluate are imported: no test reaches for the network.
 os.environ |= {"HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -20,6 +21,10 @@ from tests.scripted_server import SECRET, ScriptedServer
 from tests.standin_hub import StandInHub
 
 TESTS = Path(__file__).parent
+
+# No test fails because the machine is busy
+hypothesis.settings.register_profile("halluscope", deadline=None)
+hypothesis.settings.load_profile("halluscope")
 
 
 @pytest.fixture(autouse=True, scope="module")

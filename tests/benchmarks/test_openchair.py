@@ -94,7 +94,7 @@ def test_no_noun_is_no_score():
     assert all(map(math.isnan, got["interval"]["openchair"]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.dictionaries(

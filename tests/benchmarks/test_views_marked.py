@@ -61,7 +61,7 @@ SAID = [
 ]
 TEXTS = st.lists(st.sampled_from([*SAID, *HOSTILE]), max_size=8).map(" ".join)
 FOUR = st.lists(TEXTS, min_size=4, max_size=4)
-few = settings(max_examples=8, deadline=None)
+few = settings(max_examples=8)
 
 
 class Moody:

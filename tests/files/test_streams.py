@@ -28,7 +28,7 @@ def file_of(folder: Path, text: str) -> Path:
     return file
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     values=st.lists(VALUES, max_size=6),
     size=st.integers(1, 40),
@@ -42,7 +42,7 @@ def test_a_list(values: list[Any], size: int, indent: int | None, ascii_only: bo
         assert list(entries(file)) == values
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     some=st.lists(VALUES, max_size=4),
     others=st.lists(VALUES, max_size=4),

@@ -61,7 +61,7 @@ def cases(draw):
     return answers, questions, draw(arrays(bool, (IMAGES, 3))), draw(st.integers(n // 2 + 1, n))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     cases(),
     st.sampled_from([0.5, 1.0, 3.0]),
@@ -95,7 +95,7 @@ def test_needed_is_equal_to_all(case, beta, class_f, all_average):
     assert put[1] <= put[0] == answers.size
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cases())
 def test_only_what_is_present_is_asked(case):
     """Each question about each present cell, once, and no other; the votes are those of asking everything."""
@@ -107,7 +107,7 @@ def test_only_what_is_present_is_asked(case):
     assert len(put) == present.sum() * answers.shape[-1] and all(present[i, j] for i, j, _ in put)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cases(), st.data())
 def test_another_agreement_asks_only_what_is_missing(case, data):
     """Partial votes are completed later, and no cell is ever asked about twice."""

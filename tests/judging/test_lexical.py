@@ -736,7 +736,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(PIECES)).map("".join))
 def test_any_text_can_be_read(text):
     assert all(text[found.start : found.end] for found in JUDGE.mentions(text))

@@ -118,7 +118,7 @@ def tables(draw_, fewest=3, most=40):
     return labels.astype(np.int8), implied, present
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), st.sampled_from(["of_means", "mean"]))
 def test_all_texts_labelled_give_the_truth(given_, class_f):
     labels, implied, present = given_
@@ -126,7 +126,7 @@ def test_all_texts_labelled_give_the_truth(given_, class_f):
     assert values(found) == pytest.approx(plain(implied.astype(np.int8), present, class_f=class_f))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tables(120, 200), st.sampled_from(["of_means", "mean"]))
 def test_labels_that_agree_with_the_judge_give_the_raw_score(given_, class_f):
     _, implied, present = given_
@@ -281,7 +281,7 @@ def test_a_sample_that_cannot_be(change, message):
         correct(labels, present, replace(sample, **change))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32), st.sampled_from(["of_means", "mean"]))
 def test_slopes_are_derivatives(seed, class_f):
     """Against differences."""
@@ -296,7 +296,7 @@ def test_slopes_are_derivatives(seed, class_f):
             assert near.slopes[place] == pytest.approx(change / step, abs=1e-5)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 2**32))
 def test_curves_are_second_derivatives(seed):
     """Against differences of slopes, in each class."""
