@@ -44,27 +44,28 @@ class VoteResult:
 
     def lines(self) -> list[list[str]]:
         """Return the votes in `SIGNS`: for each text one line per voter, with one character per class."""
+        texts, classes, voters = self.votes.shape
         signs = np.frombuffer(SIGNS, "S1")[self.votes.transpose(0, 2, 1) - UNASKED]
-        lines = np.ascontiguousarray(signs).view(f"S{signs.shape[2]}")[:, :, 0]
-        table: list[list[str]] = lines.astype(str).tolist()
-        return table
+        whole, rows = signs.tobytes().decode("ascii"), range(texts * voters)
+        lines = [whole[row * classes : (row + 1) * classes] for row in rows]
+        return [lines[text * voters : (text + 1) * voters] for text in range(texts)]
 
     @classmethod
     def read(cls, lines: Sequence[Sequence[str]], facts: Mapping[str, Any]) -> "VoteResult":
         """Return the poll of these `lines` and `facts`."""
-        signs = np.frombuffer(SIGNS, np.uint8)  # in ascending order
-        try:
-            table = np.array(lines, dtype="S")
-            signs_of = table.view(np.uint8).reshape(*table.shape, -1)
-            good = table.ndim == 2 and bool(np.isin(signs_of, signs).all())
-        except ValueError:  # lines are missing, or not ASCII
-            good = False
-        if not good:
+        shapes = {tuple(map(len, text)) for text in lines}
+        signs = "".join(line for text in lines for line in text).encode("ascii", "replace")
+        if len(shapes) != 1 or len({*next(iter(shapes))}) != 1 or not {*signs} <= {*SIGNS}:
             raise ValueError(
                 f"The votes do not form a table; expected for each text one line per voter, with one of the "
                 f"characters {SIGNS.decode()} per class."
             )
-        codes = (np.searchsorted(signs, signs_of) + UNASKED).astype(np.int8).transpose(0, 2, 1)
+        voters, classes = len(lines[0]), len(lines[0][0])
+        code_of = np.zeros(256, np.int8)
+        code_of[[*SIGNS]] = np.arange(len(SIGNS)) + UNASKED
+        codes = (
+            code_of[np.frombuffer(signs, np.uint8)].reshape(len(lines), voters, classes).transpose(0, 2, 1)
+        )
         return cls(codes, *(facts[name] for name in ("agreement", "judges", "questions", "classes")))
 
 
