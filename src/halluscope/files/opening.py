@@ -396,12 +396,10 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
             return _DECODER.decode(text)
         return json.loads(text, object_pairs_hook=lambda pairs: lean(once_each(pairs)))
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested thousands deep
-        raise _no_json(text, where, error) from error
-
-
-def _no_json(text: str, where: str, error: Exception) -> BuildError:
-    end = short_repr(text[-200:].strip()[-80:])
-    return BuildError(f"{where} is not JSON, or is cut off: {error}; its end is {end}. Get the file again.")
+        end = short_repr(text[-200:].strip()[-80:])
+        raise BuildError(
+            f"{where} is not JSON, or is cut off: {error}; its end is {end}. Get the file again."
+        ) from error
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -52,7 +52,9 @@ def open_picture(content: bytes, name: str) -> Image:
     """Return an image upright and in RGB, after decoding all of it to check that it is complete."""
     limits.check("image", len(content), name)
     with _named(name, content), _our_limit():
-        _check_canvas(content)
+        # an extended WebP states its size; its decoder reserves memory as soon as the file is opened
+        if content.startswith(b"RIFF") and content[8:16] == b"WEBPVP8X":
+            _check_size(*(1 + int.from_bytes(content[at : at + 3], "little") for at in (24, 27)))
         image = _open(content)
         _check(image, name)
         image.load()
@@ -85,12 +87,6 @@ def _check(image: Image, name: str) -> None:
             name,
             "it holds several frames or pages, and it is unknown which one is meant. Save that one as a PNG.",
         )
-
-
-def _check_canvas(content: bytes) -> None:
-    """Check the size in the header of an extended WebP: its decoder reserves memory as soon as the file is opened."""
-    if content.startswith(b"RIFF") and content[8:16] == b"WEBPVP8X":
-        _check_size(*(1 + int.from_bytes(content[at : at + 3], "little") for at in (24, 27)))
 
 
 def _check_size(width: int, height: int) -> None:
