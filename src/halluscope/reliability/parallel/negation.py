@@ -204,13 +204,9 @@ def opposite(answer: object) -> object:
     parts = _BARE.fullmatch(answer) if isinstance(answer, str) else None
     if not parts or parts[2].lower() not in OPPOSITE:
         raise Refused("its answer is neither yes nor no")
-    word = parts[2]
+    space, word, end = parts.groups()
     other = OPPOSITE[word.lower()]
-    return (
-        parts[1]
-        + (other.upper() if word.isupper() else other.title() if word.istitle() else other)
-        + parts[3]
-    )
+    return space + (other.upper() if word.isupper() else other.title() if word.istitle() else other) + end
 
 
 def _statement(verb: str, rest: str, known: str) -> tuple[tuple[str, ...], str]:

@@ -74,11 +74,12 @@ def paraphrase(
     replies = ask([Asked(fill(SAY, question=question), _line) for question in distinct], model)
     wordings: dict[str, Wording] = {}
     for question, reply in zip(distinct, replies, strict=True):
-        fault = None if reply is None else _fault(question, reply)
         if reply is None:
             wordings[question] = Refused("the model gave no other wording in one line")
+        elif fault := _fault(question, reply):
+            wordings[question] = Refused(f"the model's wording {fault}")
         else:
-            wordings[question] = Refused(f"the model's wording {fault}") if fault else reply
+            wordings[question] = reply
     if check is not None:
         good = {question: wording for question, wording in wordings.items() if isinstance(wording, str)}
         prompts = [fill(CHECK, question=question, wording=wording) for question, wording in good.items()]
