@@ -213,13 +213,12 @@ def summary(sheet: Sheet) -> dict[str, Any]:
 
 
 def _of_sheet(sheet: Sheet, drawn_from: str, vocabulary: Vocabulary) -> Labels:
-    sheet.check(IMPLIED)
+    sheet.check(IMPLIED, drawn_from)
     texts = sheet.texts()
     if not texts:
         raise ValueError(
             f"No text of the sheet {sheet.name} has a mark in each of its rows; mark all rows of at least one text."
         )
-    sheet.check(IMPLIED, drawn_from)
     # texts with unmarked rows count as never drawn
     part = len(texts) / (len(texts) + len({entry["text"] for entry in sheet.left}))
     implied = [_implied(entries, vocabulary, sheet) for entries in texts.values()]
