@@ -169,11 +169,17 @@ def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
     import pyarrow.compute as pc
 
     # made from bytes, and read as bits: pyarrow's own ways import pandas
-    texts = [reply.encode() for reply in replies]
-    ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-    column = pa.LargeStringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(texts)))
+    whole, ends = "".join(replies), np.zeros(len(replies) + 1, np.int64)
+    sizes = map(len, replies if whole.isascii() else map(str.encode, replies))
+    np.cumsum(np.fromiter(sizes, np.int64, len(replies)), out=ends[1:])
+    column = pa.LargeStringArray.from_buffers(
+        len(replies), pa.py_buffer(ends), pa.py_buffer(whole.encode())
+    )
     codes, left = np.zeros(len(replies), np.int8), np.arange(len(replies))
     for code, with_this, without in SURE[rule]:
+        if not with_this + without:
+            codes[left] = code
+            return codes
         is_sure = pc.match_substring_regex(column, with_this)
         if without:
             is_sure = pc.and_not(is_sure, pc.match_substring_regex(column, without))
