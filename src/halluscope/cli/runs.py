@@ -32,11 +32,15 @@ def verify(given: argparse.Namespace) -> None:
         raise RunError(f"{bad} of {len(found)} runs did not pass.")
 
 
+# How many differences in groups, and in classes, `compare` shows without --all
+MOST = 20
+
+
 def compare(given: argparse.Namespace) -> None:
     """Tell whether one model is better than another, on the rows that all runs have."""
     resampling = Bootstrap(given.bootstrap, given.seed, given.level)
     is_short = given.format == LATEX and not given.all
-    found = results.compare(given.folders, given.scores, resampling)
+    found = results.compare(given.folders, given.scores, resampling, None if given.all else MOST)
     if given.format == JSON:
         tell("\n".join(line for part in found.report if isinstance(part, Notes) for line in part.lines))
     common.output(given, found, lambda: _for_a_paper(found.report) if is_short else found.report)

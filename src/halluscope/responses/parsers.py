@@ -172,9 +172,7 @@ def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
     whole, ends = "".join(replies), np.zeros(len(replies) + 1, np.int64)
     sizes = map(len, replies if whole.isascii() else map(str.encode, replies))
     np.cumsum(np.fromiter(sizes, np.int64, len(replies)), out=ends[1:])
-    column = pa.LargeStringArray.from_buffers(
-        len(replies), pa.py_buffer(ends), pa.py_buffer(whole.encode())
-    )
+    column = pa.LargeStringArray.from_buffers(len(replies), pa.py_buffer(ends), pa.py_buffer(whole.encode()))
     codes, left = np.zeros(len(replies), np.int8), np.arange(len(replies))
     for code, with_this, without in SURE[rule]:
         if not with_this + without:

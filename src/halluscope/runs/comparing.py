@@ -281,17 +281,20 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tu
     return runs, _table("differences", scores, found, benchmark), Notes(lines)
 
 
-def of_parts(found: Comparison, benchmark: Benchmark) -> Iterator[Table | Notes]:
+def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = None) -> Iterator[Table | Notes]:
+    """Yield tables of the significant differences in groups and classes, at most so many of each, the surest first."""
     for what, compared in (("groups", found.groups), ("classes", found.classes)):
         significant = [one for one in compared if one.holm < 1 - found.resampling.level]
         if significant:
-            yield _table(what, significant, found, benchmark)
+            surest = significant if most is None else sorted(significant, key=lambda one: one.holm)[:most]
+            yield _table(what, surest, found, benchmark)
         few = sum(math.isnan(one.by.p) for one in compared)
         if compared:
             of = f"{len(compared) - few:,} differences in {what}"
             line = f"{len(significant):,} of {of} are significant, corrected together"
             why = f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
-            yield Notes([line + why * bool(few)])
+            cut = f"; the {most} with the smallest p are shown, and with --all each"
+            yield Notes([line + why * bool(few) + cut * (len(significant) > (most or len(significant)))])
 
 
 def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:

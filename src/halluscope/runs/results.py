@@ -327,7 +327,9 @@ def _result(benchmark: Benchmark, results: Named, values: Mapping[str, Any]) -> 
     return Result(values, [of_scores(benchmark, results), *signatures(results)], rows)
 
 
-def compare(given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap) -> Result:
+def compare(
+    given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = None
+) -> Result:
     of = folders.checked([Path(folder) for folder in given])
     found, benchmark = compare_runs(of, scores, resampling), next(iter(of.values())).benchmark
     rows = [
@@ -341,7 +343,7 @@ def compare(given: Sequence[str | Path], scores: Sequence[str], resampling: Boot
         }
         for one in (*found.scores, *found.groups, *found.classes)
     ]
-    return Result(asdict(found), [*of_differences(found, benchmark), *of_parts(found, benchmark)], rows)
+    return Result(asdict(found), [*of_differences(found, benchmark), *of_parts(found, benchmark, most)], rows)
 
 
 def verify(given: Sequence[str | Path]) -> dict[str, Iterator[str]]:
