@@ -113,6 +113,18 @@ def test_classes(tmp_path):
 
 
 @needs("chair")
+def test_the_surest_parts_are_shown(tmp_path):
+    runs = {f"{name}s": captions(tmp_path, *[f"A {name}."] * 30) for name in ("dog", "cat", "bird")}
+    found, benchmark = compare(runs, [], Bootstrap(20)), next(iter(runs.values())).benchmark
+    every, notes = of_parts(found, benchmark)
+    assert len(every.rows) == 2 and "--all" not in notes.lines[0]
+    table, notes = of_parts(found, benchmark, 1)
+    assert table.rows == every.rows[:1] and notes.lines[0].endswith(
+        "the 1 with the smallest p are shown, and with --all each"
+    )
+
+
+@needs("chair")
 def test_classes_with_few_mentions_are_not_tested(tmp_path):
     """Cats that are not there: one model names 20, the other 4, or 5."""
     often = captions(tmp_path, *["A dog and a cat."] * 20, *["A dog."] * 10)
