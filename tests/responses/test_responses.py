@@ -657,6 +657,11 @@ def asked(rows, questions=QUESTIONS, **how):
     return match(responses(rows, **how), questions, Identity(("question_id",)))
 
 
+def test_a_row_without_a_question_contradicts_no_response():
+    rows = [replace(QUESTIONS[0], question=None)]
+    assert asked([{"question_id": 0, "question": "Is it red?", "response": "Yes"}], rows).texts == ["Yes"]
+
+
 def test_a_file_of_questions_is_no_file_of_responses():
     rows = [{"question_id": one.question_id, "text": one.question} for one in QUESTIONS]
     message = r"holds questions, not responses: in responses\[0\], text is 'Is  ?there  ?a  ?dog\?'"

@@ -229,7 +229,6 @@ class Rows:
     @property
     def builder(self) -> Any:
         """The builder of the dataset from its authors' file, and from a second one that a user may name."""
-
         from halluscope.building.command import Builder, Order
 
         table = self.data["build"]

@@ -209,8 +209,9 @@ def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], 
     if is_plain := Path(source.name).suffix == ".parquet" and source.split is None:
         from pyarrow.parquet import ParquetFile  # alone: the library datasets takes a second to import
 
-        _check_parquet(source.path)
-        rows = ParquetFile(source.path)
+        with damaged(source.path, PARQUET):
+            rows = ParquetFile(source.path)
+            check_parquet(rows.metadata, str(source.path))
         columns = rows.schema_arrow.names
         if not rows.metadata.num_rows:
             raise ValueError(f"{written} holds no rows.")

@@ -569,7 +569,7 @@ class _Matching:
             doubtful.update(
                 place
                 for place, (row, one) in enumerate(pairs)
-                if one.column != column and not _states(one.row.get(column, ""), getattr(row, "question", ""))
+                if one.column != column and not _states(one.row.get(column), row)
             )
         for column in same.keys() & self.columns.keys():
             doubtful.update(
@@ -685,8 +685,9 @@ def _first_texts(each: Sequence[Response], columns: Sequence[str]) -> list[str]:
     return found
 
 
-def _states(said: Any, question: str) -> bool:
-    return said is None or (isinstance(said, str) and question in said)
+def _states(said: Any, row: Any) -> bool:
+    """Whether a response states the row's question letter by letter, or nothing."""
+    return said is None or (isinstance(said, str) and (getattr(row, "question", "") or "") in said)
 
 
 def _question(row: Any) -> str:

@@ -285,16 +285,20 @@ def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = None) -
     """Yield tables of the significant differences in groups and classes, at most so many of each, the surest first."""
     for what, compared in (("groups", found.groups), ("classes", found.classes)):
         significant = [one for one in compared if one.holm < 1 - found.resampling.level]
-        if significant:
-            surest = significant if most is None else sorted(significant, key=lambda one: one.holm)[:most]
+        surest = significant if most is None else sorted(significant, key=lambda one: one.holm)[:most]
+        if surest:
             yield _table(what, surest, found, benchmark)
         few = sum(math.isnan(one.by.p) for one in compared)
         if compared:
             of = f"{len(compared) - few:,} differences in {what}"
             line = f"{len(significant):,} of {of} are significant, corrected together"
-            why = f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
-            cut = f"; the {most} with the smallest p are shown, and with --all each"
-            yield Notes([line + why * bool(few) + cut * (len(significant) > (most or len(significant)))])
+            if few:
+                line += (
+                    f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
+                )
+            if len(surest) < len(significant):
+                line += f"; the {most} with the smallest p are shown, all with --all"
+            yield Notes([line])
 
 
 def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:

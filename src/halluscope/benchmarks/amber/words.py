@@ -3,13 +3,12 @@
 Source: AMBER (Wang et al., 2023), section 3.3, and the authors' script, whose order of steps is kept.
 """
 
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from halluscope.reading.words.tokens import Word, forms_of
+from halluscope.vocabularies import read_toml
 
 # A word -> the words that count as its synonyms, in both directions.
 Synonyms = Mapping[str, frozenset[str]]
@@ -40,7 +39,7 @@ class Words(NamedTuple):
 @cache
 def load() -> Words:
     """Read the table."""
-    table = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+    table = read_toml(__file__, "words.toml")
     also = dict.fromkeys(table["alone"], ()) | {word: tuple(of) for word, of in table["also"].items()}
     known = frozenset(also).union(*also.values())
     return Words(also, frozenset(table["safe"]), known, table["spellings"])

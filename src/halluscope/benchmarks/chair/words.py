@@ -10,7 +10,6 @@ it is fetched once and checked by its sha256.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import compress, pairwise
@@ -88,7 +87,7 @@ def image_list(image_ids: Iterable[object]) -> str | None:
     """Return the name of a published list of exactly these images; None if it is none that is known."""
     import hashlib
 
-    known = tomllib.loads(Path(__file__).with_name("images.toml").read_text("utf-8"))
+    known = vocabularies.read_toml(__file__, "images.toml")
     named = "\n".join(sorted(map(str, image_ids)))
     found: str | None = known.get(hashlib.sha256(named.encode(errors="replace")).hexdigest()[:12])
     return found
@@ -97,7 +96,7 @@ def image_list(image_ids: Iterable[object]) -> str | None:
 @cache
 def _double_words() -> dict[tuple[str, ...], str]:
     """Return two words -> the word that is read in their place."""
-    table = tomllib.loads(Path(__file__).with_name("double_words.toml").read_text("utf-8"))
+    table = vocabularies.read_toml(__file__, "double_words.toml")
     joined = {words: words for words in table["joined"]}
     for modified in table["modified"].values():
         joined |= {f"{by} {word}": word for by in modified["by"] for word in modified["words"]}

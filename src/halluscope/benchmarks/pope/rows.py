@@ -1,12 +1,11 @@
 """Reads POPE's rows: a question about one object in one image, with its right answer."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from pathlib import Path
+from sys import intern
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from halluscope.inputs import is_id
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading.datasets import Source, read_columns
 from halluscope.sanitize import short_repr
+from halluscope.vocabularies import read_toml
 
 SAMPLINGS = ("random", "popular", "adversarial")  # How POPE chooses the absent objects that it asks about
 PER_SAMPLING = 3000  # How many questions each of POPE's samplings has, with the ids 1 to 3,000
@@ -60,7 +60,7 @@ NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 @cache
 def versions() -> dict[str, Any]:
     """Read `versions.toml`."""
-    return tomllib.loads(Path(__file__).with_name("versions.toml").read_text("utf-8"))
+    return read_toml(__file__, "versions.toml")
 
 
 def _digest(text: str) -> str:
@@ -169,14 +169,9 @@ def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
             questions += read_official(source.path, sampling, REPOPE if REPOPE in name else "")
         else:
             rows = read_columns(written, COLUMNS, NEEDED, "the dataset pope or pope_c")
-            # answers, objects and samplings recur, and are held once
-            alike: dict[Any, Any] = {}
-            questions += [
-                ObjectQuestion(
-                    **OTHERWISE | {name: alike.setdefault(value, value) for name, value in row.items()}
-                )
-                for row in rows
-            ]
+            for row in rows:
+                once = {name: intern(value) if type(value) is str else value for name, value in row.items()}
+                questions.append(ObjectQuestion(**OTHERWISE | once))
     if not (others := left_out(questions)):
         return list(questions)
     order = list(dict.fromkeys(question.sampling for question in questions))
