@@ -47,10 +47,10 @@ def read(answer: str, question: str = "") -> Reading:
     True
     """
     text = _plain(spoken(answer)[:LONGEST])
-    if not _LETTER.search(text):
+    if not re.search(_LETTER, text):
         return Reading(None, "empty")
     opening, conclusion = _opening(text), _conclusion(text)
-    if opening == NO and conclusion is None and _REFUSAL.search(_first_sentence(text)):
+    if opening == NO and conclusion is None and re.search(_REFUSAL, _first_sentence(text)):
         return Reading(UNCERTAIN, "undecided")
     if opening and conclusion and opening != conclusion:
         return Reading(UNCERTAIN, "contradiction")
@@ -60,7 +60,7 @@ def read(answer: str, question: str = "") -> Reading:
         return Reading(opening, "opening")
     if word := _single(text):
         return Reading(word, "single word")
-    if _REFUSAL.search(text):
+    if re.search(_REFUSAL, text):
         return Reading(UNCERTAIN, "refusal")
     if stated := _restated(text, _plain(question[:LONGEST])):
         return Reading(stated, "restated")
@@ -71,12 +71,12 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# What the rules look for, in lowercased text.
-_LETTER = re.compile(r"[^\W\d_]")
-_MARKUP = re.compile(r"[*_`#>]+(?!\s*\d)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_THINKS = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+# What the rules look for, in lowercased text; `re` compiles a pattern when it is first needed.
+_LETTER = r"[^\W\d_]"
+_MARKUP = r"[*_`#>]+(?!\s*\d)"
+_SENTENCE_END = r"(?<=[.!?])\s+|\n+"
+_THINKS = r"(?i)<think(?:ing)?>"
+_THOUGHT = r"(?i)</think(?:ing)?>"
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u00b4", "''''")
 
 _PLAIN_YES = ("yes", "yeah", "yep")
@@ -87,19 +87,19 @@ _SAYS = {
 _WORD = "|".join(sorted(_SAYS, key=len, reverse=True))
 _LABEL = r"(?:final |short |my )?(?:answer|response|output|a)\s*[:=-]\W*"
 _PREAMBLE = rf"\W*(?:{_LABEL}|(?:sure|okay|ok|well|sorry|hmm|ah)\W+)*"
-_OPENING = re.compile(rf"{_PREAMBLE}({_WORD})(?:$|[^\w\s]|\s+(?P<next>[^\W\d_']+)?)")
-_EITHER = re.compile(r"\W{0,3}(?:(?:and|or)\W)?\W{0,3}(?:yes|no)\b")
+_OPENING = rf"{_PREAMBLE}({_WORD})(?:$|[^\w\s]|\s+(?P<next>[^\W\d_']+)?)"
+_EITHER = r"\W{0,3}(?:(?:and|or)\W)?\W{0,3}(?:yes|no)\b"
 _AFTER_NO = _words(
     "the this that these those there it its they he she we you i a an in on at for from of as according based "
     "because since both all neither not isn doesn don aren wasn"
 )
-_CONCLUSION = re.compile(
+_CONCLUSION = (
     r"\b(?:(?:so|thus|therefore|hence|consequently|overall|in conclusion|in summary|in short)(?:\s+the answer is)?"
     r"|(?:final |correct |the )?answer(?: to (?:the|this|your) question)?(?: is|\s?:)"
     r"|i (?:would|will|'d|'ll) (?:say|answer)(?: with)?)"
     r"[\s:,\"'(\[]*(yes|no)\b(?=\W*$|\s*[^\w\s]|\s+(?:the|there|it|this))"
 )
-_ALONE = re.compile(r"(?:^|[\"'(\[:;,.!?\n-]\s*)(yes|no)(?=[\"')\],.;:!?\n-]|\s*$)")
+_ALONE = r"(?:^|[\"'(\[:;,.!?\n-]\s*)(yes|no)(?=[\"')\],.;:!?\n-]|\s*$)"
 
 _UNABLE = r"(?:cannot|can't|can not|could not|couldn't|do not|don't|(?:am|'m) (?:unable|not able) to)"
 _FIND_OUT = "(?:answer|determine|confirm|tell|say|know|verify|provide|assess|identify|access|help|be (?:sure|certain))"
@@ -107,7 +107,7 @@ _SETTLE = r"(?:\w+ )?(?:answer|determine|confirm|tell|say|know|verify)"
 _SETTLED = r"(?:\w+ )?(?:answered|determined|confirmed|verified|known|inferred)"
 _FACTS = r"(?:data|information|access|knowledge|values|projections|context|details?|figures|statistics)"
 _SOURCE = r"(?:data|chart|image|context|information|table|map|figure|picture)"
-_REFUSAL = re.compile(
+_REFUSAL = (
     rf"\b(?:i|we|one) {_UNABLE} (?:\w+ ){{0,2}}{_FIND_OUT}\b"
     rf"|\b(?:i|we) (?:do not|don't) (?:\w+ )?have (?:\w+[- ]){{0,8}}{_FACTS}\b"
     rf"|\b(?:i|we) (?:cannot|can't|can not) (?:see|view) (?:the|an?|any) {_SOURCE}\b|\b(?:have )?no idea\b"
@@ -126,18 +126,18 @@ _REFUSAL = re.compile(
 
 def spoken(text: str) -> str:
     """Return the text outside of <think> ... </think>; all before a closing tag without an opening one is a thought."""
-    *before, last = _THOUGHT.split(text)
-    begun = [parts[0] for parts in map(_THINKS.split, before) if len(parts) > 1]
-    return "".join([*begun, _THINKS.split(last)[0]])
+    *before, last = re.split(_THOUGHT, text)
+    begun = [parts[0] for part in before if len(parts := re.split(_THINKS, part)) > 1]
+    return "".join([*begun, re.split(_THINKS, last)[0]])
 
 
 def _plain(text: str) -> str:
-    return _MARKUP.sub("", text.lower().translate(_APOSTROPHES)).strip()
+    return re.sub(_MARKUP, "", text.lower().translate(_APOSTROPHES)).strip()
 
 
 def _opening(text: str) -> str | None:
-    found = _OPENING.match(text)
-    if not found or _EITHER.match(text, found.end(1)):
+    found = re.match(_OPENING, text)
+    if not found or re.match(_EITHER, text[found.end(1) :]):
         return None
     word, follows = found[1], found["next"]
     stands = word in _PLAIN_YES or follows is None or (word == "no" and follows in _AFTER_NO)
@@ -145,22 +145,22 @@ def _opening(text: str) -> str | None:
 
 
 def _conclusion(text: str) -> str | None:
-    found = _CONCLUSION.findall(text)
+    found = re.findall(_CONCLUSION, text)
     return found[-1] if found else None
 
 
 def _first_sentence(text: str) -> str:
-    return _SENTENCE_END.split(text, maxsplit=1)[0]
+    return re.split(_SENTENCE_END, text, maxsplit=1)[0]
 
 
 def _single(text: str) -> str | None:
-    words = set(_ALONE.findall(text))
+    words = set(re.findall(_ALONE, text))
     return words.pop() if len(words) == 1 else None
 
 
 # The rule `restated`.
-_NOT = re.compile(r"n't\b|(?<=\bcan)not\b")
-_TOKEN = re.compile(r"[a-z]+|\d+(?:[.,]\d+)*|[<>=+]|[^\W\d_]")
+_NOT = r"n't\b|(?<=\bcan)not\b"
+_TOKEN = r"[a-z]+|\d+(?:[.,]\d+)*|[<>=+]|[^\W\d_]"
 _SIGNS = {"<": "less", ">": "greater", "=": "equal"}
 _EMPTY = _words(
     "a an the is are was were be been being do does did has have had of in on at to for from by with and or as it its "
@@ -175,7 +175,7 @@ _DOUBTS = _words("might may maybe perhaps if whether possibly probably unless in
 _REJECTS = _words(
     "false wrong incorrect untrue inaccurate mistaken misleading hardly barely scarcely rarely seldom unlikely doubtful"
 )
-_CONTEXT = re.compile(r"^.*,\s*(?=(?:is|are|was|were|do|does|did|can|has|have)\b)")
+_CONTEXT = r"^.*,\s*(?=(?:is|are|was|were|do|does|did|can|has|have)\b)"
 
 
 def _restated(text: str, question: str) -> str | None:
@@ -184,12 +184,12 @@ def _restated(text: str, question: str) -> str | None:
     Only the last sentence of the question counts, without a phrase before its verb ("According to the map, ..."). It
     must have at least two words that carry meaning.
     """
-    asked = [part for part in _SENTENCE_END.split(question) if part.rstrip().endswith("?")]
-    wanted = _content(_CONTEXT.sub("", asked[-1])) if asked else []
+    asked = [part for part in re.split(_SENTENCE_END, question) if part.rstrip().endswith("?")]
+    wanted = _content(re.sub(_CONTEXT, "", asked[-1])) if asked else []
     rejected = _REJECTS.intersection(_tokens(text)).difference(_tokens(question))
     if len(wanted) < 2 or _DENIES.intersection(wanted) or rejected:
         return None
-    readings = {_stand(sentence, wanted) for sentence in _SENTENCE_END.split(text)} - {None}
+    readings = {_stand(sentence, wanted) for sentence in re.split(_SENTENCE_END, text)} - {None}
     return readings.pop() if len(readings) == 1 else None
 
 
@@ -207,7 +207,7 @@ def _stand(sentence: str, wanted: list[str]) -> str | None:
 
 
 def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(_NOT.sub(" not", text))
+    return re.findall(_TOKEN, re.sub(_NOT, " not", text))
 
 
 def _content(text: str) -> list[str]:

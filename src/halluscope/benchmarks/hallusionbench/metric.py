@@ -28,7 +28,6 @@ from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.judging.verdicts import Judged
 from halluscope.judging.votes import NO, YES
 from halluscope.reading.fields import Fields
-from halluscope.responses import parsers
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.tallies import Bools, Ints, Tally
@@ -44,11 +43,14 @@ CODES = {"correctness": (0, 1, 2), "same": (0, 1)}
 # Judge -> its name in a signature, with its version, and what it reads in a response to a question
 READERS: Mapping[str, tuple[str, Callable[[str, str], str | None]]] = {
     "rules": (rules.KEY, lambda text, question: rules.read(text, question).answer),
-    "vlmevalkit": (
-        "vlmevalkit",
-        lambda text, question: {YES: rules.YES, NO: rules.NO}.get(parsers.vlmevalkit(text)),
-    ),
+    "vlmevalkit": ("vlmevalkit", lambda text, question: _vlmevalkit(text)),
 }
+
+
+def _vlmevalkit(text: str) -> str | None:
+    from halluscope.responses import parsers
+
+    return {YES: rules.YES, NO: rules.NO}.get(parsers.vlmevalkit(text))
 
 
 class Question(Row):

@@ -63,10 +63,10 @@ def contains(answer: str, truth: str, question: str = "") -> bool | None:
     said = _asserted(said, asked, right)
     meaning = _meaning(right)
     meaning = meaning - _meaning(asked) or meaning
-    counted = not question or _COUNTS.search(asked) is not None
+    counted = not question or re.search(_COUNTS, asked) is not None
     if wanted in (["none"], ["nobody"]) or (counted and meaning == {"0"}):
-        return set(_numbers(said)) <= {"0"} and bool(_NOTHING.search(said))
-    if counted and len(meaning) == 1 and _NUMBER.fullmatch(next(iter(meaning))):
+        return set(_numbers(said)) <= {"0"} and bool(re.search(_NOTHING, said))
+    if counted and len(meaning) == 1 and re.fullmatch(_NUMBER, next(iter(meaning))):
         return _numbers(said)[:1] == [*meaning]
     return meaning <= _meaning(said) if meaning else set(wanted) <= set(_words(said))
 
@@ -103,42 +103,42 @@ _SPELLINGS = {
     "nighttime": "night",
 }
 
-_WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+")
-_CHANGES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
-    (re.compile(r"(?<=\d),(?=\d{3}\b)"), ""),
-    (re.compile(r"n't\b|(?<=\bcan)not\b"), " not"),
-    (re.compile(r"\bnot (?:only|just|merely)\b"), " "),
-    (re.compile(r"\bnot a single\b"), "no"),
-    (re.compile(r"\bno one\b"), "nobody"),
-    (re.compile(r"\b(?:the|this|that) ones?\b"), " "),
-    (re.compile(r"\b(day|night)[ -]time\b"), r"\1"),
+_WORD = r"\d+(?:[.,:]\d+)+|[^\W_]+"
+_CHANGES: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
+    (r"(?<=\d),(?=\d{3}\b)", ""),
+    (r"n't\b|(?<=\bcan)not\b", " not"),
+    (r"\bnot (?:only|just|merely)\b", " "),
+    (r"\bnot a single\b", "no"),
+    (r"\bno one\b", "nobody"),
+    (r"\b(?:the|this|that) ones?\b", " "),
+    (r"\b(day|night)[ -]time\b", r"\1"),
     (
-        re.compile(rf"\b({'|'.join(_TENS)})[ -]({'|'.join(_UNITS[1:10])})\b"),
+        rf"\b({'|'.join(_TENS)})[ -]({'|'.join(_UNITS[1:10])})\b",
         lambda found: str(_NUMBERS[found[1]] + _NUMBERS[found[2]]),
     ),
     (
-        re.compile(rf"\b({'|'.join(_UNITS[1:10])}) hundred\b"),
+        rf"\b({'|'.join(_UNITS[1:10])}) hundred\b",
         lambda found: str(100 * _NUMBERS[found[1]]),
     ),
-    (re.compile(rf"\b(?:{'|'.join(_NUMBERS)})\b"), lambda found: str(_NUMBERS[found[0]])),
+    (rf"\b(?:{'|'.join(_NUMBERS)})\b", lambda found: str(_NUMBERS[found[0]])),
 ]
 
-_PAUSE = re.compile(r"[.,;:!?]+(?=[\s\"')]|$)")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_COMPARED = re.compile(
+_PAUSE = r"[.,;:!?]+(?=[\s\"')]|$)"
+_SENTENCE = r"(?<=[.!?])\s+|\n+"
+_COMPARED = (
     r"\b(?:than|compared (?:to|with)|unlike)\b[^.,;:!?\n]*?(?=[.,;:!?\n]|\b(?:is|are|was|were|and|but)\b|$)"
 )
-_DOUBTED = re.compile(r"\b(?:whether|(?:tell|know|sure|certain|clear|say|determine|see) if)\b[^.,;:!?\n]*")
+_DOUBTED = r"\b(?:whether|(?:tell|know|sure|certain|clear|say|determine|see) if)\b[^.,;:!?\n]*"
 
 _COUNTS = re.compile(r"\bhow many?\b|\bnumbers? of\b")  # upstream asks "How man kites ...?" too
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_COUNTED = re.compile(rf"\b\d+to\d+\b|(?<![\w.,:])(?<!\bnot )(?:{_NUMBER.pattern})(?!\w)")
-_RANGE = re.compile(r"\b\d+ ?(?:-|\u2013|to|or) ?\d+\b|\bbetween \d+ and \d+\b")
-_PRONOUN = re.compile(
+_NUMBER = r"\d+(?:[.,:]\d+)*"
+_COUNTED = rf"\b\d+to\d+\b|(?<![\w.,:])(?<!\bnot )(?:{_NUMBER})(?!\w)"
+_RANGE = r"\b\d+ ?(?:-|\u2013|to|or) ?\d+\b|\bbetween \d+ and \d+\b"
+_PRONOUN = (
     r"\b(?:first|second|third|last|other|another|each|every|which) 1\b"
     r"|(?m:^[ ]*\d+[.)](?=\s\S))|\b1(?= (?:of|is|was|has|can|could|might|may|who|which|that)\b)"
 )
-_NOTHING = re.compile(
+_NOTHING = (
     r"\b(?:0|none|nobody|nothing)\b|\bno (?!idea|doubt|way|clear|information)\w|^\W*no\W*$"
     r"|\bnot (?:\w+ ){0,3}any\b|\bthere (?:is|are|was|were) not\b"
 )
@@ -149,20 +149,20 @@ def _plain(text: str) -> str:
     plain = unicodedata.normalize("NFKC", rules.spoken(text)[: rules.LONGEST]).casefold()
     plain = plain.replace("\u2019", "'")
     for pattern, by in _CHANGES:
-        plain = pattern.sub(by, plain)
+        plain = re.sub(pattern, by, plain)
     return plain
 
 
 def _asserted(said: str, asked: str, right: str) -> str:
     """Return what a response itself asserts: without the question, comparisons, and what it leaves open."""
     question = _words(asked)
-    sentences = [part for part in _SENTENCE.split(said) if not question or _words(part) != question]
-    kept = _DOUBTED.sub(" ", "\n".join(sentences))
-    return kept if _COMPARED.search(right) else _COMPARED.sub(" ", kept)
+    sentences = [part for part in re.split(_SENTENCE, said) if not question or _words(part) != question]
+    kept = re.sub(_DOUBTED, " ", "\n".join(sentences))
+    return kept if re.search(_COMPARED, right) else re.sub(_COMPARED, " ", kept)
 
 
 def _words(plain: str) -> list[str]:
-    return [_SPELLINGS.get(word, word) for word in _WORD.findall(plain)]
+    return [_SPELLINGS.get(word, word) for word in re.findall(_WORD, plain)]
 
 
 def _numbers(plain: str) -> list[str]:
@@ -170,15 +170,15 @@ def _numbers(plain: str) -> list[str]:
 
     Pronouns and list numbers count only if there is no other number.
     """
-    ranged = _RANGE.sub("1to2", plain)
-    found = _COUNTED.findall(_PRONOUN.sub(" ", ranged))
-    return found or _COUNTED.findall(ranged)
+    ranged = re.sub(_RANGE, "1to2", plain)
+    found = re.findall(_COUNTED, re.sub(_PRONOUN, " ", ranged))
+    return found or re.findall(_COUNTED, ranged)
 
 
 def _meaning(plain: str) -> set[str]:
     """Return the words that carry meaning, without endings; "not " precedes words that their clause denies."""
     found = set()
-    for clause in _PAUSE.split(plain):
+    for clause in re.split(_PAUSE, plain):
         kept = [word for word in _words(clause) if word not in _EMPTY]
         before = ""
         for word in kept:
