@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from halluscope.judging import voting
+from halluscope.judging import votes as voting
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 
 votes = st.integers(1, 9).flatmap(lambda n: arrays(np.int8, (4, 3, n), elements=st.integers(0, 1)))

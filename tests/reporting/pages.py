@@ -65,7 +65,7 @@ def _item(text: str) -> Item:
         errors=[text],
         classes={text: HALLUCINATED, "b": MISSED},
         parts={text: text, "type": text},
-        votes={text: SIGNS.decode()[1:3]},
+        votes={text: SIGNS[1:3]},
         disputed=True,
         badness=1.0,
     )

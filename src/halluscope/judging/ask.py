@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
 from halluscope.inputs import finite
-from halluscope.judging import voting
+from halluscope.judging import votes as voting
 from halluscope.judging.batch import Reply, Vote
 from halluscope.judging.cache import Cache, sha256
 from halluscope.judging.endpoint import EMPTY

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.inputs import LARGEST_SEED, kind, whole
-from halluscope.judging import voting
+from halluscope.judging import votes as voting
 from halluscope.judging.judge import (
     ASK,
     AT_ONCE,

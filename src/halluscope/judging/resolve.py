@@ -21,7 +21,7 @@ from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import CHECKER, FLAN_T5, Seq2SeqJudge, is_checker, model_of
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.scoring import ScoringVoter
-from halluscope.judging.votes import whole
+from halluscope.judging.votes import RULES
 from halluscope.paths import is_there
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
@@ -89,7 +89,7 @@ class ReplayJudge:
                 f"No reply was given to the question {short_repr(question)} about the text {short_repr(text)}; "
                 "expected a reply for each. Collect this one too."
             )
-        code = whole(self._replies[text, question], ended=True)
+        code = RULES["whole"](self._replies[text, question], True)
         assert code is not None, "an ended reply is always read"
         return code
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from halluscope.files.opening import json_rows, read_json
 from halluscope.inputs import finite as number
 from halluscope.inputs import whole
-from halluscope.judging import voting
+from halluscope.judging import votes as voting
 from halluscope.judging.cache import Cache, sha256
 from halluscope.judging.judge import Margins
 from halluscope.judging.lexical import LexicalJudge, Mention

@@ -16,11 +16,11 @@ from halluscope.benchmarks.openchair import BENCHMARK
 from halluscope.cores import map_texts
 from halluscope.errors import BuildError
 from halluscope.inputs import flags, ids, kind, listed, paired, texts, word
-from halluscope.judging import voting
+from halluscope.judging import votes as voting
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
+from halluscope.judging.votes import IGNORED as UNDECIDED
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
-from halluscope.judging.voting import IGNORED as UNDECIDED
 from halluscope.reading import tables
 from halluscope.reading.words import readers
 from halluscope.reading.words.tokens import Word, as_written, forms_of

@@ -17,10 +17,9 @@ from halluscope import options as checks
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK, prompts
 from halluscope.inputs import array, class_names, finite, flags, ids, labelled, paired, texts, whole
-from halluscope.judging import voting
+from halluscope.judging import votes as voting
 from halluscope.judging.options import VoteOptions
-from halluscope.judging.votes import OTHER, UNASKED, VoteResult
-from halluscope.judging.voting import IGNORED
+from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
