@@ -120,7 +120,7 @@ def test_the_surest_parts_are_shown(tmp_path):
     assert len(every.rows) == 2 and "--all" not in notes.lines[0]
     table, notes = of_parts(found, benchmark, 1)
     assert table.rows == every.rows[:1] and notes.lines[0].endswith(
-        "the 1 with the smallest p are shown, all with --all"
+        "the 1 with the smallest p are shown, all with --all or .to_pandas()"
     )
 
 

@@ -8,6 +8,7 @@ from halluscope.errors import RunError
 from halluscope.reporting.formats import JSON, LATEX
 from halluscope.reporting.tables import Notes, Report, Table
 from halluscope.runs import exporting, folder, results, swapping
+from halluscope.runs.comparing import MOST
 from halluscope.runs.items import items as suspects
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
@@ -30,10 +31,6 @@ def verify(given: argparse.Namespace) -> None:
         bad += bool(first)
     if bad:
         raise RunError(f"{bad} of {len(found)} runs did not pass.")
-
-
-# How many differences in groups, and in classes, `compare` shows without --all
-MOST = 20
 
 
 def compare(given: argparse.Namespace) -> None:

@@ -5,9 +5,10 @@ Each run is cut to these rows, scored again, and resampled with the same draws a
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, count, product
+from itertools import combinations
+from operator import attrgetter
 from string import ascii_uppercase
 from typing import Any
 
@@ -20,7 +21,6 @@ from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, plain,
 from halluscope.runs.run import Run, again, benchmark_of
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready, clusters
-from halluscope.signature import keys_of
 from halluscope.stats import bootstrap, tallies
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.paired import FEWEST, Difference, can_differ, difference, holm, ratio_differences
@@ -34,8 +34,10 @@ SAID_OF = ("found", "hallucinated", "missed")  # the lists of classes in a row a
 
 FEW = 10  # up to this many differences between models are all shown; of more, only those from the best model
 
-# The score's name, both values, and the difference
-Tested = tuple[str, tuple[float, float], Difference]
+MOST = 20  # of the significant differences in groups, and in classes, so many are shown
+
+# The score's name, the names of two runs, both values, and the difference
+Tested = tuple[str, tuple[str, str], tuple[float, float], Difference]
 
 
 @dataclass(frozen=True)
@@ -68,28 +70,14 @@ class Drawn:
     """A run on the rows that all runs have, scored again."""
 
     run: Run
-    keys: Mapping[str, str]  # the keys of its signature, with their values
     scores: Mapping[str, float]  # name -> score; the names of nested scores are joined with "/"
     resampled: Mapping[str, Floats]  # name -> the score of each resample
-    classes: Tally  # name of a class's score -> its counts per image
     clusters: int  # the number of clusters of rows that depend on each other, such as images
 
-    def against(self, other: "Drawn", names: Collection[str], level: float) -> Iterator[Tested]:
-        for name in names:
-            values = self.scores[name], other.scores[name]
-            resampled = self.resampled[name], other.resampled[name]
-            yield name, values, difference(*values, *resampled, self.clusters, level)
-
-    def classes_against(self, other: "Drawn", level: float) -> Iterator[Tested]:
-        """Yield the difference in each class, by its counts, since some classes are rare."""
-        if not (self.classes and other.classes):
-            return
-        ours, theirs = (tallies.scores([of.classes]) for of in (self, other))
-        able = can_differ(self.classes, other.classes, 1 - level)
-        names = [name for name in able if not math.isnan(ours[name] - theirs[name])]
-        counted = [{name: of.classes[name] for name in names} for of in (self, other)]
-        for name, by in ratio_differences(counted[0], counted[1], level).items():
-            yield name, (ours[name], theirs[name]), by
+    def against(self, other: "Drawn", name: str, level: float) -> tuple[tuple[float, float], Difference]:
+        """Return both values of a score, and their difference."""
+        values, draws = (self.scores[name], other.scores[name]), (self.resampled[name], other.resampled[name])
+        return values, difference(*values, *draws, self.clusters, level)
 
 
 def compare(
@@ -97,55 +85,50 @@ def compare(
 ) -> Comparison:
     if len(runs) < 2:
         raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
-    benchmark, level = benchmark_of(runs.values()), resampling.level
-    drawn = draw(runs, resampling, in_parts)
+    drawn, level = draw(runs, resampling), resampling.level
+    benchmark, pairs = benchmark_of(runs.values()), [*combinations(drawn, 2)]
     wanted = list(scores) or [benchmark.principal]
     known = known_scores(drawn.values(), wanted)
     groups = [
-        name
-        for name in (known if in_parts else ())
-        if any(name.startswith(f"{of}/") or name.endswith(f"/{of}") for of in wanted)
+        name for name in known if any(name.startswith(f"{of}/") or name.endswith(f"/{of}") for of in wanted)
     ]
+    classes = {name: _classes(of.run) for name, of in drawn.items()} if in_parts else {}
 
-    def paired(test: Callable[[Drawn, Drawn], Iterator[Tested]]) -> list[Compared]:
-        found = [
-            (names, *one)
-            for names in combinations(drawn, 2)
-            for one in test(drawn[names[0]], drawn[names[1]])
+    def compared(names: Sequence[str]) -> list[Compared]:
+        tested = [
+            (name, pair, *drawn[pair[0]].against(drawn[pair[1]], name, level))
+            for pair in pairs
+            for name in names
         ]
-        corrected = holm([by.p for *_, by in found])
-        return [
-            Compared(
-                score, names, values, by, p, _better(benchmark, score, names, by) if p < 1 - level else None
-            )
-            for (names, score, values, by), p in zip(found, corrected, strict=True)
-        ]
+        return _corrected(benchmark, tested, level)
 
-    values = {
-        key: [one.keys.get(key, "") for one in drawn.values()]
-        for key in dict.fromkeys(key for one in drawn.values() for key in one.keys if key not in NOT_HOW)
-    }
+    keys = {name: of.run.keys for name, of in drawn.items()}
+    how = dict.fromkeys(key for of in keys.values() for key in of if key not in NOT_HOW)
+    values = {key: [of.get(key, "") for of in keys.values()] for key in how}
     return Comparison(
         len(next(iter(drawn.values())).run.found),
         {name: len(run.ready.matched.rows) for name, run in runs.items()},
         {key: of for key, of in values.items() if len({*of}) > 1},
-        paired(lambda one, other: one.against(other, wanted, level)),
-        paired(lambda one, other: one.against(other, groups, level)),
-        paired(lambda one, other: one.classes_against(other, level)),
+        compared(wanted),
+        compared(groups if in_parts else ()),
+        _corrected(benchmark, _class_tests(classes, level), level),
         resampling,
     )
 
 
-def _better(benchmark: Benchmark, score: str, names: tuple[str, str], by: Difference) -> str | None:
-    of = score.partition(" of ")[0]
-    direction = HIGHER if of in ("precision", "recall") else benchmark.direction(of)
-    return direction and names[(by.value > 0) != (direction == HIGHER)]
+def _corrected(benchmark: Benchmark, tested: Sequence[Tested], level: float) -> list[Compared]:
+    corrected = []
+    for (score, names, values, by), p in zip(tested, holm([by.p for *_, by in tested]), strict=True):
+        of = score.partition(" of ")[0]
+        direction = HIGHER if of in ("precision", "recall") else benchmark.direction(of)
+        better = names[(by.value > 0) != (direction == HIGHER)] if direction and p < 1 - level else None
+        corrected.append(Compared(score, names, values, by, p, better))
+    return corrected
 
 
 def known_scores(drawn: Collection[Drawn], wanted: Sequence[str]) -> list[str]:
     """Return the scores that all runs have, after a check that the wanted ones are among them."""
-    first, *others = drawn
-    known = [name for name in first.scores if all(name in other.scores for other in others)]
+    known = [name for name in next(iter(drawn)).scores if all(name in of.scores for of in drawn)]
     if missing := [name for name in wanted if name not in known]:
         raise RunError(
             f"The runs have no score {short_repr(missing[0])} in common; expected one of {', '.join(known)}."
@@ -153,13 +136,14 @@ def known_scores(drawn: Collection[Drawn], wanted: Sequence[str]) -> list[str]:
     return known
 
 
-def draw(runs: Mapping[str, Run], resampling: Bootstrap, in_parts: bool = False) -> dict[str, Drawn]:
+def draw(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Drawn]:
     """Score runs again on the rows that all have, with resamples; each resample draws the same rows of all."""
     if not resampling.resamples:
         raise ValueError("A comparison needs at least 1 resample of the bootstrap; got 0.")
-    drawn = {name: _drawn(runs[name], rows, resampling, in_parts) for name, rows in shared(runs).items()}
-    if len({one.keys["data"] for one in drawn.values()}) > 1:
-        each = ", ".join(f"{short_repr(name)} {short_repr(one.keys['data'])}" for name, one in drawn.items())
+    drawn = {name: _drawn(runs[name], rows, resampling) for name, rows in shared(runs).items()}
+    data = {name: of.run.keys["data"] for name, of in drawn.items()}
+    if len({*data.values()}) > 1:
+        each = ", ".join(f"{short_repr(name)} {short_repr(of)}" for name, of in data.items())
         raise RunError(
             f"Rows with the same ids differ between these runs ({each}); expected runs on the same version of one "
             "dataset."
@@ -169,48 +153,39 @@ def draw(runs: Mapping[str, Run], resampling: Bootstrap, in_parts: bool = False)
 
 def shared(runs: Mapping[str, Run]) -> dict[str, list[int]]:
     """Return the indices of the rows that all runs have, in the same order: name of a run -> indices."""
-    indices: dict[str, dict[tuple[Any, ...], int]] = {}
-    for name, run in runs.items():
-        key = registry.identity(run.benchmark).key
-        rows = run.ready.matched.rows
-        indices[name] = {tuple(getattr(row, part) for part in key): index for index, row in enumerate(rows)}
-    first, *others = indices.values()
+    own = attrgetter(*registry.identity(benchmark_of(runs.values())).key)
+    rows = {
+        name: {own(row): at for at, row in enumerate(run.ready.matched.rows)} for name, run in runs.items()
+    }
+    first, *others = rows.values()
     common = [key for key in first if all(key in other for other in others)]
     if not common:
         raise RunError(
             f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared."
         )
-    return {name: [of[key] for key in common] for name, of in indices.items()}
+    return {name: [of[key] for key in common] for name, of in rows.items()}
 
 
-def _drawn(run: Run, rows: Sequence[int], resampling: Bootstrap, in_parts: bool) -> Drawn:
+def _drawn(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Drawn:
     """Score some of a run's rows again, without options that need all rows, such as a certificate."""
-    matched, columns, each = run.ready.matched, run.columns, run.benchmark.each
-    inputs = {
-        name: [value[row] for row in rows] if name in columns else value
-        for name, value in run.ready.inputs.items()
-        if name in columns or name not in each
-    }
+    each = run.benchmark.each
+    inputs, options = (
+        {name: value for name, value in of.items() if name not in each}
+        for of in (run.ready.inputs, run.options)
+    )
+    inputs |= {name: [value[row] for row in rows] for name, value in run.columns.items()}
     part = replace(
         run,
-        ready=Ready(matched.only(rows), inputs),
-        options={name: value for name, value in run.options.items() if name not in each},
+        ready=Ready(run.ready.matched.only(rows), inputs),
+        options=options,
         record=run.record.finished(rows),
     )
-    asked = {"bootstrap": resampling.resamples, "seed": resampling.seed, "level": resampling.level}
     with bootstrap.kept() as kept:
-        made = again(part, **asked)
+        made = again(part, bootstrap=resampling.resamples, seed=resampling.seed, level=resampling.level)
     resampled = dict(flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
     values = dict(flat(made.scores))
     of_rows = inputs.get("image_ids") or clusters(run.benchmark, inputs["references"])
-    return Drawn(
-        made,
-        keys_of(made.scores["signature"]),
-        {name: float(values[name]) for name in resampled},
-        resampled,
-        _classes(made) if in_parts else {},
-        len({*of_rows}),
-    )
+    return Drawn(made, {name: float(values[name]) for name in resampled}, resampled, len({*of_rows}))
 
 
 def flat(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -224,30 +199,45 @@ def flat(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 def _classes(run: Run) -> Tally:
     """Return counts per image for each class: of precision and recall, or of the score of questions about it."""
-    objects, principal, found = run.ready.inputs.get("objects"), run.benchmark.principal, run.found
-    tally: dict[str, tuple[Floats, Floats]] = {}
+    found, inputs, score = run.found, run.ready.inputs, run.benchmark.principal
     if all({*SAID_OF} <= row.keys() for row in found):
-        said = [[{*row[kind]} for row in found] for kind in SAID_OF]
-        names = sorted({name for kind in said for row in kind for name in row})
-        number = {name: index for index, name in enumerate(names)}
-        counts = np.zeros((len(SAID_OF), len(names), len(found)))
-        for kind, rows in enumerate(said):
-            for row, classes in enumerate(rows):
-                counts[kind, [number[name] for name in classes], row] = 1
-        right = counts[0]
-        for score, other in (("precision", counts[1]), ("recall", counts[2])):
-            tally |= {f"{score} of {name}": (right[at], right[at] + other[at]) for name, at in number.items()}
-    elif objects is not None and principal in run.benchmark.means:
-        image, named = tallies.numbers(run.ready.inputs["image_ids"]), np.array(objects)
-        values = np.array([row[principal] for row in found], dtype=float)
-        for name in sorted({*objects}):
-            rows = (named == name) & ~np.isnan(values)
-            part, whole = (
-                np.bincount(image[rows], of[rows], image.max() + 1).astype(float)
-                for of in (values, np.ones(len(values)))
-            )
-            tally[f"{principal} of {name}"] = part, whole
-    return tally
+        said = [(at, name, kind) for at, row in enumerate(found) for kind in SAID_OF for name in {*row[kind]}]
+        if not said:
+            return {}
+        image, named, kinds = map(np.array, zip(*said, strict=True))
+        right, images = kinds == "found", len(found)
+        counts = {"precision": (right, kinds != "missed"), "recall": (right, kinds != "hallucinated")}
+    elif inputs.get("objects") is not None and score in run.benchmark.means:
+        image, named = tallies.numbers(inputs["image_ids"]), np.array(inputs["objects"])
+        values, images = np.array([row[score] for row in found], dtype=float), image.max() + 1
+        counts = {score: (np.nan_to_num(values), ~np.isnan(values))}
+    else:
+        return {}
+    return {
+        f"{score} of {name}": (
+            np.bincount(image, part * (named == name), images),
+            np.bincount(image, whole * (named == name), images),
+        )
+        for score, (part, whole) in counts.items()
+        for name in np.unique(named)
+    }
+
+
+def _class_tests(classes: Mapping[str, Tally], level: float) -> list[Tested]:
+    """Return the difference in each class of each two runs, by its counts, since some classes are rare."""
+    tested: list[Tested] = []
+    for names in combinations([name for name, tally in classes.items() if tally], 2):
+        one, other = (classes[name] for name in names)
+        ours, theirs = (tallies.scores([tally]) for tally in (one, other))
+        able = [
+            score
+            for score in can_differ(one, other, 1 - level)
+            if not math.isnan(ours[score] - theirs[score])
+        ]
+        counts, others = ({score: tally[score] for score in able} for tally in (one, other))
+        by = ratio_differences(counts, others, level)
+        tested += [(score, names, (ours[score], theirs[score]), by[score]) for score in able]
+    return tested
 
 
 # What is printed
@@ -255,19 +245,21 @@ def _classes(run: Run) -> Tally:
 
 def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tuple[Table, Table, Notes]:
     """Return tables of the runs, with a letter each, and of their differences, and what a reader has to know."""
-    scores, resampling = found.scores, found.resampling
-    lines = [f"Intervals and p values come from {resampling.resamples:,} paired resamples."]
+    scores, resamples = found.scores, found.resampling.resamples
+    lines = [f"Intervals and p values come from {resamples:,} paired resamples."]
     if cut := [f"{one_line(name)} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]:
         lines.append(f"Compared on the {found.rows:,} rows that all runs have ({', '.join(cut)}).")
     for key, values in found.unlike.items():
-        each = ", ".join(map(" ".join, zip(map(one_line, found.of), map(one_line, values), strict=True)))
+        each = ", ".join(
+            f"{one_line(name)} {one_line(value)}" for name, value in zip(found.of, values, strict=True)
+        )
         lines.append(f"The runs were not scored alike, which also changes differences: {key} is {each}.")
     for what in (found.scores, found.groups):
-        needed = 2 * len(what) / (1 - resampling.level)
-        if resampling.resamples + 1 <= needed:
+        needed = 2 * len(what) / (1 - found.resampling.level)
+        if resamples + 1 <= needed:
             lines.append(
-                f"{len(what):,} differences are corrected together, and {resampling.resamples:,} resamples tell no p "
-                f"value small enough for one alone to hold; --bootstrap {int(needed) + 1} does."
+                f"{len(what):,} differences are corrected together, and {resamples:,} resamples tell no p value small "
+                f"enough for one alone to hold; --bootstrap {int(needed) + 1} does."
             )
     if 0 < most < len(scores):
         scores = _with_the_best(found, benchmark)
@@ -281,23 +273,21 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tu
     return runs, _table("differences", scores, found, benchmark), Notes(lines)
 
 
-def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = None) -> Iterator[Table | Notes]:
+def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = MOST) -> Iterator[Table | Notes]:
     """Yield tables of the significant differences in groups and classes, at most so many of each, the surest first."""
     for what, compared in (("groups", found.groups), ("classes", found.classes)):
-        significant = [one for one in compared if one.holm < 1 - found.resampling.level]
-        surest = significant if most is None else sorted(significant, key=lambda one: one.holm)[:most]
-        if surest:
+        significant = sorted(
+            (one for one in compared if one.holm < 1 - found.resampling.level), key=lambda one: one.holm
+        )
+        if surest := significant[:most]:
             yield _table(what, surest, found, benchmark)
         few = sum(math.isnan(one.by.p) for one in compared)
+        line = f"{len(significant):,} of {len(compared) - few:,} differences in {what} are significant, corrected together"
+        if few:
+            line += f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
+        if len(surest) < len(significant):
+            line += f"; the {most} with the smallest p are shown, all with --all or .to_pandas()"
         if compared:
-            of = f"{len(compared) - few:,} differences in {what}"
-            line = f"{len(significant):,} of {of} are significant, corrected together"
-            if few:
-                line += (
-                    f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
-                )
-            if len(surest) < len(significant):
-                line += f"; the {most} with the smallest p are shown, all with --all"
             yield Notes([line])
 
 
@@ -305,13 +295,11 @@ def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:
     """Say for the best run and each other one whether it is better."""
     for one in _with_the_best(found, benchmark):
         first, second = map(one_line, one.names)
-        p, is_points = (
-            "p < 0.001" if one.holm < 0.001 else f"p {plain(one.holm)}",
-            benchmark.is_points(one.score),
-        )
+        p = "p < 0.001" if one.holm < 0.001 else f"p {plain(one.holm)}"
         if one.better is None:
             yield f"{first} and {second}: no difference in {one.score} beyond chance ({p})"
             continue
+        is_points = benchmark.is_points(one.score)
         by = f"{scored(abs(one.by.value), is_points)}{'' if is_points else ' points'}"
         other = second if one.better == one.names[0] else first
         yield f"{one_line(one.better)} is better than {other}: {one.score} differs by {by} ({p})"
@@ -329,22 +317,24 @@ def winner(found: Comparison) -> str:
 def _with_the_best(found: Comparison, benchmark: Benchmark) -> list[Compared]:
     """Return the differences from the best run by the first of the scores."""
     score = found.scores[0].score
-    of_score = [one for one in found.scores if one.score == score]
-    values = {name: value for one in of_score for name, value in zip(one.names, one.values, strict=True)}
-    known = {name: value for name, value in values.items() if not math.isnan(value)}
-    best = (min if benchmark.direction(score) == LOWER else max)(known, key=known.__getitem__, default="")
+    values = {
+        name: value
+        for one in found.scores
+        for name, value in zip(one.names, one.values, strict=True)
+        if one.score == score and not math.isnan(value)
+    }
+    best = (min if benchmark.direction(score) == LOWER else max)(values, key=values.__getitem__, default="")
     return [one for one in found.scores if best in one.names]
 
 
 def _letters(found: Comparison) -> dict[str, str]:
-    """Return a letter for each run, by its name: A, B, ... Z, AA, AB, ..."""
-    words = ("".join(word) for length in count(1) for word in product(ascii_uppercase, repeat=length))
-    return dict(zip(found.of, words, strict=False))
+    """Return a letter for each run, by its name: A, B, ... Z, A1, B1, ..."""
+    return {name: f"{ascii_uppercase[at % 26]}{at // 26 or ''}" for at, name in enumerate(found.of)}
 
 
 def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark: Benchmark) -> Table:
     letters = _letters(found)
-    rows: list[list[Cell]] = [
+    rows = [
         [
             one.score,
             "-".join(letters[name] for name in one.names),

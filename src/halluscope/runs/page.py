@@ -224,7 +224,7 @@ def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison 
     told = of_results(benchmark, results, models[0].options)
     if compared:
         told = [*with_best(told, benchmark, winner(compared))]
-        told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark)]
+        told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark, None)]
     tables: list[Table] = []
     for part in laid_out([*told, *beside(benchmark, results, models[0].options)]):
         if isinstance(part, Notes):

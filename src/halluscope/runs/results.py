@@ -37,7 +37,7 @@ from halluscope.reporting.tables import score as score_of
 from halluscope.responses.files import is_by_name
 from halluscope.runs import folder as folders
 from halluscope.runs import run as runs
-from halluscope.runs.comparing import FEW, flat, of_differences, of_parts, verdicts, winner
+from halluscope.runs.comparing import FEW, MOST, flat, of_differences, of_parts, verdicts, winner
 from halluscope.runs.comparing import compare as compare_runs
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line
@@ -328,7 +328,7 @@ def _result(benchmark: Benchmark, results: Named, values: Mapping[str, Any]) -> 
 
 
 def compare(
-    given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = None
+    given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
 ) -> Result:
     of = folders.checked([Path(folder) for folder in given])
     found, benchmark = compare_runs(of, scores, resampling), next(iter(of.values())).benchmark

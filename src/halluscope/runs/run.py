@@ -11,8 +11,9 @@ from halluscope import scoring
 from halluscope.errors import RunError
 from halluscope.judging.cache import Record, cache_of
 from halluscope.judging.judge import KnownJudge
-from halluscope.registry import Benchmark
+from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.scoring import Ready
+from halluscope.signature import keys_of
 
 # Options that say where and how judges run on this machine; they change no score, and are not written.
 HERE = ("device", "store", "progress")
@@ -32,6 +33,11 @@ class Run:
     @property
     def name(self) -> str:
         return self.ready.matched.name
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys of its signature, with their values."""
+        return keys_of(self.scores[SIGNATURE])
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from halluscope.errors import RunError
 from halluscope.registry import LOWER, Benchmark
-from halluscope.reporting.tables import Cell, Notes, Number, Table, plain, share
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, plain, share
 from halluscope.runs.comparing import SAID_OF, Drawn, difference_cells, draw, known_scores
 from halluscope.runs.folder import checked
 from halluscope.runs.results import Result
@@ -47,75 +47,65 @@ def swap(
             "files by both."
         )
     runs = {f"{name}, judge {judge}": of[name] for name in ours for judge, of in enumerate((ours, theirs), 1)}
-    benchmark, drawn = benchmark_of(runs.values()), draw(runs, resampling)
-    wanted, each = [*scores] or [benchmark.principal], [*drawn.values()]
+    benchmark, each = benchmark_of(runs.values()), [*draw(runs, resampling).values()]
+    wanted = [*scores] or [benchmark.principal]
     known_scores(each, wanted)
     pairs: Pairs = dict(zip(ours, zip(each[::2], each[1::2], strict=True), strict=True))
-    for name, both in pairs.items():
-        texts = [one.run.ready.matched.texts for one in both]
-        if differing := sum(one != other for one, other in zip(*texts, strict=True)):
+    found: dict[str, Any] = {"rows": len(each[0].run.found), "agreement": [], "scores": []}
+    for name, (one, other) in pairs.items():
+        texts = [of.run.ready.matched.texts for of in (one, other)]
+        if differing := sum(ours != theirs for ours, theirs in zip(*texts, strict=True)):
             raise RunError(
                 f"{differing:,} of {len(texts[0]):,} responses of {short_repr(name)} differ between the two runs; "
                 "expected one file of responses, scored by two judges. `halluscope compare` compares LVLMs."
             )
-    one, other = (of.keys for of in next(iter(pairs.values())))
-    keys = {key: (one.get(key, ""), other.get(key, "")) for key in {**one, **other}}
-    found: dict[str, Any] = {
-        "rows": len(each[0].run.found),
-        "agreement": [
-            {"model": name, **of} for name, both in pairs.items() for of in _agreement(benchmark, *both)
-        ],
-        "scores": [
-            {"model": name, "score": score, "values": values, "by": asdict(by)}
-            for of in wanted
-            for name, (one_judge, other_judge) in pairs.items()
-            for score, values, by in one_judge.against(other_judge, [of], resampling.level)
-        ],
-        "ranks": [_ranks(benchmark, score, pairs, resampling) for score in wanted if len(pairs) > 1],
-        "judges": {key: values for key, values in keys.items() if values[0] != values[1]},
-    }
-    return Result(found, [*_report(found, benchmark)], found["scores"])
+        found["agreement"] += ({"model": name, **of} for of in _agreement(benchmark, one, other))
+    for score in wanted:
+        for name, (one, other) in pairs.items():
+            values, by = one.against(other, score, resampling.level)
+            found["scores"].append({"model": name, "score": score, "values": values, "by": asdict(by)})
+    found["ranks"] = [_ranks(benchmark, score, pairs, resampling) for score in wanted if len(pairs) > 1]
+    keys = [of.run.keys for of in each[:2]]
+    both = {key: tuple(of.get(key, "") for of in keys) for key in {**keys[0], **keys[1]}}
+    found["judges"] = {key: values for key, values in both.items() if values[0] != values[1]}
+    return Result(found, _report(found, benchmark), found["scores"])
 
 
 def _agreement(benchmark: Benchmark, *both: Drawn) -> Iterator[dict[str, Any]]:
     """Yield how often rows have the same value, for each score of a row; for lists of classes, of all mentions."""
     rows = [one.run.found for one in both]
+    same: list[tuple[str, int, int, float]] = []  # score, how many are the same, of how many, kappa
     for name in benchmark.means:
         values = np.array([[row.get(name) for row in of] for of in rows], dtype=float)  # NaN for None
         one, other = values[:, ~np.isnan(values).any(axis=0)]
-        if len(one):
-            yield {"score": name, **_same(int((one == other).sum()), len(one)), "kappa": _kappa(one, other)}
+        same.append((name, int((one == other).sum()), len(one), _kappa(one, other)))
     if all({*SAID_OF} <= row.keys() for of in rows for row in of):
-        named = [
-            {(place, name) for place, row in enumerate(of) for name in (*row["found"], *row["hallucinated"])}
+        ours, theirs = (
+            {(at, name) for at, row in enumerate(of) for name in (*row["found"], *row["hallucinated"])}
             for of in rows
-        ]
-        if either := named[0] | named[1]:
-            yield {"score": "mentions", **_same(len(named[0] & named[1]), len(either)), "kappa": np.nan}
-
-
-def _same(count: int, total: int) -> dict[str, Any]:
-    low, high = wilson(count, total)
-    return {"of": total, "same": count / total, "low": low, "high": high}
+        )
+        same.append(("mentions", len(ours & theirs), len(ours | theirs), np.nan))
+    for score, count, total, likeness in same:
+        if total:
+            ends = dict(zip(("low", "high"), wilson(count, total), strict=True))
+            yield {"score": score, "of": total, "same": count / total, **ends, "kappa": likeness}
 
 
 def _kappa(one: Floats, other: Floats) -> float:
-    values, places = np.unique([one, other], return_inverse=True)
-    if len(values) > MOST_VALUES:
+    values, numbers = np.unique([one, other], return_inverse=True)
+    size, (ours, theirs) = len(values), numbers.reshape(2, -1)
+    if not 0 < size <= MOST_VALUES:
         return float("nan")
-    table = np.zeros((len(values), len(values)), dtype=np.int64)
-    np.add.at(table, tuple(places.reshape(2, -1)), 1)
-    return kappa(table)
+    return kappa(np.bincount(size * ours + theirs, minlength=size**2).reshape(size, size))
 
 
 def _ranks(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap) -> dict[str, Any]:
     """Return each LVLM's rank by both judges, from 1, and Kendall's tau of the two rankings with its interval."""
     sign = 1 if benchmark.direction(score) == LOWER else -1
     values = np.array([[sign * of.scores[score] for of in both] for both in pairs.values()])
+    resampled = np.array([[of.resampled[score] for of in both] for both in pairs.values()])
+    low, high = resampling.interval(_tau(resampled))
     ranks = 1 + (values[:, None] > values[None]).sum(axis=1)
-    low, high = resampling.interval(
-        _tau(np.array([[of.resampled[score] for of in both] for both in pairs.values()]))
-    )
     return {
         "score": score,
         "ranks": dict(zip(pairs, map(tuple, ranks.tolist()), strict=True)),
@@ -125,12 +115,12 @@ def _ranks(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap
 
 def _tau(values: Floats) -> Floats:
     """Return Kendall's tau-a of two rankings [LVLMs, 2, resamples], per resample."""
-    signs = [np.sign(values[one] - values[other]) for one, other in combinations(range(len(values)), 2)]
-    return np.asarray(np.mean([of[0] * of[1] for of in signs], axis=0), dtype=np.float64)
+    signs = [np.sign(one - other).prod(axis=0) for one, other in combinations(values, 2)]
+    return np.asarray(np.mean(signs, axis=0), dtype=np.float64)
 
 
-def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | Notes]:
-    rows: list[list[Cell]] = [
+def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Report:
+    agreement: list[list[Cell]] = [
         [
             one["model"],
             one["score"],
@@ -140,9 +130,7 @@ def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | 
         ]
         for one in found["agreement"]
     ]
-    header = ["responses", "of a row", "rows", "same", "kappa"]
-    yield Table("agreement", header, rows, left=2, intervals=("same",))
-    rows = [
+    scores: list[list[Cell]] = [
         [
             one["model"],
             one["score"],
@@ -151,20 +139,33 @@ def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | 
         ]
         for one in found["scores"]
     ]
-    header = ["responses", "score", "1st judge", "2nd judge", "diff", "p"]
-    yield Table("scores", header, rows, left=2, intervals=("diff",))
+    report: list[Table | Notes] = [
+        Table(
+            "agreement",
+            ["responses", "of a row", "rows", "same", "kappa"],
+            agreement,
+            left=2,
+            intervals=("same",),
+        ),
+        Table(
+            "scores",
+            ["responses", "score", "1st judge", "2nd judge", "diff", "p"],
+            scores,
+            left=2,
+            intervals=("diff",),
+        ),
+    ]
     for one in found["ranks"]:
         rows = [[name, *(Number(rank, "d", 1) for rank in both)] for name, both in one["ranks"].items()]
-        yield Table("ranks", [f"by {one['score']}", "1st judge", "2nd judge"], rows)
         tau = "{value:.2f} ({low:.2f} to {high:.2f})".format(**one["tau"])
-        yield Notes([f"Kendall's tau of the two rankings is {tau}"])
-    yield Notes(
-        [
-            f"{found['rows']:,} rows that all runs have.",
-            *(
-                f"{name} is {one_line(one)} and {one_line(other)}"
-                for name, (one, other) in found["judges"].items()
-            ),
-            "Scores by two judges cannot be compared. To link them, mark a sample by hand: `halluscope certify`.",
+        report += [
+            Table("ranks", [f"by {one['score']}", "1st judge", "2nd judge"], rows),
+            Notes([f"Kendall's tau of the two rankings is {tau}"]),
         ]
+    differing = [
+        f"{name} is {one_line(one)} and {one_line(other)}" for name, (one, other) in found["judges"].items()
+    ]
+    advice = (
+        "Scores by two judges cannot be compared. To link them, mark a sample by hand: `halluscope certify`."
     )
+    return [*report, Notes([f"{found['rows']:,} rows that all runs have.", *differing, advice])]
