@@ -18,7 +18,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.building import spec as specs
 from halluscope.cli import main
 from halluscope.hub import contents
-from halluscope.hub.publisher import Hub, Publication, make_plan
+from halluscope.hub.publisher import Hub, Publication
 from halluscope.paths import share
 from tests import small_datasets
 from tests.standin_hub import TOKEN, Answer, StandInHub
@@ -347,7 +347,7 @@ def test_ctrl_c_says_what_is_there(
         status, said = run(capsys, *command)
         assert status == 130 and there in said and f"Not begun: space acme/pope {__version__}." in said
         assert "answered" not in said and "Run the same command to go on." in said
-        meanwhile.setattr(Hub, "look", stop)
+        meanwhile.setattr(Hub, "plan", stop)
         assert run(capsys, *command) == (130, "halluscope: interrupted; nothing was published.\n")
     assert run(capsys, *command)[0] == 0
 
@@ -683,11 +683,11 @@ def test_files_are_added_to_somebody_elses_repository(
     repository = hub.make("model", "acme/lvlm", {"README.md": b"theirs", "a.yaml": b"old"}, private=True)
     wanted = Publication("model", "acme/lvlm", "Results", {"a.yaml": b"new", "folder/b.yaml": b"b"})
     client = Hub("acme")
-    plan = make_plan(wanted, client.look(wanted))
+    plan = client.plan(wanted)
     lines = str(plan).splitlines()
     assert lines[0] == "model acme/lvlm: 2 files (4 B) go to the private repository that is there"
     assert lines[1:] == ["  changed        3 B  a.yaml", "  new            1 B  folder/b.yaml"]
     assert client.publish(plan) == "model acme/lvlm: published"
     assert not repository.tags and repository.files["README.md"] == b"theirs"
     assert (repository.files["a.yaml"], repository.files["folder/b.yaml"]) == (b"new", b"b")
-    assert client.publish(make_plan(wanted, client.look(wanted))).endswith("nothing was changed")
+    assert client.publish(client.plan(wanted)).endswith("nothing was changed")

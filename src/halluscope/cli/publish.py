@@ -95,14 +95,21 @@ def _publish_named(
 
 def _publish(options: argparse.Namespace, publications: "Sequence[Publication]", hub: "Hub | None") -> None:
     """Check everything and show the plans, before anything is changed; carry them out if that is asked for."""
-    from halluscope.hub.publisher import make_plans, publish
+    from halluscope.hub.publisher import each, new_repository
 
-    plans = make_plans(publications, hub, options.public)
+    try:
+        plans = each(publications, lambda one: (hub.plan if hub else new_repository)(one, options.public))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("nothing was published.") from None
     say("\n".join(map(str, plans)))
     if hub is None:
         say("\nThere is no token for the Hub, so nothing was compared with the Hub.")
     if hub is None or not options.upload:
         say("\nThis was a dry run; nothing was changed. Pass --upload to publish.")
         return
-    for done in publish(hub, plans):
-        say(done)
+    for number, plan in enumerate(plans, 1):
+        try:
+            say(hub.publish(plan))
+        except (HubError, KeyboardInterrupt) as error:
+            left = ", ".join(str(one.publication) for one in plans[number:])
+            raise type(error)(f"{error}{f' Not begun: {left}.' if left else ''}") from None

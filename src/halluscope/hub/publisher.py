@@ -5,12 +5,12 @@ it (HF_TOKEN, or `hf auth login`), and appears in no message.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import yaml
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
@@ -30,11 +30,8 @@ LARGEST = 100_000  # bytes of a file of results that is read
 
 NEW, CHANGED, SAME, DELETED = "new", "changed", "same", "deleted"  # what happens to a file
 
-Files = Mapping[str, RepoFile]  # what a repository holds, by path
 
-
-@dataclass(frozen=True)
-class Release:
+class Release(NamedTuple):
     """A version of a whole repository, which is published once: the data under its tag never change."""
 
     version: str
@@ -65,7 +62,7 @@ class Publication:
     def __str__(self) -> str:
         return f"{self.kind} {self.repo_id}" + (f" {self.release.version}" if self.release else "")
 
-    def changes(self, remote: Files) -> dict[str, str]:
+    def changes(self, remote: Mapping[str, RepoFile]) -> dict[str, str]:
         """Return what happens to each file of a repository; without a release, other files stay."""
         changes = {}
         for path, upload in self.uploads.items():
@@ -82,34 +79,16 @@ class Publication:
 
 
 @dataclass(frozen=True)
-class Repository:
-    head: str  # the commit of main
-    private: bool
-    main: Files  # without the Hub's own
-    version: str | None = None  # on main; None if its files are not ours
-    tagged: Files | None = None  # under the release's tag; None if there is no such tag
-
-
-@dataclass(frozen=True)
 class Plan:
     publication: Publication
-    repository: Repository | None  # None if the Hub has no such repository
-    public: bool  # whether a new repository is to be public
     changes: Mapping[str, str]
-    tag: str | None  # the tag to set
-
-    @property
-    def operations(self) -> list[CommitOperationAdd | CommitOperationDelete]:
-        uploads = self.publication.uploads
-        return [
-            CommitOperationDelete(path, is_folder=False) if change == DELETED else uploads[path]
-            for path, change in self.changes.items()
-            if change != SAME
-        ]
+    tag: str  # the tag to set; "" for none
+    private: bool  # whether the repository is private, or will be
+    head: str | None = None  # the commit of main; None if the Hub has no such repository
 
     @property
     def idle(self) -> bool:
-        return not (self.tag or self.operations)
+        return not self.tag and {*self.changes.values()} <= {SAME}
 
     def __str__(self) -> str:
         """Say what would happen, and list each file with its size."""
@@ -118,27 +97,20 @@ class Plan:
         sent = [sizes[path] for path, change in self.changes.items() if change in (NEW, CHANGED)]
         parts = []
         if sent:
-            is_public = not self.repository.private if self.repository else self.public
-            access = f"{'public' if is_public else 'private'} repository"
-            target = f"the {access} that is there" if self.repository else f"a new {access}"
+            access = f"{'private' if self.private else 'public'} repository"
+            target = f"the {access} that is there" if self.head else f"a new {access}"
             how = "are proposed to" if publication.proposed else "go to"
             parts.append(f"{len(sent)} file{'s'[len(sent) == 1 :]} ({_bytes(sum(sent))}) {how} {target}")
-        if deleted := len(self.operations) - len(sent):
+        if deleted := [*self.changes.values()].count(DELETED):
             parts.append(f"{deleted} are deleted")
         if release:
             parts.append(f"tag {release.tag} {'is set' if self.tag else 'stays where it is'}")
         summary = "it is there already; nothing to do" if self.idle else ", ".join(parts)
         version = f", version {release.version}" if release else ""
-        return "\n".join(
-            [
-                f"{publication.kind} {publication.repo_id}{version}: {summary}",
-                *(
-                    f"  {change:8} {_bytes(sizes[path]) if path in sizes else '':>9}  {one_line(path)}"
-                    for path, change in sorted(self.changes.items())
-                ),
-                *(f"  note: {note}" for note in publication.notes),
-            ]
-        )
+        lines = [f"{publication.kind} {publication.repo_id}{version}: {summary}"]
+        for path, change in sorted(self.changes.items()):
+            lines.append(f"  {change:8} {_bytes(sizes[path]) if path in sizes else '':>9}  {one_line(path)}")
+        return "\n".join([*lines, *(f"  note: {note}" for note in publication.notes)])
 
 
 def _bytes(count: int) -> str:
@@ -148,75 +120,17 @@ def _bytes(count: int) -> str:
     return f"{count} B"
 
 
-def make_plan(publication: Publication, repository: Repository | None, public: bool = False) -> Plan:
-    """Compare a publication with what the Hub holds.
-
-    The card on main may change without a new version. If an upload was killed, or somebody removed files from main, the
-    missing files are added. `public` makes a new repository public, and lets an existing one be public.
-    """
-    release, tag = publication.release, None
-    if repository is None:
-        changes = dict.fromkeys(publication.files, NEW)
-        return Plan(publication, None, public, changes, release.tag if release else None)
-    changes = publication.changes(repository.main)
-    if release:
-        if repository.tagged is None:
-            tag = release.tag
-        elif differing := _data(publication.changes(repository.tagged)):
-            more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
-            how = ", in its spec.toml, and build again" if publication.kind == "dataset" else ""
-            raise HubError(
-                f"{publication.repo_id} has a version {release.version} (tag {release.tag}) with other data: "
-                f"{differing[0]} differs{more}. A version is published once. Give the changed data a new version{how}."
-            )
-        if _data(changes):
-            if not tag and _is_later(repository.version, release.version):
-                return Plan(publication, repository, public, {}, None)  # main went on to a later version
-            if problem := _problem(release, repository, changes):
-                raise HubError(f"{publication.kind} {publication.repo_id} holds {problem}")
-    plan = Plan(publication, repository, public, changes, tag)
-    if not (repository.private or public or plan.idle or publication.kind == "model"):
-        raise HubError(
-            f"{publication.repo_id} is public: everyone sees at once what is sent there. Pass --public if you mean "
-            "that."
-        )
-    return plan
-
-
-def _problem(release: Release, repository: Repository, changes: Mapping[str, str]) -> str:
-    """Say why main, which holds other data, is neither replaced nor restored to what the tag holds; "" if it is."""
-    data, version = sorted({*repository.main} - PROSE), one_line(repository.version, 40)
-    added = min((path for path, change in changes.items() if change == DELETED), default=None)
-    is_same, is_tagged = repository.version == release.version, repository.tagged is not None
-    if data and repository.version is None:
-        return f"{data[0]!r}, but no {release.file} of ours that says its version: " + (
-            f"somebody changed main. Put that file back on the Hub; the tag {release.tag} holds it."
-            if is_tagged
-            else "halluscope did not publish the repository, and leaves it alone. Publish under another "
-            "organization, or delete it on the Hub."
-        )
-    if is_tagged and is_same and added:
-        return (
-            f"{added!r}, which is not in version {version} (tag {release.tag}): somebody added it to main, and "
-            "halluscope leaves it alone. Delete it on the Hub, then repeat the same command."
-        )
-    if not is_tagged and is_same:
-        return (
-            f"version {version} with other data, without the tag {release.tag}: an upload was interrupted, and the "
-            "data have changed since. Give the changed data a new version."
-        )
-    if not is_tagged and _is_later(repository.version, release.version):
-        return f"version {version}, later than {release.version}. Publish from a newer checkout."
-    return ""
+def new_repository(publication: Publication, public: bool) -> Plan:
+    tag = publication.release.tag if publication.release else ""
+    return Plan(publication, dict.fromkeys(publication.files, NEW), tag, not public)
 
 
 def _data(changes: Mapping[str, str]) -> list[str]:
     return sorted(path for path, change in changes.items() if change != SAME and path not in PROSE)
 
 
-def _is_later(one: str | None, other: str) -> bool:
-    numbers = [[int(part) for part in re.findall("[0-9]{1,18}", version or "")] for version in (one, other)]
-    return numbers[0] > numbers[1]
+def _numbers(version: str | None) -> list[int]:
+    return [int(part) for part in re.findall("[0-9]{1,18}", version or "")]
 
 
 class Hub:
@@ -237,9 +151,8 @@ class Hub:
         self._api = HfApi(token=token)
         with calling("asking who you are"):
             me: Any = self._api.whoami()
-            self.names = [
-                one["name"] for one in (me, *me.get("orgs", ()))
-            ]  # the user may publish under these
+            # the user may publish under these
+            self.names = [one["name"] for one in (me, *me.get("orgs", ()))]
             if not all(isinstance(name, str) and name for name in self.names):
                 raise TypeError(f"the names {self.names}")
         if organization and organization not in self.names:
@@ -249,11 +162,16 @@ class Hub:
                 "to it."
             )
 
-    def look(self, publication: Publication) -> Repository | None:
-        """Return what the Hub holds of a publication; None if it has no such repository."""
-        api, where = self._api, publication.where
+    def plan(self, publication: Publication, public: bool = False) -> Plan:
+        """Compare a publication with what the Hub holds.
 
-        def files(revision: str) -> Files:
+        The card on main may change without a new version. If an upload was killed, or somebody removed files from main,
+        the missing files are added. `public` makes a new repository public, and lets an existing one be public.
+        """
+        api, where, release = self._api, publication.where, publication.release
+        version, tagged = None, None  # what main's files say, and the files under the tag
+
+        def files(revision: str) -> dict[str, RepoFile]:
             tree = api.list_repo_tree(**where, recursive=True, revision=revision)
             return {file.path: file for file in tree if isinstance(file, RepoFile) and file.path != OWN}
 
@@ -266,7 +184,7 @@ class Hub:
             try:
                 info: Any = api.repo_info(**where)
             except RepositoryNotFoundError:
-                return None
+                return new_repository(publication, public)
             if publication.sdk and info.sdk not in (None, publication.sdk):
                 raise HubError(
                     f"{publication.repo_id} is a Space of another kind ({one_line(info.sdk, 40)}); expected a "
@@ -274,34 +192,57 @@ class Hub:
                 )
             if not isinstance(info.sha, str):
                 raise TypeError(f"the commit {info.sha}")
-            main, version, tagged = files(info.sha), None, None
-            if release := publication.release:
-                if release.file in main:
-                    file = api.hf_hub_download(filename=release.file, revision=info.sha, **where)
-                    version = release.version_in(read_bytes(Path(file), "reply").decode("utf-8", "replace"))
-                if release.tag in [tag.name for tag in api.list_repo_refs(**where).tags]:
-                    tagged = files(release.tag)
-            return Repository(info.sha, bool(info.private), main, version, tagged)
+            main = files(info.sha)
+            if release and release.file in main:
+                file = api.hf_hub_download(filename=release.file, revision=info.sha, **where)
+                version = release.version_in(read_bytes(Path(file), "reply").decode("utf-8", "replace"))
+            if release and release.tag in [tag.name for tag in api.list_repo_refs(**where).tags]:
+                tagged = files(release.tag)
+        changes, tag = publication.changes(main), ""
+        if release:
+            is_later = _numbers(version) > _numbers(release.version)
+            if tagged is None:
+                tag = release.tag
+            elif differing := _data(publication.changes(tagged)):
+                more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
+                how = ", in its spec.toml, and build again" if publication.kind == "dataset" else ""
+                raise HubError(
+                    f"{publication.repo_id} has a version {release.version} (tag {release.tag}) with other data: "
+                    f"{differing[0]} differs{more}. A version is published once. Give the changed data a new "
+                    f"version{how}."
+                )
+            elif is_later and _data(changes):  # main went on to a later version
+                changes = {}
+            if _data(changes) and (problem := _problem(release, version, main, changes, tag, is_later)):
+                raise HubError(f"{publication.kind} {publication.repo_id} holds {problem}")
+        plan = Plan(publication, changes, tag, bool(info.private), info.sha)
+        if not (plan.private or public or plan.idle or publication.kind == "model"):
+            raise HubError(
+                f"{publication.repo_id} is public: everyone sees at once what is sent there. Pass --public if you mean "
+                "that."
+            )
+        return plan
 
     def publish(self, plan: Plan) -> str:
         """Carry out a plan, and say in a line what was done; an error says what is on the Hub now.
 
         If it is killed or fails at any point, plan and publish again: what is missing is then sent and tagged.
         """
-        publication, head = plan.publication, plan.repository.head if plan.repository else None
+        publication, where, head = plan.publication, plan.publication.where, plan.head
         if plan.idle:
             return f"{publication}: there already; nothing was changed"
-        name, where, done = (
-            f"{publication.kind} {publication.repo_id}",
-            publication.where,
-            "Nothing is published.",
-        )
+        name, done = f"{publication.kind} {publication.repo_id}", "Nothing is published."
+        operations = [
+            CommitOperationDelete(path, is_folder=False) if change == DELETED else publication.uploads[path]
+            for path, change in plan.changes.items()
+            if change != SAME
+        ]
         try:
             if head is None:
                 with calling(f"creating {name}"):
-                    self._api.create_repo(**where, private=not plan.public, space_sdk=publication.sdk)
+                    self._api.create_repo(**where, private=plan.private, space_sdk=publication.sdk)
                 done = "The repository is there, but without files."
-            if operations := plan.operations:
+            if operations:
                 with calling(f"uploading to {name}"):
                     made = self._api.create_commit(
                         **where,
@@ -317,7 +258,7 @@ class Hub:
                 with calling(f"tagging {name} as {plan.tag}"):
                     self._api.create_tag(**where, tag=plan.tag, revision=head)
             done = "Files and tag are there, but could not be compared."
-            if not make_plan(publication, self.look(publication), public=True).idle:
+            if not self.plan(publication, public=True).idle:
                 raise HubError("What the Hub shows now is not what was sent. Repeat the same command.")
         except HubError as error:
             raise HubError(f"{publication}: {done} {error}") from None
@@ -374,6 +315,38 @@ class Hub:
                                 yield where, file.path, one
 
 
+def _problem(
+    release: Release,
+    version: str | None,
+    main: Collection[str],
+    changes: Mapping[str, str],
+    tag: str,
+    is_later: bool,
+) -> str:
+    """Say why main, which holds other data, is neither replaced nor restored to what the tag holds; "" if it is."""
+    data, is_same = sorted({*main} - PROSE), version == release.version
+    added = min((path for path, change in changes.items() if change == DELETED), default=None)
+    if data and version is None:
+        return f"{data[0]!r}, but no {release.file} of ours that says its version: " + (
+            "halluscope did not publish the repository, and leaves it alone. Publish under another organization, or "
+            "delete it on the Hub."
+            if tag
+            else f"somebody changed main. Put that file back on the Hub; the tag {release.tag} holds it."
+        )
+    if is_same and tag:
+        return (
+            f"version {version} with other data, without the tag {release.tag}: an upload was interrupted, and the "
+            "data have changed since. Give the changed data a new version."
+        )
+    if is_same and added:
+        return (
+            f"{added!r}, which is not in version {version} (tag {release.tag}): somebody added it to main, and "
+            "halluscope leaves it alone. Delete it on the Hub, then repeat the same command."
+        )
+    later = f"version {one_line(version, 40)}, later than {release.version}. Publish from a newer checkout."
+    return later if tag and is_later else ""
+
+
 @contextmanager
 def calling(doing: str) -> Iterator[None]:
     """Turn the library's errors (its own, httpx's, urllib3's, the system's) into one `HubError` without the token."""
@@ -403,25 +376,6 @@ ADVICE: dict[int | None, str] = {
     409: MEANWHILE,
     412: MEANWHILE,
 }
-
-
-def make_plans(publications: Sequence[Publication], hub: Hub | None, public: bool) -> list[Plan]:
-    """Return what publishing would do, compared with the Hub if one is given."""
-    try:
-        held = [(one, hub.look(one) if hub else None) for one in publications]
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("nothing was published.") from None
-    return each(held, lambda pair: make_plan(pair[0], pair[1], public))
-
-
-def publish(hub: Hub, plans: Sequence[Plan]) -> Iterator[str]:
-    """Carry out plans one after the other, and yield what was done; an error says which were not begun."""
-    for number, plan in enumerate(plans, 1):
-        try:
-            yield hub.publish(plan)
-        except (HubError, KeyboardInterrupt) as error:
-            left = ", ".join(str(one.publication) for one in plans[number:])
-            raise type(error)(f"{error}{f' Not begun: {left}.' if left else ''}") from None
 
 
 def each(items: Iterable[Any], check: Callable[[Any], Any]) -> list[Any]:
