@@ -115,7 +115,7 @@ def _scoring(benchmark: Benchmark) -> Iterator[str]:
     if benchmark.is_scored:
         yield "\nprotocols (halluscope explain compares them)"
         for one in protocols.load(benchmark).each:
-            yield f"  {one.name}: {one.by}{f' (not equal: {why})' if (why := one.discrepancy.why) else ''}"
+            yield f"  {one.name}: {one.by}{f' (not equal: {why})' if (why := one.discrepancy.get('why')) else ''}"
     yield "\noptions"
     for option in benchmark.options:
         choices = f" [{', '.join(option.choices)}]" if option.choices else ""

@@ -135,11 +135,11 @@ def explain(given: argparse.Namespace) -> None:
     found = explained.Explained(
         benchmark, stated, chosen, given.responses, given.dataset, options, common.matching_options(given)
     )
-    for file in found.files:
-        common.remark(benchmark, found.ready(found.setting(found.protocols[0], file)), given)
+    for setting in found.settings(found.protocols[0]):
+        common.remark(benchmark, found.ready(setting), given)
     found.compute()
     about = list(dict.fromkeys(given.by)), given.examples, given.number
-    data = found.found(*about)
+    data = found.as_json(*about)
     common.output(given, data, lambda: explained.report(found, data, *about))
 
 

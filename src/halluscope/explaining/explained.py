@@ -6,12 +6,11 @@ other is changed, and the score is computed after each change, so the parts sum 
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import combinations, pairwise
-from operator import itemgetter
-from typing import Any, TypeVar
+from itertools import chain, combinations, pairwise, zip_longest
+from typing import Any
 
 import numpy as np
 
@@ -38,18 +37,9 @@ from halluscope.scoring import Ready
 
 # Aspect -> the protocol that it follows; for the prompt, the name of a file of responses.
 Setting = Mapping[str, Any]
-T = TypeVar("T")
-
-# Errors for which a protocol is left out: missing rows, missing labels, or a missing package.
-IMPOSSIBLE = (ValueError, OSError, ImportError)
 
 # To see whether the order matters. Rows stay before labels: a row without a label has no score.
 OTHER_ORDER = (PROMPT, COUNTING, PARSER, ROWS, LABELS)
-
-# Keys of a result that hold numbers other than scores, under the names of scores.
-INTERVALS = ("interval", "spread", "difference")
-
-SAME = "="  # printed where two protocols do the same
 
 # How many characters are shown of a response, of a file's name, and of a prompt.
 TEXT, NAME, PROMPTED = 40, 24, 80
@@ -72,42 +62,35 @@ class Explained:
         self.not_computed: dict[str, str] = {}  # name of a protocol -> reason
         self._responses, self._dataset, self._options = responses, dataset, options
         self._matching, self._identity = matching, registry.identity(benchmark)
-        self._made: dict[tuple[str, ...], Any] = {}
+        self._made: dict[str, Any] = {}
         self._keep_possible(self._match)
 
     def compute(self) -> None:
-        self._keep_possible(lambda one: [self.result(self.setting(one, file)) for file in self.files])
+        self._keep_possible(lambda one: [self.result(setting) for setting in self.settings(one)])
 
-    def setting(self, protocol: Protocol, file: str) -> Setting:
-        return {PROMPT: file, **dict.fromkeys(CHOSEN, protocol)}
+    def settings(self, protocol: Protocol) -> list[Setting]:
+        """Return how a protocol scores each file."""
+        return [{PROMPT: file, **dict.fromkeys(CHOSEN, protocol)} for file in self.files]
 
     def ready(self, setting: Setting) -> Ready:
         """Return the responses of a setting, matched to its rows and labels."""
-        rows_of, labels_of = setting[ROWS].ways, setting[LABELS].ways
-
-        def make() -> Ready:
-            prepared, index = self._prepare(rows_of[ROWS]), self.files.index(setting[PROMPT])
-            mine = prepared[index].matched.rows
-            own, other = (self._labelled(mine, ways[LABELS]) for ways in (rows_of, labels_of))
-            rows = [left_out and row for left_out, row in zip(own, other, strict=True)]
-            if rows == mine:
-                return prepared[index]
-            options = self.options(labels_of[LABELS], rows_of[ROWS])
-            return scoring.among(self.benchmark, prepared[index], rows, options, (index, len(prepared)))
-
-        return self._once(("ready", *self._rows(setting)), make)
+        rows, labels = setting[ROWS].ways, setting[LABELS].ways
+        ready: Ready = self._once(self._relabelled, setting[PROMPT], rows[ROWS], rows[LABELS], labels[LABELS])
+        return ready
 
     def result(self, setting: Setting) -> Mapping[str, Any]:
         options = self.options(*(setting[aspect].ways[aspect] for aspect in CHOSEN))
-        items = {self.benchmark.items: True} if self.benchmark.items else {}
-        return self._once(
-            ("result", *self._rows(setting), repr(sorted(options.items()))),
-            lambda: scoring.compute(self.benchmark, self.ready(setting), options | items),
-        )
+        ready, table = self.ready(setting), self.benchmark.items
+        key = f"{id(ready)} {sorted(options.items())}"
+        if key not in self._made:
+            shown = {table: True} if table else {}
+            self._made[key] = scoring.compute(self.benchmark, ready, {**options, **shown})
+        result: Mapping[str, Any] = self._made[key]
+        return result
 
-    def discrepancy(self, one: Protocol) -> str | None:
+    def unequal(self, one: Protocol) -> str | None:
         """Return why a protocol's own program prints other numbers, if it does with these options."""
-        return one.discrepancy.why if one.discrepancy.holds(self.options(*one.ways.values())) else None
+        return one.unequal(self.options(*one.ways.values()))
 
     def score(self, setting: Setting, name: str) -> float:
         value = self.result(setting).get(setting[COUNTING].called.get(name, name))
@@ -115,8 +98,7 @@ class Explained:
 
     def options(self, *ways: Way) -> dict[str, Any]:
         """Return what these ways set, and the user's options that apply in all of them."""
-        others = {one.ways[LABELS].dataset for one in self.stated.each}
-        gone = others.union(*(way.without for way in ways))
+        gone = {one.ways[LABELS].dataset for one in self.stated.each}.union(*(way.without for way in ways))
         options = {name: value for name, value in self._options.items() if name not in gone}
         for way in ways:
             options |= way.options
@@ -128,54 +110,51 @@ class Explained:
         If there are several files, each protocol of the first file is paired with each of the other files. `values` are
         the score at the first setting and after each change, `parts` what each change adds to it.
         """
-        first_file, *others = self.files
-        able = [one for one in self.protocols if one.reports(score)]
-        for index, one in enumerate(able):
-            for other in able[index + (not others) :]:
-                for file in others or [first_file]:
-                    two = self.setting(one, first_file), self.setting(other, file)
-                    values, otherwise = (
-                        [self.score(setting, score) for setting in path(*two, order)]
-                        for order in (ASPECTS, OTHER_ORDER)
-                    )
-                    yield (
-                        *two,
-                        {
-                            "score": score,
-                            **dict(zip(("first", "second"), map(_named, two), strict=True)),
-                            "values": values,
-                            "difference": values[-1] - values[0],
-                            "parts": parts(values),
-                            "parts_in_other_order": parts(otherwise, OTHER_ORDER),
-                            "same": [aspect for aspect in ASPECTS if _same(*two, aspect)],
-                        },
-                    )
+        able = [self.settings(one) for one in self.protocols if one.reports(score)]
+        several = len(self.files) > 1
+        for index, (first, *_) in enumerate(able):
+            for second in chain.from_iterable(each[several:] for each in able[index + (not several) :]):
+                values, otherwise = (
+                    [self.score(setting, score) for setting in path(first, second, order)]
+                    for order in (ASPECTS, OTHER_ORDER)
+                )
+                about: dict[str, Any] = {"score": score}
+                for which, of in (("first", first), ("second", second)):
+                    about[which] = {"responses": of[PROMPT], "protocol": of[COUNTING].name}
+                about |= {"values": values, "difference": values[-1] - values[0], "parts": parts(values)}
+                about["parts_in_other_order"] = parts(otherwise, OTHER_ORDER)
+                about["same"] = [aspect for aspect in ASPECTS if _same(first, second, aspect)]
+                yield first, second, about
 
-    def found(self, compared: Sequence[str], examples: int, number: str | None = None) -> dict[str, Any]:
+    def as_json(self, compared: Sequence[str], examples: int, number: str | None = None) -> dict[str, Any]:
         """Return all of it as JSON has it; differences are exact, not rounded for display."""
         names = dict.fromkeys((*self.benchmark.scores, *self.stated.shown))
         protocols = []
         for one in self.protocols:
-            settings = [self.setting(one, file) for file in self.files]
             results = [
                 {
                     "responses": setting[PROMPT],
                     "scores": {name: self.score(setting, name) for name in names if one.reports(name)},
                     "signature": self.result(setting)["signature"],
                 }
-                for setting in settings
+                for setting in self.settings(one)
             ]
             ways = {aspect: way.said for aspect, way in one.ways.items()}
             about = {"name": one.name, "by": one.by, "prompt": one.prompt or None, **ways}
-            protocols.append({**about, "discrepancy": self.discrepancy(one), "results": results})
-        of_each = (one for score in compared for one in self.differences(score))
+            protocols.append({**about, "discrepancy": self.unequal(one), "results": results})
         whole = {
             "benchmark": self.benchmark.name,
             "responses": self.files,
             "protocols": protocols,
             "not_computed": self.not_computed,
-            "prompts": {file: [*self._asked(file)] for file in self.files},
-            "differences": [one | self.readings(first, second, examples) for first, second, one in of_each],
+            "prompts": {
+                setting[PROMPT]: self._prompts(setting) for setting in self.settings(self.protocols[0])
+            },
+            "differences": [
+                one | self.readings(first, second, examples)
+                for score in compared
+                for first, second, one in self.differences(score)
+            ],
         }
         return whole if number is None else whole | {"number": [*self._places(number)]}
 
@@ -183,72 +162,58 @@ class Explained:
         """Return what the parser of the second setting reads differently: how many responses of how many, and examples,
         each text once, of each kind of difference first; None if the parser is the same, or no table of rows exists.
         """
-        items, ranks = self.benchmark.items, dict[str, tuple[int, Any]]()
-        count, kinds = 0, Counter[str]()
+        items = self.benchmark.items
         if not items or _same(first, second, PARSER):
             return {"read_otherwise": None, "of": None, "examples": []}
         before, after = path(first, second)[ASPECTS.index(PARSER) :][:2]
         matched, results = self.ready(before).matched, (self.result(before)[items], self.result(after)[items])
+        count, kinds = 0, defaultdict[str, dict[str, Any]](dict)
         for row, text, *both in zip(matched.rows, matched.texts, *results, strict=True):
-            read = self.stated.read or both[0]
-            if unlike := [name for name in read if both[0].get(name) != both[1].get(name)]:
+            columns = self.stated.read or both[0]
+            unlike = [name for name in columns if both[0].get(name) != both[1].get(name)]
+            if unlike:
                 count += 1
                 one, other = ({name: of.get(name) for name in unlike} for of in both)
-                kind = repr((one, other))
-                if (once := repr((text, kind))) not in ranks:
-                    example = {
-                        **self._identity.identity(vars(row)),
-                        "text": text,
-                        "first": one,
-                        "second": other,
-                    }
-                    ranks[once] = kinds[kind], example
-                    kinds[kind] += 1
-        shown = [one for _, one in sorted(ranks.values(), key=itemgetter(0))[:most]]
-        return {"read_otherwise": count, "of": len(matched.rows), "examples": shown}
+                example = {**self._identity.identity(vars(row)), "text": text, "first": one, "second": other}
+                kinds[repr((one, other))].setdefault(text, example)
+        turns = zip_longest(*(of.values() for of in kinds.values()))
+        examples = [one for turn in turns for one in turn if one is not None]
+        return {"read_otherwise": count, "of": len(matched.rows), "examples": examples[:most]}
 
-    def _asked(self, file: str) -> Iterator[dict[str, Any]]:
-        """Yield the prompts that a file's responses name, with counts; {question} is a row's own."""
-        matched = self.ready(self.setting(self.protocols[0], file)).matched
+    def _prompts(self, setting: Setting) -> list[dict[str, Any]]:
+        """Return the prompts that a file's responses name, with counts; {question} is a row's own."""
+        matched = self.ready(setting).matched
         if len(matched.prompts) == 1 and not any(matched.asked):
             # Our harness tasks log only the name of a prompt.
             named = " ".join(self.benchmark.prompts.get(matched.prompts[0], "").split())
-            yield {"prompt": named or None, "responses": len(matched.rows)}
-            return
+            return [{"prompt": named or None, "responses": len(matched.rows)}]
         prompts: Counter[str] = Counter()
         for row, asked in zip(matched.rows, matched.asked, strict=False):
             own, said = map(plain_question, (_question(row), asked))
             prompts[said.replace(own, QUESTION) if own else said] += 1
-        for prompt, count in prompts.most_common():
-            yield {"prompt": prompt or None, "responses": count}
+        return [{"prompt": prompt or None, "responses": count} for prompt, count in prompts.most_common()]
 
     def _places(self, number: str) -> Iterator[dict[str, str]]:
         """Yield where a score is that prints as this number, in percent or not, and in its own program too."""
         value, digits = float(number), max(0, -int(Decimal(number).as_tuple().exponent))
         for one in self.protocols:
-            unequal = self.discrepancy(one) and (one.discrepancy.scores or self.benchmark.scores)
-            names = [
-                score
+            unequal = (one.discrepancy.get("scores") or self.benchmark.scores) if self.unequal(one) else ()
+            names = {
+                one.called.get(score, score)
                 for score in self.benchmark.scores
-                if one.reports(score) and score not in (unequal or ())
-            ]
-            for setting in (self.setting(one, file) for file in self.files):
-                for name, score in _floats(
-                    self.result(setting), {one.called.get(name, name) for name in names}
-                ):
+                if one.reports(score) and score not in unequal
+            }
+            for setting in self.settings(one):
+                for name, score in _floats(self.result(setting), names):
                     if any(abs(score * times - value) <= 0.5 * 10**-digits + 1e-9 for times in (1, 100)):
-                        yield {**_named(setting), "score": name}
+                        yield {"responses": setting[PROMPT], "protocol": one.name, "score": name}
 
-    def _once(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+    def _once(self, make: Callable[..., Any], *given: Any) -> Any:
+        """Return what a function makes of this, made once."""
+        key = repr((make.__name__, given))
         if key not in self._made:
-            self._made[key] = make()
-        found: T = self._made[key]
-        return found
-
-    def _rows(self, setting: Setting) -> tuple[str, ...]:
-        """Return texts that are the same for settings with the same responses, rows and labels."""
-        rows, labels = setting[ROWS].ways, setting[LABELS].ways
-        return setting[PROMPT], repr((rows[ROWS], rows[LABELS])), repr(labels[LABELS])
+            self._made[key] = make(*given)
+        return self._made[key]
 
     def _keep_possible(self, do: Callable[[Protocol], object]) -> None:
         possible: list[Protocol] = []
@@ -257,21 +222,22 @@ class Explained:
             try:
                 do(one)
                 possible.append(one)
-            except IMPOSSIBLE as error:
+            except (ValueError, OSError, ImportError) as error:  # no rows, no labels, or no package
                 failed[one.name] = error
         self.protocols = possible
-        self.not_computed |= {name: str(error) for name, error in failed.items()}
+        reasons = {name: str(error) for name, error in failed.items()}
+        self.not_computed |= reasons
         if not possible:
-            each = by_reason({name: str(error) for name, error in failed.items()})
+            each = by_reason(reasons)
             if len(each) == 1:
                 raise next(iter(failed.values()))
             raise ValueError("\n".join(["No protocol can be computed.", *map(": ".join, each)]))
 
     def _match(self, one: Protocol) -> None:
-        if lacking := [name for name in one.needs if not self._options.get(name)]:
-            option = f"--{lacking[0].replace('_', '-')}"
-            raise ValueError(f"{option} is not given, and {one.name} needs it.")
-        first, *others = (ready.matched for ready in self._prepare(one.ways[ROWS]))
+        for name in one.needs:
+            if not self._options.get(name):
+                raise ValueError(f"--{name.replace('_', '-')} is not given, and {one.name} needs it.")
+        first, *others = (ready.matched for ready in self._once(self._prepare, one.ways[ROWS]))
         self.files = [first.name, *(other.name for other in others)]
         for other in others:
             if sorted(map(self._key, other.rows)) != sorted(map(self._key, first.rows)):
@@ -279,39 +245,45 @@ class Explained:
                     f"{other.name} and {first.name} answer different rows ({len(other.rows):,} and "
                     f"{len(first.rows):,}); expected one LVLM's responses to the same rows, a file per prompt."
                 )
-        for file in self.files:
-            self.ready(self.setting(one, file))
+        for setting in self.settings(one):
+            self.ready(setting)
 
     def _prepare(self, rows: Way) -> list[Ready]:
         given = self._responses, self._dataset, self.options(rows), self._matching
-        return self._once(("prepared", repr(rows)), lambda: scoring.prepare(self.benchmark, *given))
+        return scoring.prepare(self.benchmark, *given)
+
+    def _relabelled(self, file: str, rows: Way, own: Way, labels: Way) -> Ready:
+        """Return a file's responses to the rows that are scored with both labels, their own and others."""
+        prepared, index = self._once(self._prepare, rows), self.files.index(file)
+        ready: Ready = prepared[index]
+        first, second = (self._labelled(ready.matched.rows, way) for way in (own, labels))
+        relabelled = [one and other for one, other in zip(first, second, strict=True)]
+        if relabelled == ready.matched.rows:
+            return ready
+        options = self.options(labels, rows)
+        return scoring.among(self.benchmark, ready, relabelled, options, (index, len(prepared)))
 
     def _labelled(self, rows: Sequence[Any], labels: Way) -> Sequence[Any]:
         """Return the rows with other labels; None for a row that is not scored with them."""
         if not (labels.dataset or labels.without):
             return rows
-        module, found = self.benchmark.module("rows"), []
-        wanted = getattr(module, "wanted", lambda row: True)
-
-        def make() -> Mapping[tuple[str, ...], Any]:
-            source = self._options.get(labels.dataset, self._dataset)
-            return {
-                self._key(row): row for row in module.load(source, **taken(module.load, self.options(labels)))
-            }
-
-        table = self._once(("labels", repr(labels)), make)
+        table, found = self._once(self._table, labels), []
+        wanted = getattr(self.benchmark.module("rows"), "wanted", lambda row: True)
         for row in rows:
             other = table.get(self._key(row))
             if other is None or (wanted(other) and _question(other) != _question(row)):
-                known = ", ".join(
-                    f"{name} {value}" for name, value in self._identity.identity(vars(row)).items()
-                )
+                identity = self._identity.identity(vars(row)).items()
                 raise ValueError(
-                    f"{labels.dataset} has no row for {known}: {short_repr(_question(row))}; expected other labels of "
-                    "the same rows."
+                    f"{labels.dataset} has no row for {', '.join(f'{name} {value}' for name, value in identity)}: "
+                    f"{short_repr(_question(row))}; expected other labels of the same rows."
                 )
             found.append(other if wanted(other) else None)
         return found
+
+    def _table(self, labels: Way) -> dict[tuple[str, ...], Any]:
+        load = self.benchmark.module("rows").load
+        source = self._options.get(labels.dataset, self._dataset)
+        return {self._key(row): row for row in load(source, **taken(load, self.options(labels)))}
 
     def _key(self, row: Any) -> tuple[str, ...]:
         return tuple(str(getattr(row, column, "")) for column in self._identity.key)
@@ -326,16 +298,13 @@ def _question(row: Any) -> str:
     return " ".join(str(getattr(row, "question", "")).split())
 
 
-def _named(setting: Setting) -> dict[str, str]:
-    return {"responses": setting[PROMPT], "protocol": setting[COUNTING].name}
-
-
 def _same(first: Setting, second: Setting, aspect: str) -> bool:
     one, other = first[aspect], second[aspect]
-    if aspect == PROMPT or (aspect == COUNTING and one.called != other.called):
+    if aspect == PROMPT:
         return bool(one == other)
     aspects = (ROWS, LABELS) if aspect == ROWS else (aspect,)  # labels can leave rows out
-    return all(one.ways[of] == other.ways[of] for of in aspects)
+    same_names = aspect != COUNTING or one.called == other.called
+    return same_names and all(one.ways[of] == other.ways[of] for of in aspects)
 
 
 def _floats(
@@ -345,7 +314,7 @@ def _floats(
     for name, value in result.items():
         if isinstance(value, float) and name in names:
             yield within + name, value
-        elif isinstance(value, Mapping) and name not in INTERVALS:
+        elif isinstance(value, Mapping) and name not in ("interval", "spread", "difference"):
             yield from _floats(value, names, f"{within}{name}/")
 
 
@@ -372,72 +341,65 @@ def parts(values: Sequence[float], order: Sequence[str] = ASPECTS) -> dict[str, 
 
 # What is printed
 
+LEGEND = """\
+diff is the score less the one that it is against, and the sum of the columns to its right:
+one thing after the other is changed, and the score is computed each time. = means that
+both do the same."""
+
 
 def report(
     found: Explained, whole: Mapping[str, Any], compared: Sequence[str], examples: int, number: str | None
 ) -> Report:
-    """Return tables of scores and differences, and notes, from what `Explained.found` returns."""
-    benchmark, stated, protocols, files = (
-        found.benchmark,
-        found.stated,
-        whole["protocols"],
-        whole["responses"],
-    )
-    several, first = len(files) > 1, protocols[0]
+    """Return tables of scores and differences, and notes, from what `Explained.as_json` returns."""
+    benchmark, stated, protocols, files = found.benchmark, found.stated, whole["protocols"], found.files
+    several, names = len(files) > 1, [one["name"] for one in protocols]
+
+    def label(protocol: str, file: str) -> str:
+        return f"{protocol}, {one_line(file, NAME)}" if several else protocol
 
     blocks: list[Table | Notes] = []
     if number is not None:
-        places = [
-            f"  {_label(one['protocol'], one['responses'], several)}: {one['score']}"
-            for one in whole["number"]
-        ]
-        none = f"{one_line(number, 20)} is not a score of these responses under these protocols."
-        blocks.append(Notes([f"{one_line(number, 20)} is", *places] if places else [none]))
+        places = [f"  {label(one['protocol'], one['responses'])}: {one['score']}" for one in whole["number"]]
+        none = " not a score of these responses under these protocols."
+        blocks.append(Notes([f"{number} is{'' if places else none}", *places]))
     for index, file in enumerate(files):
-        rows: list[list[Cell]] = []
-        for score in stated.shown:
-            values = [one["results"][index]["scores"].get(score) for one in protocols]
-            rows.append([score, *(scored(value, benchmark.is_points(score)) for value in values)])
-        names = [one["name"] for one in protocols]
+        scores = [one["results"][index]["scores"] for one in protocols]
+        rows: list[list[Cell]] = [
+            [name, *(scored(of.get(name), benchmark.is_points(name)) for of in scores)]
+            for name in stated.shown
+        ]
         blocks.append(Table("scores", ["score", *names], rows, of=one_line(file, NAME) if several else ""))
     lines, unlike = [], whole["differences"]
     if len(protocols) > 1 or several:
         for score in compared:
             own = [one for one in unlike if one["score"] == score]
             blocks += _differences(files, score, own, benchmark.is_points(score))
-        lines = [
-            "diff is the score less the one that it is against, and the sum of the columns to its right:",
-            f"one thing after the other is changed, and the score is computed each time. {SAME} means that",
-            "both do the same.",
-        ]
+        lines = LEGEND.splitlines()
         if any(map(_order_matters, unlike)):
             order = ", ".join(OTHER_ORDER[1:])
             lines.append(f"* The order matters: --json also has the parts in the order {order}.")
     elif len(stated.each) == 1:
         lines.append(f"{benchmark.title} has one protocol, so there is nothing to compare.")
     else:
-        of = f"Only {first['name']} of {benchmark.title}'s protocols is computed"
+        of = f"Only {names[0]} of {benchmark.title}'s protocols is computed"
         lines.append(f"{of}, so there is nothing to compare.")
-    unequal = {one["name"]: why for one in protocols if (why := one["discrepancy"])}
-    if len(protocols) > 1 or several or len(stated.each) > 1:
-        for what, reasons in (("not equal", unequal), ("not computed", whole["not_computed"])):
-            lines += (f"{what}: {of}, because {one_line(why, 300)}" for of, why in by_reason(reasons))
-    ways = []
+    unequal = {one["name"]: one["discrepancy"] for one in protocols if one["discrepancy"]}
+    for what, reasons in (("not equal", unequal), ("not computed", found.not_computed)):
+        lines += (f"{what}: {of}, because {one_line(why, 300)}" for of, why in by_reason(reasons))
+    ways, first = [], protocols[0]
     for one in protocols:
-        ways.append(f"{one['name']}: {one['by']}")
-        own_ways = (aspect for aspect in CHOSEN if one is first or one[aspect] != first[aspect])
-        ways += (f"  {aspect + ':':9} {one[aspect]}" for aspect in own_ways)
+        own = [aspect for aspect in CHOSEN if one is first or one[aspect] != first[aspect]]
+        ways += [
+            f"{one['name']}: {one['by']}",
+            *(f"  {aspect + ':':9} {one[aspect]}" for aspect in own),
+        ]
     signatures = {
-        _label(one["name"], result["responses"], several): [f"signature: {result['signature']}"]
+        label(one["name"], result["responses"]): [f"signature: {result['signature']}"]
         for one in protocols
         for result in one["results"]
     }
-    notes = [lines, [*_prompts(whole)], ways, [*_examples(found, examples)]]
+    notes = [lines, [*_asked(whole)], ways, [*_examples(found, examples)]]
     return [*blocks, *(Notes(lines) for lines in notes if lines), *below(signatures)]
-
-
-def _label(protocol: str, file: str, several: bool) -> str:
-    return f"{protocol}, {one_line(file, NAME)}" if several else protocol
 
 
 def _differences(
@@ -445,17 +407,17 @@ def _differences(
 ) -> Iterator[Table | Notes]:
     if not differences:
         yield Notes([f"{score} is reported by fewer than two of the protocols."])
-    elif all(math.isnan(value) for one in differences for value in one["values"]):
+    elif np.isnan([one["values"] for one in differences]).all():
         yield Notes([f"{score} is undefined for these responses."])
         return
 
-    def signed(first: float, second: float, said: str = "", mark: str = "") -> Number:
+    def signed(two: Sequence[float], said: str = "", mark: str = "") -> Number:
         """Return a difference of printed scores, so that printed parts sum to the printed whole."""
-        if math.isnan(first) or math.isnan(second):
+        if np.isnan(two).any():
             return Number(None, mark=mark, said=said)
-        less = float(printed(second, is_points)) - float(printed(first, is_points))
-        form, value, times = ("+.3f", less, 1) if is_points else ("+.1f", less / 100, 100)
-        return Number(value, form, times, mark=mark, said=said)
+        before, after = (float(printed(value, is_points)) for value in two)
+        form, times = ("+.3f", 1) if is_points else ("+.1f", 100)
+        return Number((after - before) / times, form, times, mark=mark, said=said)
 
     first_file, *others = files
     aspects = ASPECTS if others else CHOSEN  # with one file, the prompt cannot differ
@@ -463,11 +425,15 @@ def _differences(
         rows: list[list[Cell]] = []
         for one in differences:
             if one["second"]["responses"] == other:
-                steps = dict(zip(ASPECTS, pairwise(one["values"]), strict=True))
-                mark = "*" if _order_matters(one) else ""
-                parts = (signed(*steps[of], SAME if of in one["same"] else "") for of in aspects)
-                names = (one[which]["protocol"] for which in ("second", "first"))
-                rows.append([*names, signed(one["values"][0], one["values"][-1], mark=mark), *parts])
+                steps, values = dict(zip(ASPECTS, pairwise(one["values"]), strict=True)), one["values"]
+                rows.append(
+                    [
+                        one["second"]["protocol"],
+                        one["first"]["protocol"],
+                        signed((values[0], values[-1]), mark="*" if _order_matters(one) else ""),
+                        *(signed(steps[of], "=" if of in one["same"] else "") for of in aspects),
+                    ]
+                )
         of = f"{one_line(other, NAME)} against {one_line(first_file, NAME)}" if others else ""
         if rows:
             header = [score, "against", "diff", *aspects]
@@ -479,7 +445,7 @@ def _order_matters(one: Mapping[str, Any]) -> bool:
     return any(abs(part - other[aspect]) >= 0.0005 for aspect, part in one["parts"].items())
 
 
-def _prompts(whole: Mapping[str, Any]) -> Iterator[str]:
+def _asked(whole: Mapping[str, Any]) -> Iterator[str]:
     asks = {one["name"]: one["prompt"] for one in whole["protocols"] if one["prompt"]}
     for file, prompts in whole["prompts"].items():
         said = {one["prompt"]: one["responses"] for one in prompts if one["prompt"]}
@@ -500,7 +466,7 @@ def _prompts(whole: Mapping[str, Any]) -> Iterator[str]:
 def _examples(found: Explained, most: int) -> Iterator[str]:
     """Say, for each two parsers once, what they read differently in the first file."""
     words, done = {"None": "unreadable", **found.stated.words}, list[set[str]]()
-    for first, second in combinations([found.setting(one, found.files[0]) for one in found.protocols], 2):
+    for first, second in combinations([found.settings(one)[0] for one in found.protocols], 2):
         two = {repr(setting[PARSER].ways[PARSER]) for setting in (first, second)}
         read = found.readings(first, second, most)
         if read["of"] is None or two in done:

@@ -4,14 +4,13 @@ A protocol that is `like` another states only its differences. A package without
 with the given options.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from halluscope.errors import RegistryError
 from halluscope.options import nearest
 from halluscope.registry import Benchmark
+from halluscope.vocabularies import read_toml
 
 FILE = "protocols.toml"
 
@@ -32,24 +31,6 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Discrepancy:
-    """Why the program that a protocol is named after prints other numbers."""
-
-    why: str = ""  # the reason, with the options that remove it
-    scores: Sequence[str] = ()  # the scores that it moves; () for all
-    # the options that together remove it, with their values; true stands for any value
-    unless: Mapping[str, Any] = field(default_factory=dict)
-
-    def holds(self, options: Mapping[str, Any]) -> bool:
-        """Whether the numbers differ when a protocol is computed with these options."""
-        removed = self.unless and all(
-            options.get(name) if value is True else options.get(name) == value
-            for name, value in self.unless.items()
-        )
-        return bool(self.why) and not removed
-
-
-@dataclass(frozen=True, eq=False)
 class Protocol:
     name: str
     by: str  # who uses it, and the source for that
@@ -60,11 +41,22 @@ class Protocol:
     # score -> its key in a result, where that is another name
     called: Mapping[str, str] = field(default_factory=dict)
     needs: Sequence[str] = ()  # options without which it cannot be computed
-    discrepancy: Discrepancy = Discrepancy()
+    # `why` the program that it is named after prints other numbers, with the options that remove it; the `scores` that
+    # this moves, or all; `unless`: the options that together remove it, with their values; true stands for any value
+    discrepancy: Mapping[str, Any] = field(default_factory=dict)
     only_named: bool = False  # whether it is computed only when the user names it
 
     def reports(self, score: str) -> bool:
         return not self.scores or score in self.scores
+
+    def unequal(self, options: Mapping[str, Any]) -> str | None:
+        """Return why its own program prints other numbers than it has with these options; None if it does not."""
+        unless = self.discrepancy.get("unless", {})
+        removed = [
+            options.get(name) == value if value is not True else bool(options.get(name))
+            for name, value in unless.items()
+        ]
+        return None if removed and all(removed) else self.discrepancy.get("why")
 
 
 @dataclass(frozen=True)
@@ -82,18 +74,17 @@ class Protocols:
     @property
     def settled(self) -> set[str]:
         """The options that every protocol sets."""
-        return set.intersection(
-            *({name for way in one.ways.values() for name in way.options} for one in self.each)
-        )
+        sets = ({name for way in one.ways.values() for name in way.options} for one in self.each)
+        return set.intersection(*sets)
 
     def chosen(self, names: Sequence[str] = ()) -> list[Protocol]:
         """Return the protocols of these names; the usual ones if there are none."""
         known = [one.name for one in self.each]
-        if unknown := [name for name in names if name not in known]:
-            raise ValueError(
-                f"There is no protocol {unknown[0]!r:.80}.{nearest(unknown[0], known)} Expected one of "
-                f"{', '.join(known)}."
-            )
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"There is no protocol {name!r:.80}.{nearest(name, known)} Expected one of {', '.join(known)}."
+                )
         return [one for one in self.each if (one.name in names if names else not one.only_named)]
 
 
@@ -104,16 +95,13 @@ def load(benchmark: Benchmark) -> Protocols:
         ways = dict(zip(CHOSEN, map(Way, ("all that are scored", "the dataset's", same, same)), strict=True))
         own = Protocol("halluscope", "this project", ways, benchmark.prompt)
         return Protocols([own], [benchmark.principal], list(benchmark.scores))
+    stated = dict(read_toml(str(file), FILE))
     known: dict[str, dict[str, Any]] = {"": {}}
+    for facts in stated.pop("protocols"):
+        known[facts["name"]] = {**known[facts.get("like", "")], "only_named": False, **facts}
     each = []
-    try:
-        stated = tomllib.loads(file.read_text(encoding="utf-8"))
-        for facts in stated.pop("protocols"):
-            facts = known[facts.pop("like", "")] | facts
-            known[facts["name"]] = {name: value for name, value in facts.items() if name != "only_named"}
-            ways = {aspect: Way(**facts.pop(aspect, {})) for aspect in CHOSEN}
-            discrepancy = Discrepancy(**facts.pop("discrepancy", {}))
-            each.append(Protocol(ways=ways, discrepancy=discrepancy, **facts))
-        return Protocols(each, **{"shown": stated["compared"]} | stated)
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise RegistryError(f"{FILE} of {benchmark.name} cannot be read: {error}.") from error
+    for facts in [*known.values()][1:]:
+        ways = {aspect: Way(**facts.get(aspect, {})) for aspect in CHOSEN}
+        about = {name: value for name, value in facts.items() if name not in (*CHOSEN, "like")}
+        each.append(Protocol(ways=ways, **about))
+    return Protocols(each, **{"shown": stated["compared"]} | stated)
