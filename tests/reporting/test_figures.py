@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from halluscope import registry
 from halluscope.judging.votes import OTHER, UNASKED
-from halluscope.reporting.figures import counts
-from halluscope.reporting.figures.counts import Share
+from halluscope.reporting.figures import plots
+from halluscope.reporting.figures.charts import Point
+from halluscope.reporting.figures.plots import share
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark
 from halluscope.stats.ratios import fisher
 
@@ -54,28 +55,24 @@ def test_precision_and_recall_of_a_class():
         item(3, dog=HALLUCINATED),
         item(4, dog=MISSED),
     ]
-    found = counts.of_classes([*rows, item(5, dog=ABSENT, bus=ABSENT)])
-    assert found == {"cup": counts.Counts(0, 0, 1), "dog": counts.Counts(2, 1, 1)}
-    assert (found["dog"].precision, found["dog"].recall) == (Share(2, 3), Share(2, 3))
-    assert math.isnan(found["cup"].precision.value) and math.isnan(found["cup"].precision.low)
-    assert found["cup"].recall.value == 0
+    found = plots.of_classes([*rows, item(5, dog=ABSENT, bus=ABSENT)])
+    assert found == {"cup": (0, 0, 1), "dog": (2, 1, 1)}
+    assert all(math.isnan(number) for number in share(0, 0)[:3]) and share(0, 1).value == 0
 
 
 @settings(max_examples=25)
 @given(ITEMS)
 def test_counts_of_classes_add_up(items):
     said = Counter(came for one in items for came in one.classes.values())
-    each = counts.of_classes(items).values()
-    assert sum(one.found for one in each) == said[FOUND]
-    assert sum(one.errors for one in each) == said[HALLUCINATED] + said[MISSED]
-    assert sum(one.precision.total for one in each) == said[FOUND] + said[HALLUCINATED]
-    assert sum(one.recall.total for one in each) == said[FOUND] + said[MISSED]
+    each = plots.of_classes(items).values()
+    sums = [*map(sum, zip(*each, strict=True))] or [0, 0, 0]
+    assert sums == [said[FOUND], said[HALLUCINATED], said[MISSED]]
 
 
 def test_the_worst_classes_are_those_of_all_models_together():
-    one = {"a": counts.Counts(9, 1, 0), "b": counts.Counts(0, 2, 0)}
-    other = {"a": counts.Counts(9, 1, 1), "c": counts.Counts(0, 0, 2)}
-    assert counts.worst([one, other], 2) == ["a", "b"]  # 3, 2, and 2 by the order of names
+    one = {"a": (9, 1, 0), "b": (0, 2, 0)}
+    other = {"a": (9, 1, 1), "c": (0, 0, 2)}
+    assert plots.worst([one, other], 2) == ["a", "b"]  # 3, 2, and 2 by the order of names
 
 
 # What comes together
@@ -96,11 +93,11 @@ def test_a_knife_is_invented_beside_a_fork():
         }
         for number in range(100)
     ]
-    (pair,) = counts.together(item(number, **of) for number, of in enumerate(came))
+    (pair,) = plots.together(item(number, **of) for number, of in enumerate(came))
     assert (pair.invented, pair.beside) == ("knife", "fork")
-    assert (pair.when, pair.otherwise) == (Share(11, 12), Share(20, 90))
+    assert (pair.when, pair.otherwise) == (share(11, 12), share(20, 90))
     assert pair.times == pytest.approx((11 / 12) / (20 / 90))
-    assert counts.together((item(number, **of) for number, of in enumerate(came)), fewest=12) == []
+    assert plots.together((item(number, **of) for number, of in enumerate(came)), fewest=12) == []
 
 
 def test_an_image_counts_once():
@@ -110,12 +107,12 @@ def test_an_image_counts_once():
     ]
     wrong = [item(f"w {number}", str(number), z=HALLUCINATED) for number in range(6)]
     bare = [item(number, f"bare {number}", c=MISSED) for number in range(200)]
-    found = counts.together([*rows, *wrong, *wrong, *bare])
+    found = plots.together([*rows, *wrong, *wrong, *bare])
     assert [(one.beside, one.when, one.otherwise) for one in found] == [
-        (name, Share(6, 6), Share(40, 240)) for name in ("a", "b")
+        (name, share(6, 6), share(40, 240)) for name in ("a", "b")
     ]
     there = [item(f"t {number}", str(number), z=MISSED) for number in range(6)]
-    assert counts.together([*rows, *wrong, *there, *bare]) == []
+    assert plots.together([*rows, *wrong, *there, *bare]) == []
 
 
 def test_chance_is_not_shown():
@@ -128,7 +125,7 @@ def test_chance_is_not_shown():
         rows = (
             item(row, **{f"c{place}": str(of) for place, of in enumerate(came[row])}) for row in range(150)
         )
-        any_shown += bool(counts.together(rows))
+        any_shown += bool(plots.together(rows))
     assert any_shown <= 5  # more than 5 of 40 come with a chance below 2 %
 
 
@@ -155,8 +152,8 @@ def test_where_mentions_stand():
         Mark(10, 12, "open", "", "car"),
         Mark(10, 12, "bad", "a claim, of no class"),
     ]
-    found = counts.by_tenth([Item("1", "x" * 20, marks=marks)])
-    assert found == [Share(1, 2), *[Share(0, 0)] * 8, Share(1, 1)]
+    found = plots.by_tenth([Item("1", "x" * 20, marks=marks)])
+    assert found == [share(1, 2), *[share(0, 0)] * 8, share(1, 1)]
 
 
 @settings(max_examples=25)
@@ -166,9 +163,9 @@ def test_mentions_add_up(items):
         {(one.start, one.of, one.kind) for one in row.marks if one.kind in ("good", "bad") and one.of}
         for row in items
     ]
-    found = counts.by_tenth(items)
+    found = plots.by_tenth(items)
     assert sum(share.total for share in found) == sum(map(len, marks))
-    assert sum(share.count for share in found) == sum(kind == "bad" for row in marks for *_, kind in row)
+    assert sum(share.part for share in found) == sum(kind == "bad" for row in marks for *_, kind in row)
 
 
 def test_bins_of_lengths():
@@ -177,17 +174,17 @@ def test_bins_of_lengths():
         Item(str(words), "a " * words, classes={"dog": HALLUCINATED if words > 10 else FOUND, "cup": FOUND})
         for words in range(1, 21)
     ]
-    short, long = counts.by_length(rows)
-    assert (short.words, short.rows, short.said) == (5, Share(0, 9), Share(0, 18))
-    assert (long.words, long.rows, long.said) == (15, Share(10, 11), Share(10, 22))
+    short, long = plots.by_length(rows)
+    assert (short.words, short.rows, short.said) == (5, share(0, 9), share(0, 18))
+    assert (long.words, long.rows, long.said) == (15, share(10, 11), share(10, 22))
 
 
 def test_rows_without_classes_are_wrong_by_their_errors():
     """Unjudged responses are left out."""
     errors = [["wrong"], [], ["unreadable"]]
     rows = [Item(str(number), "a " * number, errors=errors[number % 3]) for number in range(60)]
-    bins = counts.by_length(rows)
-    assert sum(one.rows.count for one in bins) == 20 and sum(one.rows.total for one in bins) == 40
+    bins = plots.by_length(rows)
+    assert sum(one.rows.part for one in bins) == 20 and sum(one.rows.total for one in bins) == 40
     assert not any(one.said.total for one in bins)
 
 
@@ -195,15 +192,15 @@ def test_rows_without_classes_are_wrong_by_their_errors():
 @given(ITEMS.map(lambda items: items * 4))
 def test_bins_hold_each_row_once(items):
     known = [one for one in items if one.classes] or items
-    found = counts.by_length(items)
+    found = plots.by_length(items)
     assert sum(one.rows.total for one in found) in (0, len(known))
-    assert sum(one.said.count for one in found) in (
+    assert sum(one.said.part for one in found) in (
         0,
         sum([*row.classes.values()].count(HALLUCINATED) for row in known),
     )
     assert [one.words for one in found] == sorted({one.words for one in found})
     lengths = {len(one.text.split()) for one in known}
-    assert len(found) <= min(counts.BINS, max(1, len(lengths)))
+    assert len(found) <= min(plots.BINS, max(1, len(lengths)))
 
 
 # Judges
@@ -215,23 +212,22 @@ def test_agreement_by_hand():
     They agree on 7 of 10; by chance on 0.5 * 0.4 + 0.5 * 0.6 = 0.5; kappa is (0.7 - 0.5) / (1 - 0.5) = 0.4.
     """
     votes = np.array([[1, 1]] * 3 + [[0, 0]] * 4 + [[1, 0]] * 2 + [[0, 1]], np.int8).reshape(5, 2, 2)
-    assert counts.yeses(votes) == [4, 3, 3]
-    (two,) = counts.pairs(votes)
-    assert (two.first, two.second, two.agree) == (0, 1, Share(7, 10))
-    assert two.kappa == pytest.approx(0.4)
+    assert plots.yeses(votes) == [4, 3, 3]
+    alike = plots.agreement(votes)
+    assert (alike[0, 1], alike[1, 0]) == pytest.approx((0.7, 0.4)) and np.isnan(np.diag(alike)).all()
 
 
 def test_questions_that_were_not_put():
     """Where asking stopped early, only questions asked of both count, and there is no kappa."""
     votes = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
-    assert counts.yeses(votes) == [0, 1, 1]
-    (two,) = counts.pairs(votes)
-    assert two.agree == Share(1, 2) and math.isnan(two.kappa)
+    assert plots.yeses(votes) == [0, 1, 1]
+    alike = plots.agreement(votes)
+    assert alike[0, 1] == 0.5 and math.isnan(alike[1, 0])
 
 
 def test_voters_that_say_the_same_always_have_no_kappa():
-    (two,) = counts.pairs(np.zeros((4, 3, 2), np.int8))
-    assert two.agree == Share(12, 12) and math.isnan(two.kappa)
+    alike = plots.agreement(np.zeros((4, 3, 2), np.int8))
+    assert alike[0, 1] == 1 and math.isnan(alike[1, 0])
 
 
 # Scores
@@ -242,14 +238,14 @@ def test_scores_against_each_other():
     chair, gavie = registry.benchmark("chair"), registry.benchmark("gavie")
     full = [dict.fromkeys(one.scores, 0.5) for one in (pope, throne, chair, gavie)]
     asked = zip((pope, throne, chair, gavie), full, strict=True)
-    assert [counts.two_scores(one, [result, result]) for one, result in asked] == [
+    assert [plots.two_scores(one, [result, result]) for one, result in asked] == [
         ["precision", "recall"],
         ["precision_cls", "recall_cls"],
         ["chair_i", "recall"],
         ["accuracy", "relevancy"],
     ]
     alone = {"accuracy": 0.5, "recall": float("nan"), "precision": None}
-    assert counts.two_scores(pope, [full[0], alone]) == ["accuracy"]
+    assert plots.two_scores(pope, [full[0], alone]) == ["accuracy"]
 
 
 def test_groups_of_a_score():
@@ -263,12 +259,12 @@ def test_groups_of_a_score():
         "overall_hal/count": float("nan"),
         "interval": {"main_hal/count": (0.25, 0.75)},
     }
-    name, (found,) = counts.groups(benchmark, [result])
+    name, (found,) = plots.groups(benchmark, [result])
     assert name == "main_hal" and [*found] == ["count", "OCR"]
-    assert found["count"] == counts.Score(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
+    assert found["count"] == Point(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
     nested = {"samplings": {one: {"accuracy": 0.5} for one in ("random", "popular")}}
     nested["interval"] = {"samplings": {"random": {"accuracy": (0.4, 0.6)}}}
-    name, (found, nothing) = counts.groups(registry.benchmark("pope"), [nested, {}])
-    assert name == "accuracy" and found["random"] == counts.Score(0.5, 0.4, 0.6)
+    name, (found, nothing) = plots.groups(registry.benchmark("pope"), [nested, {}])
+    assert name == "accuracy" and found["random"] == Point(0.5, 0.4, 0.6)
     assert math.isnan(nothing["popular"].value)
-    assert counts.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []
+    assert plots.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []
