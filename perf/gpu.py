@@ -36,7 +36,7 @@ try:
 
     from halluscope.benchmarks.throne.prompts import PAPER
     from halluscope.judging.ask import ask
-    from halluscope.judging.cost import CausalReader, Seq2SeqReader, read_weights
+    from halluscope.judging.cost import read_tokens, read_weights
     from halluscope.judging.lexical import LexicalJudge
     from halluscope.judging.models import causal, language_model
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
@@ -276,9 +276,8 @@ def work(
     judge: LanguageModelJudge, made: Made, shown: Sequence[str], questions: Sequence[Any], pairs: Any
 ) -> Any:
     """Return tokens and FLOP of each pair."""
-    reader = (CausalReader if made.chat else Seq2SeqReader)(judge.weights, "cpu")
-    tokens = reader.tokens(shown, questions, pairs)
-    return tokens, 2 * (read_weights(made.config().to_dict()) or 0) * tokens
+    tokens = read_tokens(judge, shown, questions, pairs)
+    return tokens, 2 * read_weights(made.config()) * tokens
 
 
 # Measurements of each model

@@ -5,6 +5,7 @@ import random
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from halluscope.benchmarks.throne.prompts import PAPER
 from halluscope.judging import cost as planning
 from halluscope.judging.ask import ask
 from halluscope.judging.cache import Cache
-from halluscope.judging.cost import READ_WEIGHTS, _shares, inspect_model, read_weights
+from halluscope.judging.cost import READ_WEIGHTS, _shares, inspect_model, read_tokens, read_weights
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
@@ -89,7 +90,7 @@ def test_weights_of_a_decoder_by_counting_them():
     matrices = sum(
         weight.numel() for name, weight in model.named_parameters() if ".layers." in name and weight.ndim == 2
     )
-    assert read_weights(small_llama().to_dict()) == matrices
+    assert read_weights(small_llama()) == matrices
 
 
 def test_weights_of_an_encoder_decoder_by_counting_them(tiny_t5):
@@ -101,7 +102,7 @@ def test_weights_of_an_encoder_decoder_by_counting_them(tiny_t5):
         r"encoder\.block\..*(SelfAttention\.[qkvo]|DenseReluDense\.\w+)\.weight|.*EncDecAttention\.[kv]\.weight"
     )
     matrices = sum(weight.numel() for name, weight in model.named_parameters() if read.fullmatch(name))
-    assert read_weights(model.config.to_dict()) == matrices
+    assert read_weights(model.config) == matrices
 
 
 @pytest.mark.parametrize(
@@ -113,11 +114,7 @@ def test_weights_of_an_encoder_decoder_by_counting_them(tiny_t5):
     ],
 )
 def test_windows_cannot_be_shared(stated, shares):
-    assert _shares({**small_llama().to_dict(), "layer_types": None, **stated}) == shares
-
-
-def test_a_configuration_in_other_words():
-    assert read_weights({"hidden_size": 64, "vocab_size": 100}) is None
+    assert _shares(SimpleNamespace(**{"layer_types": None, **stated})) == shares
 
 
 def test_asking_everything_is_exact(descriptions, tiny_t5, tmp_path, one_thread):
@@ -210,7 +207,7 @@ def test_tokens_are_the_judges_own(tiny_t5, one_thread):
     assert outlook.key == judge.key and not outlook.missing
     judge.load()
     expected = [len(judge._tokenizer(about[j].prompt(texts[i]))["input_ids"]) for i, j in pairs.tolist()]
-    assert outlook.tokens(texts, about, pairs).tolist() == expected
+    assert read_tokens(outlook.reader, texts, about, pairs).tolist() == expected
 
 
 def test_a_sample_is_near_the_whole(tiny_t5, monkeypatch, one_thread):
@@ -254,7 +251,7 @@ def test_a_shared_beginning_is_counted_once(tiny_causal):
     for questions in (80, 5):
         pairs = np.array([(0, j) for j in range(questions)])
         list(judge.answer([text], about, pairs))
-        works.append(outlook.tokens([text], about, pairs))
+        works.append(read_tokens(outlook.reader, [text], about, pairs))
         assert works[-1].sum() == pytest.approx(sum(read))
         read.clear()
     assert works[0][0] < 0.5 * works[1][0]

@@ -6,16 +6,13 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.judging.judge import Pairs
 from halluscope.judging.models import weights
-from halluscope.judging.models.language_model import Ids, LanguageModelJudge, Steps, positions
-from halluscope.judging.questions import Question
+from halluscope.judging.models.language_model import Ids, LanguageModelJudge, Steps
 from halluscope.sanitize import one_line, short_repr
 
 # Fixes the date for chat templates that state it, because votes depend on it (the date is Llama 3.2's own example)
@@ -140,11 +137,7 @@ class ChatTokens(CausalJudge):
 
     def __init__(self, name: str) -> None:
         super().__init__(weights.described(name), device="cpu")
-        self.load()
-
-    def _load_model(self) -> None:
-        is_described = self.weights.gguf_file or (Path(self.weights.source) / "config.json").is_file()
-        self._positions = positions(self._config() if is_described else None)
+        self.load(with_weights=False)
 
     @property
     def digest(self) -> str:
@@ -156,10 +149,6 @@ class ChatTokens(CausalJudge):
             str(self._max_text_tokens),
         )
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
-
-    def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        visible = {i: self.show(texts[i]) for i in set(pairs[:, 0].tolist())}
-        return self._token_ids(visible, questions, pairs)
 
     def ids(self, text: str) -> Ids:
         """Return the tokens of a text in which control tokens count as such."""

@@ -9,13 +9,8 @@ from halluscope.judging.judge import RECHECKED, Judge
 from halluscope.judging.models import weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.ray_pool import RayPool
-from halluscope.judging.models.seq2seq import (
-    CHECKER,
-    ConvertedJudge,
-    Seq2SeqJudge,
-    is_checker,
-    model_of,
-)
+from halluscope.judging.models.seq2seq import CHECKER, ConvertedJudge, Seq2SeqJudge, is_checker, model_of
+from halluscope.judging.models.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -51,13 +46,13 @@ class Engine:
     def precision(self) -> str | None:
         return self.name.partition("-")[2] or None
 
-    def judge(self, model: str) -> Judge:
+    def judge(self, model: str, found: Weights | None = None) -> Judge:
         """Return a model's judge, without loading it yet; a model is a Hub id, a folder or a GGUF file.
 
         With "checker:" before it, the judge is a checker.
         """
         checks, name = is_checker(model), model_of(model)
-        found = weights.find(name)
+        found = found or weights.find(name)
         if self.library == "ctranslate2" and not found.is_encoder_decoder:
             raise JudgeUnavailable(
                 f"engine={self.name!r} runs encoder-decoders, but {found.name!r} is not one. Use engine='torch'."

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -148,29 +149,32 @@ class LanguageModelJudge:
 
     def lengths(self, prompts: Sequence[str]) -> list[int]:
         """Return how many tokens whole prompts have, in the form in which `replies` sends them to the model."""
-        self.load()
         return list(map(len, self._whole(prompts)))
 
-    def load(self) -> None:
-        if self._tokenizer is not None:
-            return
+    def load(self, with_weights: bool = True) -> None:
+        """Load the model; without its weights, it can only turn prompts into tokens."""
+        source, options = self.weights.source, self.weights.load_options
         try:
-            tokenizer = self._transformers.AutoTokenizer.from_pretrained(
-                self.weights.source, **self.weights.load_options
-            )
-            self._check(tokenizer)
-            self._load_model()
-        except (JudgeUnavailable, MissingExtra):
+            if self._tokenizer is None:
+                tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
+                self._check(tokenizer)
+                is_described = self.weights.gguf_file or (Path(source) / "config.json").is_file()
+                config = self._transformers.AutoConfig
+                self.config = config.from_pretrained(source, **options) if is_described else None
+                self._positions = positions(self.config)
+                self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
+                special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
+                self._special = sorted(special, key=len, reverse=True)
+                self._tokenizer = tokenizer
+            if with_weights and self._model is None:
+                self._load_model()
+        except JudgeUnavailable:
             raise
         except Exception as error:  # transformers, safetensors and torch each raise their own
             raise JudgeUnavailable(
                 f"The judge {short_repr(self.weights.name)} cannot be loaded on {self.device}: {type(error).__name__}: "
                 f"{printable(error)}"
             ) from error
-        special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
-        self._special = sorted(special, key=len, reverse=True)
-        self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
-        self._tokenizer = tokenizer
 
     def _load_model(self) -> None:
         cpu = self._torch.cpu
@@ -187,24 +191,19 @@ class LanguageModelJudge:
         self._ends = set(ends if isinstance(ends, list) else [ends])
         self._replying = self._steps(model)
         self._voting = self._steps_of_votes(model) or self._replying
-        self._plan_batches(model.config)
+        self._plan_batches()
 
     def _pretrained(self) -> Any:
         options = self.weights.load_options | {"dtype": self.dtype}
         return getattr(self._transformers, self.auto_class).from_pretrained(self.weights.source, **options)
 
-    def _config(self) -> Any:
-        return self._transformers.AutoConfig.from_pretrained(self.weights.source, **self.weights.load_options)
-
-    def _plan_batches(self, config: Any) -> None:
-        """Set how many tokens the model can handle, and how many prompt tokens per batch the device's memory allows."""
-        self._positions = positions(config)
+    def _plan_batches(self) -> None:
+        """Set how many prompt tokens a batch may hold in the device's memory."""
         most = self._of_device(BATCH_TOKENS)
         if self.device.type == "cuda":
             free, _ = self._torch.cuda.mem_get_info(self.device.index)
-            most = int(
-                min(most, max(1024, MEMORY_SHARE * free / _bytes_a_token(config, self.dtype.itemsize)))
-            )
+            a_token = _bytes_a_token(self.config, self.dtype.itemsize)
+            most = int(min(most, max(1024, MEMORY_SHARE * free / a_token)))
         self.batch_tokens = self.batch_tokens or most
 
     def close(self) -> None:
@@ -251,6 +250,11 @@ class LanguageModelJudge:
         for token in self._special:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         return text
+
+    def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+        """Return the tokens of each pair's prompt; the weights need not be loaded."""
+        visible = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
+        return self._token_ids(visible, questions, pairs)
 
     def _token_ids(self, visible: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
         """Return the tokens of each pair's prompt; `visible` holds what the model sees of each text."""
@@ -370,17 +374,17 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
 
 def positions(config: Any) -> int:
     """Return how many tokens, of prompt and reply together, a model with this configuration can handle."""
-    return getattr(_of_text(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
+    return getattr(text_config(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
 
 
 def _bytes_a_token(config: Any, itemsize: int) -> int:
     """Return about how many bytes a prompt's token takes: the widest layer's inputs and outputs, and the cache."""
-    config = _of_text(config)
+    config = text_config(config)
     width = int(config.hidden_size)
     inner = int(getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width)
     return itemsize * (8 * width + 3 * inner + 2 * width * int(config.num_hidden_layers))
 
 
-def _of_text(config: Any) -> Any:
+def text_config(config: Any) -> Any:
     """Return the text part of the configuration of a model that also reads images."""
     return getattr(config, "text_config", None) or config

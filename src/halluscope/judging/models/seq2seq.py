@@ -153,7 +153,7 @@ class ConvertedJudge(Seq2SeqJudge):
             compute_type=self._precision,
             intra_threads=self._torch.get_num_threads(),
         )
-        self._plan_batches(self._config())
+        self._plan_batches()
         if self._slow:
             self._slow.load()
 

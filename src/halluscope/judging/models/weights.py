@@ -18,7 +18,7 @@ REVISIONS = {
     "google/flan-t5-xl": "7d6315df2c2fb742f0f5b556879d730926ca9001",
 }
 
-_WEIGHTS = (".safetensors", ".bin", ".gguf")
+SUFFIXES = (".safetensors", ".bin", ".gguf")
 # Patterns of the files that describe a model, without its weights
 DESCRIBING = ("*.json", "*.model", "*.jinja", "*.txt")
 
@@ -61,22 +61,25 @@ def described(model: str) -> Weights:
     check_name(model)
     path = Path(model).expanduser()
     if is_there(model):
-        source, file = (path.parent, path.name) if path.is_file() else (path, None)
-        return Weights(str(source), path.resolve().name, "", gguf_file=file)
-    from huggingface_hub import snapshot_download
+        folder, file = (path.parent, path.name) if path.is_file() else (path, None)
+        found = Weights(str(folder), path.resolve().name, "", gguf_file=file)
+    else:
+        from huggingface_hub import snapshot_download
 
-    name, _, revision = model.partition("@")
-    try:
-        with hub_or_cache():
-            folder = snapshot_download(
-                name, revision=revision or REVISIONS.get(name, "main"), allow_patterns=[*DESCRIBING]
-            )
-    except Exception as error:
-        raise JudgeUnavailable(
-            f"The tokenizer {short_repr(model)} is neither on this machine nor can it be downloaded "
-            f"({type(error).__name__}). Copy the model's folder here (the weights are not needed), and name the folder."
-        ) from error
-    return Weights(folder, name, Path(folder).name)
+        name, _, revision = model.partition("@")
+        revision = revision or REVISIONS.get(name, "main")
+        try:
+            with hub_or_cache():
+                folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING]))
+        except Exception as error:
+            raise JudgeUnavailable(
+                f"The tokenizer {short_repr(model)} is neither on this machine nor can it be downloaded "
+                f"({type(error).__name__}). Copy the model's folder here (the weights are not needed), and name the "
+                "folder."
+            ) from error
+        found = Weights(str(folder), name, folder.name)
+    config = folder / "config.json"
+    return replace(found, is_encoder_decoder=not found.gguf_file and config.is_file() and encodes(config))
 
 
 def check_name(model: str) -> None:
@@ -93,10 +96,10 @@ def check_name(model: str) -> None:
 
 def _folder(path: Path, revision: str | None = None) -> Weights:
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-    if not any(file.suffix in _WEIGHTS for file in files):
+    if not any(file.suffix in SUFFIXES for file in files):
         raise JudgeUnavailable(
             f"The folder of the judge {path.name!r} holds no weights: expected a file that ends in "
-            f"{', '.join(_WEIGHTS)}; found {', '.join(one_line(file.name) for file in files[:8]) or 'nothing'}. "
+            f"{', '.join(SUFFIXES)}; found {', '.join(one_line(file.name) for file in files[:8]) or 'nothing'}. "
             "Copy the model's whole folder, as save_pretrained or a download from the Hub leaves it."
         )
     config = path / "config.json"
@@ -104,7 +107,7 @@ def _folder(path: Path, revision: str | None = None) -> Weights:
         raise JudgeUnavailable(
             f"The folder of the judge {path.name!r} holds no config.json; copy the whole folder."
         )
-    suffixes = {*_WEIGHTS, *(pattern.removeprefix("*") for pattern in DESCRIBING)}
+    suffixes = {*SUFFIXES, *(pattern.removeprefix("*") for pattern in DESCRIBING)}
     revision = revision or _digest([file for file in files if file.suffix in suffixes])
     return Weights(str(path), path.resolve().name, revision, is_encoder_decoder=encodes(config))
 
@@ -115,7 +118,7 @@ def _on_hub(name: str, revision: str) -> Weights:
 
     revision, there = revision or REVISIONS.get(name, "main"), True
     try:
-        for weights in _WEIGHTS[:2]:
+        for weights in SUFFIXES[:2]:
             with hub_or_cache() as there:
                 found = Path(
                     snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING, f"*{weights}"])
