@@ -105,11 +105,6 @@ def answer(options: argparse.Namespace) -> None:
 # ask
 
 
-def parser_ask_export(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
-    if benchmark.is_graded:
-        parser.description = f"{parser.description} With --fresh, all rounds belong in one folder."
-
-
 def ask_export(given: argparse.Namespace) -> None:
     """Score as far as the kept replies allow, and write the requests for the missing ones."""
     benchmark = registry.benchmark(given.name)
@@ -123,14 +118,11 @@ def ask_export(given: argparse.Namespace) -> None:
             f"--{judges.option} is {one_line(' '.join(named), 200) or 'missing'}; expected a judge behind an endpoint: "
             f"{ENDPOINT}MODEL[@URL]. To ask judges on this machine, run `halluscope score`."
         )
-    to_ask = batch.BatchExport(given.out, given.requests, given.bytes, bool(options.get("fresh")))
+    if options.get("fresh"):
+        raise ValueError("--fresh replaces no reply by batch files; to ask again, name another --store.")
+    to_ask = batch.BatchExport(given.out, given.requests, given.bytes)
     path = getattr(given, "store", None)
-    store = (
-        Cache(path, "refresh", to_ask, batch.came_anew(given.out))
-        if to_ask.fresh
-        else Cache(path, export=to_ask)
-    )
-    options["store"] = store
+    options["store"] = store = Cache(path, export=to_ask)
     ready = common.ready(given, benchmark, options)
     with closing(store), sending_nothing(), to_ask.opened():
         for one in ready:

@@ -18,7 +18,6 @@ from tqdm import tqdm
 
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
 from halluscope.inputs import finite
-from halluscope.judging.batch import Reply, Vote
 from halluscope.judging.cache import Cache, sha256
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import (
@@ -149,8 +148,8 @@ def _votes(
             )
         for i, j in pairs.tolist():
             text, question = texts[i], questions[j]
-            vote = Vote(key, question.frame, question.text, sha256(text).hex())
-            export.add(vote, judge.body(text, question))
+            vote = {"judge": key, "frame": question.frame, "question": question.text}
+            export.add({**vote, "text": sha256(text).hex()}, judge.body(text, question))
     elif len(pairs):
         with _bar(judge, f"{one_line(key.split('@')[0])}{title}", len(pairs), "question", progress) as bar:
             for rows, codes, margins in answers(judge, texts, questions, pairs):
@@ -242,8 +241,8 @@ def collect(
     if export:
         served: Any = judge
         for prompt, repeat, own in missing:
-            empty = of[prompt].read("") is not None
-            wanted = Reply(key, sha256(prompt).hex(), repeat, own, export.fresh, empty)
+            wanted = {"judge": key, "prompt": sha256(prompt).hex(), "repeat": repeat, "seed": own}
+            wanted["empty"] = of[prompt].read("") is not None
             export.add(wanted, served.body(prompt, of[prompt].schema, own))
         judge.failures[STILL_TO_BE_ASKED] += len(missing)
     with _bar(judge, one_line(key), 0 if export else len(missing), "prompt", progress) as bar:

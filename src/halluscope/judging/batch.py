@@ -14,16 +14,16 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 
 from halluscope import sanitize
 from halluscope.errors import BuildError, OutputError
 from halluscope.files.opening import check_once, lines
-from halluscope.files.writing import json_line, new_folder, only_writer
+from halluscope.files.writing import json_line, new_folder
 from halluscope.inputs import whole
-from halluscope.judging.cache import Cache, Key, Request
+from halluscope.judging.cache import Cache
 from halluscope.judging.client import Failure
 from halluscope.judging.endpoint import PATH, reply_of, vote_of
 from halluscope.judging.questions import Question
@@ -36,43 +36,11 @@ ID = "custom_id"
 
 LIST = "asked.jsonl"  # The file with a round's list of requests
 
-# The file with the ids that were asked again and have come, one per line; it is in the folder of all rounds
-CAME = "came.txt"
-
 AT_ONCE = 10_000  # How many votes and replies are read before they are kept, in one step per judge
 
-EXPECTED = (
-    "a line of a batch's output or error file, with a custom_id, and a response with its status_code and body, or an "
-    "error"
-)
-
-
-class Reply(NamedTuple):
-    """A request for a grader's reply."""
-
-    judge: str  # the grader's key
-    prompt: str  # the sha256 of the prompt, in hexadecimal digits
-    repeat: int
-    seed: int
-    fresh: bool  # whether the reply is to replace one that is kept
-    empty: bool  # whether an empty text is a reply
-
-    @property
-    def request(self) -> Request:
-        """What identifies the judge's reply in the cache."""
-        return bytes.fromhex(self.prompt), self.repeat, self.seed
-
-
-class Vote(NamedTuple):
-    """A request for a voter's vote."""
-
-    judge: str  # the voter's key
-    frame: str  # the question's frame
-    question: str  # the question as it is asked
-    text: str  # the sha256 of the text, in hexadecimal digits
-
-
-Wanted = Reply | Vote
+# A request: the judge's key, and what is asked for. Of a vote: frame and question as asked, and the text's sha256. Of
+# a reply: the prompt's sha256, its repeat and seed, and `empty` if an empty text is a reply
+Wanted = dict[str, Any]
 
 
 def custom_id(wanted: Wanted) -> str:
@@ -82,48 +50,21 @@ def custom_id(wanted: Wanted) -> str:
 
 def rounds(folder: Path) -> list[Path]:
     """Return the folders of the rounds so far, in their order."""
-    parts = [part for part in folder.glob("round-*") if part.name.removeprefix("round-").isdecimal()]
-    return sorted(parts, key=lambda part: int(part.name.removeprefix("round-")))
+    parts = {part.name.removeprefix("round-"): part for part in folder.glob("round-*")}
+    return [parts[number] for number in sorted(filter(str.isdecimal, parts), key=int)]
 
 
 def read_list(part: Path) -> Iterator[tuple[str, Wanted]]:
     """Yield what was asked in a round, each request after its id."""
     for where, row in lines(part / LIST):
-        try:
-            kind: Any = Vote if "frame" in row else Reply
-            values = {name: sys.intern(x) if isinstance(x, str) else x for name, x in row.items()}
-            id, wanted = values.pop(ID), kind(**values)
-        except (AttributeError, KeyError, TypeError):
-            id, wanted = "", None
-        if wanted is None or id != custom_id(wanted):
+        wanted = {name: sys.intern(x) if isinstance(x, str) else x for name, x in dict(row).items()}
+        id = wanted.pop(ID, "")
+        if id != custom_id(wanted):
             raise BuildError(
                 f"{where} is {sanitize.short_repr(row)}; expected a request as `halluscope ask export` lists it. "
                 "Export again, into another folder."
             )
         yield id, wanted
-
-
-def came(folder: Path) -> set[str]:
-    """Return the ids that were asked again and whose replies have come."""
-    file = folder / CAME
-    return set(file.read_text(encoding="utf-8").split()) if file.exists() else set()
-
-
-def came_anew(folder: Path) -> set[Key]:
-    """Return the keys of the replies that were asked for again and have come."""
-    ids = came(folder)
-    of_lists = (one for part in rounds(folder) if ids for one in read_list(part))
-    return {(one.judge, *one.request) for id, one in of_lists if id in ids and isinstance(one, Reply)}
-
-
-@dataclass
-class BatchFile:
-    """A file of requests to one judge."""
-
-    name: str  # the file's name in its folder
-    judge: str  # the judge's key
-    requests: int = 0  # how many requests the file holds
-    bytes: int = 0  # the file's size in bytes
 
 
 class _NothingNew(Exception):
@@ -137,10 +78,10 @@ class BatchExport:
     folder: Path  # the folder of all rounds
     requests: int = MOST_REQUESTS  # how many requests one file may hold
     bytes: int = MOST_BYTES  # how many bytes one file may have
-    fresh: bool = False  # whether new replies are to replace kept ones
-    # the files that were written and are to be sent
-    files: list[BatchFile] = field(default_factory=list)
-    # the most questions that may be asked in later rounds, by the judge's key
+    # the files that were written and are to be sent: name in the folder, judge, requests, bytes
+    files: list[dict[str, Any]] = field(default_factory=list)
+    # by the judge's key, how many requests the round has, and how many questions may be asked in later rounds at most
+    now: Counter[str] = field(default_factory=Counter)
     later: Counter[str] = field(default_factory=Counter)
     again: int = 0  # how many of the requests were in an earlier round too
     put: int = 0  # how often a request was written down, counting repeated ones
@@ -150,73 +91,60 @@ class BatchExport:
         whole("bytes", self.bytes, 1, what="a number of bytes")
         if self.folder.exists() and not self.folder.is_dir():
             raise OutputError(f"{self.folder} is a file; expected a folder, or a new name.")
-        self._last = rounds(self.folder)
-        self._earlier = {id for part in self._last for id, _ in read_list(part)}
-        number = int(self._last[-1].name.removeprefix("round-")) + 1 if self._last else 1
-        self.part = self.folder / f"round-{number}"
+        self._earlier = rounds(self.folder)
+        number = int(self._earlier[-1].name.removeprefix("round-")) if self._earlier else 0
+        self.part = self.folder / f"round-{number + 1}"
         self.is_new = True
         self._ids: set[str] = set()
-        self._open: dict[str, tuple[BatchFile, IO[str]]] = {}
+        self._open: dict[str, tuple[dict[str, Any], IO[str]]] = {}
 
     @contextmanager
     def opened(self) -> Iterator[None]:
         """Accept requests inside this context. At its end, the round appears in the folder in one step."""
         # If there are no requests, or the last round holds the same ones, no round appears; in the latter
         # case `part` is the last round's folder
+        earlier = {id for part in self._earlier for id, _ in read_list(part)}
         with suppress(_NothingNew), new_folder(self.folder) as new:
             self._new = new / self.part.name
             self._new.mkdir()
             with ExitStack() as self._closing:
                 self._list = self._create(LIST)
                 yield
-            self.again = len(self._ids & self._earlier)
+            self.again = len(self._ids & earlier)
             names = [file.name for file in self._new.iterdir()]
-            for last in self._last[-1:]:
+            for last in self._earlier[-1:]:
                 if filecmp.cmpfiles(self._new, last, names, shallow=False)[0] == names:
                     self.part, self.is_new = last, False
             if not self._ids or not self.is_new:
                 raise _NothingNew
 
-    @property
-    def now(self) -> Counter[str]:
-        """How many requests the round has, by the judge's key."""
-        counted: Counter[str] = Counter()
-        for file in self.files:
-            counted[file.judge] += file.requests
-        return counted
-
     def add(self, wanted: Wanted, body: Mapping[str, Any]) -> None:
         """Write down the request for a vote or a reply."""
         self.put += 1
-        id = custom_id(wanted)
+        id, judge = custom_id(wanted), wanted["judge"]
         if id in self._ids:
             return
         line = json.dumps({ID: id, "method": "POST", "url": f"/v1/{PATH}", "body": body}) + "\n"
         if len(line) > self.bytes:
             raise OutputError(
-                f"A request to {sanitize.one_line(wanted.judge, 80)} has {len(line):,} bytes, but a file may have only "
+                f"A request to {sanitize.one_line(judge, 80)} has {len(line):,} bytes, but a file may have only "
                 f"{self.bytes:,}. Allow larger files (--bytes)."
             )
+        file, stream = self._open.setdefault(judge, ({"judge": "", "requests": self.requests}, self._list))
+        if file["requests"] == self.requests or file["bytes"] + len(line) > self.bytes:
+            if file["judge"]:
+                stream.close()
+            number = sum(one["judge"] == judge for one in self.files) + 1
+            name = f"judge-{[*self._open].index(judge) + 1}-{number:04}.jsonl"
+            file, stream = {"name": name, "judge": judge, "requests": 0, "bytes": 0}, self._create(name)
+            self.files.append(file)
+            self._open[judge] = file, stream
         self._ids.add(id)
-        file, stream = self._file(wanted.judge, len(line))
+        self.now[judge] += 1
         stream.write(line)
-        file.requests += 1
-        file.bytes += len(line)
-        self._list.write(json_line({ID: id, **wanted._asdict()}))
-
-    def _file(self, judge: str, size: int) -> tuple[BatchFile, IO[str]]:
-        """Return the file for the next request to a judge, which has `size` bytes."""
-        if judge in self._open:
-            file, stream = self._open[judge]
-            if file.requests < self.requests and file.bytes + size <= self.bytes:
-                return file, stream
-            stream.close()
-        judges = list(dict.fromkeys([*self._open, judge]))
-        number = sum(file.judge == judge for file in self.files) + 1
-        file = BatchFile(f"judge-{judges.index(judge) + 1}-{number:04}.jsonl", judge)
-        self.files.append(file)
-        self._open[judge] = file, self._create(file.name)
-        return self._open[judge]
+        file["requests"] += 1
+        file["bytes"] += len(line)
+        self._list.write(json_line({ID: id, **wanted}))
 
     def _create(self, name: str) -> IO[str]:
         file = (self._new / name).open("w", encoding="utf-8", errors="backslashreplace")
@@ -241,14 +169,15 @@ class BatchImport:
         """How many lines have been read."""
         return self.new + self.kept + self.others + self.failures.total()
 
-    def count(self, before: Any, said: Any) -> None:
-        """Count a reply, or a vote's code, that came where `before` was kept; None if nothing was."""
-        if before is None:
+    def count(self, known: dict[Any, Any], key: Any, value: Any) -> None:
+        """Count a reply, or a vote's code, and note it in `known`, which has what was there before."""
+        if key not in known:
             self.new += 1
-        elif before == said:
+        elif known[key] == value:
             self.kept += 1
         else:
             self.others += 1
+        known.setdefault(key, value)
 
 
 def take(files: Sequence[Path], folder: Path, cache: Cache) -> BatchImport:
@@ -262,10 +191,9 @@ def take(files: Sequence[Path], folder: Path, cache: Cache) -> BatchImport:
     asked = {id: wanted for part in parts for id, wanted in read_list(part)}
     for _ in _rows(files, asked):
         pass
-    taken = BatchImport(len(asked))
-    rows = _rows(files, asked)
+    taken, rows = BatchImport(len(asked)), _rows(files, asked)
     while batch := list(islice(rows, AT_ONCE)):
-        _keep([(id, asked[id], _completion(row)) for id, row in batch], folder, cache, taken)
+        _keep([(asked[id], row) for id, row in batch], cache, taken)
     return taken
 
 
@@ -276,7 +204,8 @@ def _rows(files: Iterable[Path], asked: Mapping[str, Wanted]) -> Iterator[tuple[
             good = isinstance(row, dict) and isinstance(row.get(ID), str)
             if not good or not {"response", "error"} & row.keys():
                 raise BuildError(
-                    f"{where} is {sanitize.short_repr(row)}; expected {EXPECTED}. Nothing was kept."
+                    f"{where} is {sanitize.short_repr(row)}; expected a line of a batch's output or error file, with "
+                    "a custom_id, and a response with its status_code and body, or an error. Nothing was kept."
                 )
             if row[ID] not in asked:
                 raise BuildError(
@@ -289,69 +218,59 @@ def _rows(files: Iterable[Path], asked: Mapping[str, Wanted]) -> Iterator[tuple[
 
 def _completion(row: Mapping[str, Any]) -> Any:
     """Return the chat completion in a line of output, or a `Failure`."""
-    response, error = row.get("response"), row.get("error")
-    words: Any
-    if isinstance(error, dict) and error:
-        kind, what, words = "error", error.get("code"), error
+    response, words = row.get("response"), row.get("error")
+    if isinstance(words, dict) and words:
+        kind, what = "error", words.get("code")
     elif not isinstance(response, dict):
         return Failure("no response")
-    elif (status := response.get("status_code")) == 200:
-        return response.get("body")
     else:
-        kind, what, words = "HTTP", status, response.get("body")
-    for name in ("error", "message"):
-        words = words.get(name, words) if isinstance(words, dict) else words
-    text = words if isinstance(words, str) else sanitize.short_repr(words, 400) if words else ""
-    return Failure(f"{kind} {sanitize.heard(sanitize.short_repr(what, 400), 40)}", words=text)
+        kind, what, words = "HTTP", response.get("status_code"), response.get("body")
+        if what == 200:
+            return words
+    reason = f"{kind} {sanitize.heard(sanitize.short_repr(what, 400), 40)}"
+    return Failure(reason, words=json.dumps(words, ensure_ascii=False))
 
 
-def _keep(batch: Sequence[tuple[str, Wanted, Any]], folder: Path, cache: Cache, taken: BatchImport) -> None:
-    """Keep votes and replies, the first of each; one that was asked again replaces the kept reply, but only once."""
-    found: dict[str, tuple[Any, Any]] = {}  # id -> the request, and the reply or the vote with its margin
-    wanted: Any
-    said: Any
-    for id, wanted, completion in batch:
-        is_reply = isinstance(wanted, Reply)
-        said = reply_of(completion, empty=wanted.empty) if is_reply else vote_of(completion)
+def _keep(batch: Sequence[tuple[Wanted, Mapping[str, Any]]], cache: Cache, taken: BatchImport) -> None:
+    """Keep votes and replies, the first of each."""
+    groups: dict[tuple[str, bool], list[tuple[Wanted, Any]]] = defaultdict(list)
+    for wanted, row in batch:
+        completion, is_vote = _completion(row), "frame" in wanted
+        said: Any = vote_of(completion) if is_vote else reply_of(completion, empty=wanted["empty"])
         if isinstance(said, Failure):
             taken.failures[said.reason] += 1
             taken.said.setdefault(said.reason, said.said if said.words else "")
-        elif id in found:
-            was = found[id][1]
-            taken.count(*((was, said) if is_reply else (was[0], said[0])))
         else:
-            found[id] = wanted, said
-    anew = {id for id, (wanted, _) in found.items() if isinstance(wanted, Reply) and wanted.fresh}
-    anew -= came(folder) if anew else set()
-    groups: dict[tuple[bool, str, bool], list[tuple[Any, Any]]] = defaultdict(list)
-    for id, (wanted, said) in found.items():
-        groups[isinstance(wanted, Vote), wanted.judge, id in anew].append((wanted, said))
-    for (are_votes, judge, replace), group in groups.items():
-        if are_votes:
-            _keep_votes(judge, group, cache, taken)
-            continue
-        new = {wanted.request: reply for wanted, reply in group}
-        before = {} if replace else cache.replies(judge, new)
-        cache.keep_replies(judge, new, replace)
-        for request, reply in new.items():
-            taken.count(before.get(request), reply)
-    if anew:
-        with only_writer(
-            folder / CAME
-        ) as file:  # lines begin with a break, so one that was cut off stays separate
-            file.write("".join(f"\n{id}" for id in anew).encode())
+            groups[wanted["judge"], is_vote].append((wanted, said))
+    for (judge, are_votes), group in groups.items():
+        (_keep_votes if are_votes else _keep_replies)(judge, group, cache, taken)
 
 
-def _keep_votes(
-    judge: str, group: Sequence[tuple[Vote, tuple[int, float]]], cache: Cache, taken: BatchImport
-) -> None:
-    questions = {(vote.frame, vote.question): Question(vote.question, "", vote.frame) for vote, _ in group}
-    texts = {vote.text: bytes.fromhex(vote.text) for vote, _ in group}
-    row, column = ({key: number for number, key in enumerate(keys)} for keys in (texts, questions))
-    pairs = np.array([(row[vote.text], column[vote.frame, vote.question]) for vote, _ in group])
-    codes, margins = zip(*(said for _, said in group), strict=True)
-    about = judge, list(questions.values()), list(texts.values())
-    before, _ = cache.votes(*about)
+def _keep_replies(judge: str, group: Sequence[tuple[Wanted, Any]], cache: Cache, taken: BatchImport) -> None:
+    came = [
+        ((bytes.fromhex(wanted["prompt"]), wanted["repeat"], wanted["seed"]), reply)
+        for wanted, reply in group
+    ]
+    known = cache.replies(judge, dict(came))
+    cache.keep_replies(judge, dict(reversed(came)))  # the first of each stays
+    for request, reply in came:
+        taken.count(known, request, reply)
+
+
+def _keep_votes(judge: str, group: Sequence[tuple[Wanted, Any]], cache: Cache, taken: BatchImport) -> None:
+    questions = {(vote["frame"], vote["question"]): None for vote, _ in group}
+    texts = {vote["text"]: None for vote, _ in group}
+    column, row = ({key: number for number, key in enumerate(keys)} for keys in (questions, texts))
+    pairs = np.array([(row[vote["text"]], column[vote["frame"], vote["question"]]) for vote, _ in group])
+    codes, margins = zip(*(vote for _, vote in group), strict=True)
+    about = (
+        judge,
+        [Question(question, "", frame) for frame, question in questions],
+        [*map(bytes.fromhex, texts)],
+    )
+    kept, _ = cache.votes(*about)
     cache.keep_votes(*about, pairs, np.array(codes, dtype=np.int8), np.array(margins))
-    for was, code in zip(before[tuple(pairs.T)].tolist(), codes, strict=True):
-        taken.count(None if was == UNASKED else was, code)
+    cells = [*map(tuple, pairs.tolist())]
+    known = {cell: int(kept[cell]) for cell in cells if kept[cell] != UNASKED}
+    for cell, code in zip(cells, codes, strict=True):
+        taken.count(known, cell, code)

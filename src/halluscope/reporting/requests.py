@@ -20,7 +20,7 @@ UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 def listed_export(export: BatchExport) -> dict[str, Any]:
     return {
         "round": str(export.part) if export.files else None,
-        "files": [vars(file) for file in export.files],
+        "files": export.files,
         "requests": export.now.total(),
         "again": export.again,
         "judges": {
@@ -33,10 +33,10 @@ def listed_export(export: BatchExport) -> dict[str, Any]:
 def export_report(export: BatchExport, score: str, take: str) -> Report:
     """Return the files of an export, and what to do next by the commands `score` and `take`, which reads replies."""
     if not export.files:
-        less = ", but without --fresh, which would ask again" if export.fresh else ""
-        return [Notes([f"Nothing is left to ask: run `{score}` with the same options{less}."])]
+        return [Notes([f"Nothing is left to ask: run `{score}` with the same options."])]
     rows: list[list[Cell]] = [
-        [file.name, file.requests, Number(file.bytes / 1e6, times=1), file.judge] for file in export.files
+        [file["name"], file["requests"], Number(file["bytes"] / 1e6, times=1), file["judge"]]
+        for file in export.files
     ]
     now, later = export.now, export.later
     lines = [
