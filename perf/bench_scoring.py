@@ -50,7 +50,7 @@ def labelled(rng: np.random.Generator) -> tuple[np.ndarray, Sample]:
     implied = rng.random((IMAGES, len(CLASSES))) < 0.6 * often
     labels = (implied ^ (rng.random(implied.shape) < 0.003)).astype(np.int8)
     rows, chances = draw(labels, implied, LABELLED)
-    return labels, Sample(rows, chances, implied[rows].astype(np.int8))
+    return labels, Sample(rows, chances, implied[rows])
 
 
 def raw(labels: np.ndarray, present: np.ndarray) -> dict[str, float]:

@@ -177,7 +177,7 @@ def simulate(population: Population, texts: int, runs: int) -> Iterator[Sequence
     for run in range(runs):
         drawn = population.at(random.integers(POPULATION, size=texts))
         rows, chances = draw(drawn.labels, drawn.present, LABELLED, seed=run)
-        sample = Sample(rows, chances, drawn.implied[rows].astype(np.int8))
+        sample = Sample(rows, chances, drawn.implied[rows])
         scores = correct(drawn.labels, drawn.present, sample).scores
         if run % 10 == 0:
             alone = correct(np.full_like(drawn.labels, -1), drawn.present, sample).scores

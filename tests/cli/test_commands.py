@@ -10,7 +10,6 @@ from halluscope.harness.tasks import HARNESSES
 from halluscope.judging import batch
 from halluscope.judging.judge import AT_ONCE
 from halluscope.reliability import sheet
-from halluscope.reliability.certificate import PEOPLE
 from halluscope.reporting.figures.charts import FORMATS as DRAWN
 from halluscope.reporting.formats import FORMATS, LINE
 from halluscope.responses.thoughts import THOUGHTS
@@ -32,7 +31,6 @@ def test_defaults_and_choices_are_the_codes():
     assert COMMANDS["plot"]["options"]["--format"]["choices"] == [*DRAWN]
     assert COMMANDS["export"]["options"]["--relation"]["choices"] == [*RELATIONS]
     assert COMMANDS["tasks"]["options"]["harness"]["choices"] == [*HARNESSES]
-    assert COMMANDS["certify"]["options"]["--by"]["default"] == PEOPLE
     marks = COMMANDS["review"]["kinds"]["make"]["options"]["--marks"]["choices"]
     assert marks == [sheet.VALID, sheet.AGREE, sheet.IMPLIED, sheet.VERDICT]
 

@@ -327,15 +327,15 @@ def test_an_image_that_the_dataset_lacks(files, capsys):
 
 def both_of(said):
     """Two methods that say this: key -> the classes of the first, and of the second; all are annotated."""
-    return Pair(
-        ("first", "second"),
-        *({key: Reading(frozenset(of[place]), frozenset()) for key, of in said.items()} for place in (0, 1)),
-    )
+    readings = {
+        key: tuple(Reading(frozenset(classes), frozenset()) for classes in of)
+        for key, of in sorted(said.items())
+    }
+    return Pair(("first", "second"), readings)
 
 
 def entries(drawn, says):
-    rows = (entry for entry, _ in drawn)
-    return [row | {"mark": says(row)} for row in rows]
+    return [row | {"mark": says(row)} for row in drawn]
 
 
 def test_so_many_of_each_model():
@@ -345,20 +345,18 @@ def test_so_many_of_each_model():
         for image in range(100)
     }
     drawn = agreement.draw(both_of(said), 5, 10, seed=1)
-    chosen = {(entry["model"], entry["stratum"], entry["id"]) for entry, _ in drawn}
+    chosen = {(entry["model"], entry["stratum"], entry["id"]) for entry in drawn}
     assert Counter(one[:2] for one in chosen) == {
         ("alpha", "agree"): 5,
         ("beta", "agree"): 5,
         ("alpha", "disagree"): 10,
         ("beta", "disagree"): 10,
     }
-    assert [entry for entry, _ in agreement.draw(both_of(said), 5, 10, seed=1)] == [
-        entry for entry, _ in drawn
-    ]
-    other = {entry["id"] for entry, _ in agreement.draw(both_of(said), 5, 10, seed=2)}
+    assert agreement.draw(both_of(said), 5, 10, seed=1) == drawn
+    other = {entry["id"] for entry in agreement.draw(both_of(said), 5, 10, seed=2)}
     assert other != {one[2] for one in chosen}
     alone = {key: of for key, of in said.items() if key[0] == "beta"}
-    again = {(entry["stratum"], entry["id"]) for entry, _ in agreement.draw(both_of(alone), 5, 10, seed=1)}
+    again = {(entry["stratum"], entry["id"]) for entry in agreement.draw(both_of(alone), 5, 10, seed=1)}
     assert again == {one[1:] for one in chosen if one[0] == "beta"}
 
 
@@ -482,12 +480,12 @@ def test_a_marker_with_known_error_rates_is_recovered():
 def _true_rates(both, wrong):
     """The formula of section 4.1, over all responses."""
     rates = {}
-    for name, method in (("first", both.first), ("second", both.second)):
+    for place, name in enumerate(both.names):
         value = 0.0
         for same in (True, False):
-            keys = [key for key, one, two in both.each() if (one.classes == two.classes) is same]
-            judged = [(key, one) for key in keys for one in method[key].classes]
-            value += len(keys) / len(method) * sum(one in wrong for one in judged) / len(judged)
+            part = {key: of for key, of in both.readings.items() if (of[0].classes == of[1].classes) is same}
+            judged = [(key, one) for key, of in part.items() for one in of[place].classes]
+            value += len(part) / len(both.readings) * sum(one in wrong for one in judged) / len(judged)
         rates[name] = value
     return rates
 

@@ -115,8 +115,8 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
     (drawn,) = review.draw(read_rows(str(tmp_path / "rows.parquet")), 1)
     (tmp_path / "1.png").write_bytes(file.getvalue())
     (same,) = review.draw([{"question": "q", "answer": "a", "file_name": "1.png"}], 1, images=tmp_path)
-    assert drawn[1] == same[1] and drawn[1].startswith("data:image/jpeg;base64,")
-    assert len(drawn[1]) < 40_000  # reduced to 1,280 pixels
+    assert drawn["image"] == same["image"] and drawn["image"].startswith("data:image/jpeg;base64,")
+    assert len(drawn["image"]) < 40_000  # reduced to 1,280 pixels
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
         (
             {"question": "q", "id": 1},
             {"responses": {"a": [{"id": 1, "response": "t"}] * 2}},
-            "a, response 1 is the second with the id 1",
+            r"id of a\[1\] is 1, as is id of a\[0\]",
         ),
     ],
 )
@@ -326,7 +326,7 @@ def test_no_other_reader_finds_a_formula_and_the_sheet_is_read_back(texts):
     ]
     drawn = review.draw(rows, len(rows))
     with TemporaryDirectory() as folder:
-        review.write(drawn, Path(folder), "valid", "title")
+        sheet.write(drawn, Path(folder), "valid", "title")
         text = (Path(folder) / "sheet.csv").read_bytes().decode("utf-8-sig")
         for delimiter in ",;|\t":
             for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
@@ -340,7 +340,7 @@ def test_no_other_reader_finds_a_formula_and_the_sheet_is_read_back(texts):
             writer.writeheader()
             writer.writerows(row | {"mark": "valid", "note": guarded(texts[0])} for row in found)
         for entry, one in zip(read_sheet(file).entries, drawn, strict=True):
-            assert {name: entry[name] for name in one[0]} == one[0] and entry["note"] == texts[0]
+            assert {name: entry[name] for name in one} == one and entry["note"] == texts[0]
 
 
 def test_the_page_guards_as_the_sheet_does():

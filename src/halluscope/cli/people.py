@@ -1,7 +1,6 @@
 """Commands about what people mark: sheets to mark (`review`, `agree`), and how often judges err by them (`certify`)."""
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,19 @@ from halluscope import inputs, registry, vocabularies
 from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
 from halluscope.options import defaults
+from halluscope.reading.datasets import Source, read_rows
 from halluscope.registry import Benchmark
-from halluscope.reliability import agreement
-from halluscope.reliability.agreement import AND, Key, Pair, Reading
-from halluscope.reliability.certificate import certify as measure
-from halluscope.reliability.certificate import name_of, read_labels, report, rows_of
-from halluscope.reliability.sheet import IMPLIED, READING, VERDICT, read_sheet
+from halluscope.reliability import agreement, certificate
+from halluscope.reliability.sheet import (
+    AGREE,
+    IMPLIED,
+    READING,
+    VALID,
+    VERDICT,
+    check_folder,
+    read_sheet,
+    write,
+)
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import to_json
 from halluscope.responses.thoughts import KEPT, take_out
@@ -60,6 +66,14 @@ def _how_to_mark(folder: Path) -> str:
 
 # review
 
+ROWS = (VALID, AGREE)  # the marks of a dataset's rows
+FOR = {
+    "stratum": ROWS,
+    "responses": (*ROWS, IMPLIED),
+    "images": (*ROWS, VERDICT),
+    "dataset": (VERDICT,),
+}  # an option of `review make` -> the marks that it is for
+
 
 def parser_review_make(parser: argparse.ArgumentParser, _: None) -> None:
     group = parser.add_argument_group(
@@ -74,81 +88,56 @@ def review_make(options: argparse.Namespace) -> None:
     """Draw a sample, and write a page and a CSV to mark it on."""
     from halluscope.reliability import review
 
-    marks, out = options.marks, options.out
-    if marks != IMPLIED and (
-        asked := [one.name for one in _certified().options if hasattr(options, one.name)]
-    ):
-        raise ValueError(f"{asked[0]} is for the judges of --marks {IMPLIED}; the marks are {marks}.")
-    if marks == IMPLIED and (options.stratum or options.images):
-        raise ValueError("--stratum and --images are for rows; expected neither with --marks implied.")
-    if marks == VERDICT and (options.stratum or options.responses):
-        raise ValueError(f"--stratum and --responses are for rows; expected neither with --marks {VERDICT}.")
-    if marks not in (IMPLIED, VERDICT):
-        if options.dataset:
-            raise ValueError(f"--dataset is for --marks {VERDICT}; the marks are {marks}.")
-        _review_rows(options)
-        return
-    review.check_folder(out)
+    marks, out, benchmark = options.marks, options.out, _certified()
+    for name, kinds in (FOR | {one.name: (IMPLIED,) for one in benchmark.options}).items():
+        if getattr(options, name, None) not in (None, []) and marks not in kinds:
+            raise ValueError(f"--{name} is for --marks {' or '.join(kinds)}; the marks are {marks}.")
+    check_folder(out)
+    drawn, few, fewest, classes = "", "", 0, ()
     if marks == VERDICT:  # a run's responses, drawn by their verdicts
         from halluscope.stats.samples import FEWEST_MARKED
 
         run = check(Path(options.rows))
-        image = review.image_by_id(options.dataset, options.images) if options.dataset else None
+        image = review.image_by_id(options.dataset, options.images)
         rows = graders.sheet(run, options.sample, options.seed, image)
-        name = review.write(rows, out, VERDICT, f"Verdicts on the responses of {run.name}")
-        what, few = (
-            "responses",
-            f"This shows how the judge errs; to correct scores, mark at least {FEWEST_MARKED} responses.",
-        )
-        is_few = options.sample < FEWEST_MARKED
-    else:  # texts, drawn by the judges' votes
-        from halluscope.reliability.certificate import sheet
+        title, drawn = f"Verdicts on the responses of {run.name}", f"{options.sample:,} responses, "
+        fewest = FEWEST_MARKED
+        few = f"This shows how the judge errs; to correct scores, mark at least {fewest} responses."
+    elif marks == IMPLIED:  # texts, drawn by the judges' votes
         from halluscope.stats.corrected import FEWEST_TEXTS
 
-        benchmark = _certified()
         ready, ids, judging = _judged_texts(options, benchmark, [options.rows])
-        judgement = benchmark.module("metric").judge(
-            ready.matched.texts, ready.inputs["references"], **judging
+        texts, references = ready.matched.texts, ready.inputs["references"]
+        judgement = benchmark.module("metric").judge(texts, references, **judging)
+        rows = certificate.sheet(judgement, ids, options.sample, options.seed)
+        title, drawn = f"What the responses of {ready.matched.name} imply", f"{options.sample:,} texts, "
+        classes, fewest = judgement.vocabulary.classes, min(FEWEST_TEXTS, len(texts))
+        few = f"This is enough to certify a judge; to correct scores, label at least {FEWEST_TEXTS} texts."
+    else:
+        rows = review.draw(
+            read_rows(options.rows),
+            options.sample,
+            options.seed,
+            stratum=options.stratum,
+            responses=review.read_responses(options.responses),
+            images=options.images,
+            folder=Source.of(options.rows).folder,
         )
-        rows = sheet(judgement, ids, options.sample, options.seed)
-        title = f"What the responses of {ready.matched.name} imply"
-        name = review.write(rows, out, IMPLIED, title, judgement.vocabulary.classes)
-        what, few = (
-            "texts",
-            f"This is enough to certify a judge; to correct scores, label at least {FEWEST_TEXTS} texts.",
-        )
-        is_few = options.sample < min(FEWEST_TEXTS, len(judgement.texts))
-    say(f"{one_line(out)}: the sheet {name}, {options.sample:,} {what}, {len(rows):,} rows")
-    if is_few:
+        title = f"Review of {Path(options.rows).name}"
+    name = write(rows, out, marks, title, classes)
+    pictured = sum("image" in row for row in rows)
+    say(f"{one_line(out)}: the sheet {name}, {drawn}{len(rows):,} rows, {pictured:,} with an image")
+    if options.sample < fewest:
         say(few)
     say(_how_to_mark(out))
-
-
-def _review_rows(options: argparse.Namespace) -> None:
-    from halluscope.reading.datasets import Source, read_rows
-    from halluscope.reliability import review
-
-    drawn = review.draw(
-        read_rows(options.rows),
-        options.sample,
-        options.seed,
-        stratum=options.stratum,
-        responses=review.read_responses(options.responses),
-        images=options.images,
-        folder=Source.of(options.rows).folder,
-    )
-    name = review.write(drawn, options.out, options.marks, f"Review of {Path(options.rows).name}")
-    pictured = sum(image is not None for _, image in drawn)
-    say(f"{one_line(options.out)}: the sheet {name}, {len(drawn):,} rows, {pictured:,} with an image")
-    say(_how_to_mark(options.out))
 
 
 def review_read(options: argparse.Namespace) -> None:
     """Print what a marked sheet says."""
     from halluscope.reliability import review
 
-    sheet = read_sheet(options.sheet, options.allow_unmarked)
-    say(to_json(review.summary(sheet)) if options.json else "\n".join(review.lines(sheet)))
+    data, lines = review.says(read_sheet(options.sheet, options.allow_unmarked))
+    say(to_json(data) if options.json else "\n".join(lines))
 
 
 # agree. Source: THRONE, supplement, section 4. `halluscope review read` reads the marked sheet.
@@ -156,44 +145,37 @@ def review_read(options: argparse.Namespace) -> None:
 
 def agree(given: argparse.Namespace) -> None:
     """Tell how often two methods read the same classes, and which one errs."""
+    from halluscope.reliability import review
+
     if (given.dataset and not given.out) or (given.images and not given.dataset):
         raise ValueError(
             "--dataset needs --out, because its images go on the sheet; --images needs --dataset, whose files it holds."
         )
     if given.each:
         common.check_output(given, given.each)
-    (first, ours), (second, theirs) = _method(given.first), _method(given.second)
+    (first, ours), (second, theirs) = map(_method, (given.first, given.second))
     both = agreement.pair((first, second), ours, theirs)
     result = agreement.compare(both)
-    sheet = _sheet(given, both) if given.out else ""
+    sheet = None
+    if given.out:
+        picture = review.image_by_id(given.dataset, given.images)
+        rows = agreement.draw(both, given.agreeing, given.disagreeing, given.seed, picture)
+        sheet = write(rows, given.out, READING, f"Review of {agreement.AND.join(both.names)}")
     if given.each:
         with new_file(given.each) as lines:
             lines.writelines(map(json_line, agreement.each(both)))
-    common.output(given, {**result, "sheet": sheet or None}, lambda: agreement.report(result))
+    common.output(given, {**result, "sheet": sheet}, lambda: agreement.report(result))
     if sheet and given.format != JSON:
         tell(f"{one_line(given.out)}: the sheet {sheet}. {_how_to_mark(given.out)}")
 
 
-def _method(word: str) -> tuple[str, dict[Key, Reading]]:
+def _method(word: str) -> tuple[str, dict[agreement.Key, agreement.Reading]]:
     name, equals, folder = word.partition("=")
     path = Path(folder if equals and name and not Path(word).exists() else word)
     runs = map(check, folders([path]))
     rows = ((run.name, *row) for run in runs for row in zip(run.ready.matched.texts, run.found, strict=True))
     method = path.resolve().name if path == Path(word) else name
     return method, agreement.readings(method, rows)
-
-
-def _sheet(given: argparse.Namespace, both: Pair) -> str:
-    from halluscope.reliability import review
-
-    drawn = agreement.draw(
-        both,
-        given.agreeing,
-        given.disagreeing,
-        given.seed,
-        review.image_by_id(given.dataset, given.images) if given.dataset else lambda image: None,
-    )
-    return review.write(drawn, given.out, READING, f"Review of {AND.join(both.names)}")
 
 
 # certify. Labels are a sheet that `review make --marks implied` made, or JSON lines; with --run, a sheet of
@@ -206,56 +188,54 @@ def options_certify(_: None) -> Benchmark:
 
 def certify(given: argparse.Namespace) -> None:
     """Measure how often judges err about the responses' texts, by labels that people gave."""
-    given.ask = "all"  # the labelled texts are few, so every vote is worth asking for
     if not given.by.strip():
         raise ValueError("--by is empty; expected who gave the labels.")
     if given.out:
         common.check_output(given, given.out)
-    if given.graded:
-        if given.responses or given.dataset:
-            raise ValueError(
-                "--run has the responses and their rows; expected no --responses and no --dataset beside it."
-            )
-        found = graders.certify(
-            given.labels,
-            check(given.graded),
-            given.by,
-            given.allow_unmarked,
-            Bootstrap(given.bootstrap, given.seed),
+    missing = [name for name in ("responses", "dataset") if not getattr(given, name)]
+    if given.graded and len(missing) < 2:
+        raise ValueError(
+            "--run has the responses and their rows; expected no --responses and no --dataset beside it."
         )
-        _write(given.out, found)
-        common.output(given, found)
-        return
-    if missing := [name for name in ("responses", "dataset") if not getattr(given, name)]:
+    if missing and not given.graded:
         raise ValueError(
             f"--{missing[0]} is missing; expected --responses and --dataset, or --run for a grader."
         )
+    if given.graded:
+        resampling = Bootstrap(given.bootstrap, given.seed)
+        run = check(given.graded)
+        found = graders.certify(given.labels, run, given.by, given.allow_unmarked, resampling)
+        content, shown, report = dict(found), dict(found), found.report
+    else:
+        content = _certificate(given)
+        shown = {name: value for name, value in content.items() if name != "labels"}
+        report = certificate.report(content)
+    if given.out:
+        with new_file(given.out) as file:
+            file.write(to_json(content) + "\n")
+    common.output(given, shown, lambda: report)
+
+
+def _certificate(given: argparse.Namespace) -> dict[str, Any]:
+    given.ask = "all"  # the labelled texts are few, so every vote is worth asking for
     benchmark = _certified()
     ready, ids, options = _judged_texts(given, benchmark)
     judge = benchmark.module("metric").judge
     options = defaults(judge) | options
     texts, _ = take_out(ready.matched.texts, options["thoughts"])
     references = ready.inputs["references"]
-    population, vocabulary = rows_of(texts), vocabularies.load(options["vocabulary"])
-    labelled = read_labels(given.labels, texts, ids, vocabulary, given.allow_unmarked)
-    rows = [population[text] for text in labelled.texts]
-    certificate = measure(
-        judge(
-            [texts[row] for row in rows], [references[row] for row in rows], **options | {"thoughts": KEPT}
-        ),
-        labelled,
-        name_of(population),
+    population, vocabulary = certificate.rows_of(texts), vocabularies.load(options["vocabulary"])
+    labels = certificate.read_labels(given.labels, texts, ids, vocabulary, given.allow_unmarked)
+    rows = [population[text] for text in labels.texts]
+    judgement = judge(
+        [texts[row] for row in rows], [references[row] for row in rows], **options | {"thoughts": KEPT}
+    )
+    return certificate.certify(
+        judgement,
+        labels,
+        certificate.name_of(population),
         given.by,
         responses=ready.matched.name,
         data=data_of_texts(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),
         store=options.get("store"),
-    )
-    _write(given.out, certificate.content)
-    content = {name: value for name, value in certificate.content.items() if name != "labels"}
-    common.output(given, content, lambda: report(certificate))
-
-
-def _write(out: Path | None, content: Mapping[str, Any]) -> None:
-    if out:
-        with new_file(out) as file:
-            file.write(to_json(content) + "\n")
+    ).content

@@ -9,15 +9,16 @@ A class that a method overlooks is not a judgement.
 """
 
 import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halluscope.inputs import whole
-from halluscope.reliability.sheet import MARKS, NO, READING, YES, Drawn, Entry, Sheet, class_names
-from halluscope.reporting.tables import Notes, Report, Table, share
+from halluscope.reliability.sheet import MARKS, NO, READING, YES, Entry, Sheet, class_names
+from halluscope.reporting.formats import aligned
+from halluscope.reporting.tables import Notes, Report, Table, percent, share
 from halluscope.responses.thoughts import without
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
@@ -28,6 +29,7 @@ SHOWN = 15  # how many classes a report shows; its JSON has all
 
 AND = " and "  # joins the names of methods that agree
 AGREE, DISAGREE = "agree", "disagree"
+PARTS = ("both", "first", "second")  # by which methods a class is read
 
 # A reading that is marked as a false positive is also right.
 RIGHT, WRONG, *FALSE_POSITIVES = MARKS[READING]
@@ -52,13 +54,7 @@ class Pair(NamedTuple):
     """What two methods read out of the same responses."""
 
     names: tuple[str, str]
-    first: Mapping[Key, Reading]
-    second: Mapping[Key, Reading]
-
-    def each(self) -> Iterator[tuple[Key, Reading, Reading]]:
-        """Yield each response with what both methods read out of it, in the order of the keys."""
-        for key in sorted(self.first):
-            yield key, self.first[key], self.second[key]
+    readings: Mapping[Key, tuple[Reading, Reading]]  # in the order of the keys
 
 
 def pair(names: tuple[str, str], first: Mapping[Key, Reading], second: Mapping[Key, Reading]) -> Pair:
@@ -76,21 +72,21 @@ def pair(names: tuple[str, str], first: Mapping[Key, Reading], second: Mapping[K
                 f"that of {_named(lacking[0])}. Expected the same files of responses and the same images; score both "
                 "methods on these."
             )
-    if differ := [key for key, own in sorted(first.items()) if own.text != second[key].text]:
+    both = {key: (first[key], second[key]) for key in sorted(first)}
+    if differ := [key for key, (own, other) in both.items() if own.text != other.text]:
         raise ValueError(
             f"{one} and {two} have read different texts for {len(differ):,} of the responses, such as that "
             f"of {_named(differ[0])}. Expected the same responses; score both methods on these."
         )
-    return Pair(names, first, second)
+    return Pair(names, both)
 
 
 def readings(name: str, rows: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[Key, Reading]:
     """Collect a method's readings: per response the name of its file, its text, and the method's row about it."""
     found: dict[Key, Reading] = {}
     for model, text, row in rows:
-        if "image_id" not in row or not all(
-            isinstance(row.get(of), list) for of in ("found", "hallucinated")
-        ):
+        classes = [row.get("found"), row.get("hallucinated")]
+        if "image_id" not in row or not all(isinstance(names, list) for names in classes):
             raise ValueError(
                 f"A row of {short_repr(model)} is {short_repr(row, 120)}; expected a run that reads classes out of "
                 "descriptions: rows with image_id, and with lists of class names in found and hallucinated."
@@ -111,33 +107,34 @@ def _named(key: Key) -> str:
 
 def compare(both: Pair) -> dict[str, Any]:
     """Measure how often two methods agree, in all and per model; and out of how many responses each class is read."""
-    agree: dict[str, list[bool]] = {}
-    counts: dict[str, dict[str, int]] = {}
+    agree: dict[str, list[bool]] = defaultdict(list)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in each(both):
-        agree.setdefault(row["responses"], []).append(row["agree"])
-        for part in ("both", "first", "second"):
+        agree[row["responses"]].append(row["agree"])
+        for part in PARTS:
             for name in row[part]:
-                counts.setdefault(name, {"both": 0, "first": 0, "second": 0})[part] += 1
+                counts[name][part] += 1
     compared = (
-        [*key, *sorted(own.classes), "", *sorted(both.second[key].classes)] for key, own in both.first.items()
+        [*key, *sorted(one.classes), "", *sorted(two.classes)] for key, (one, two) in both.readings.items()
     )
+    classes = sorted(counts, key=lambda name: (-counts[name]["first"] - counts[name]["second"], name))
     return {
         "methods": list(both.names),
         **_share([same for model in agree.values() for same in model]),
         "models": [{"responses": model, **_share(same)} for model, same in agree.items()],
         # the classes with most disagreement come first
-        "classes": dict(sorted(counts.items(), key=lambda of: (-of[1]["first"] - of[1]["second"], of[0]))),
+        "classes": {name: {part: counts[name][part] for part in PARTS} for name in classes},
         "signature": signature("agreement", data=data_of("responses", compared), methods=both.names),
     }
 
 
 def each(both: Pair) -> Iterator[dict[str, Any]]:
     """Yield, for each response, whether the methods agree, and the classes that both or only one of them read."""
-    for key, one, two in both.each():
+    for (model, image), (one, two) in both.readings.items():
         first, second = one.classes, two.classes
         yield {
-            "responses": key[0],
-            "image_id": int(key[1]) if key[1].isdecimal() else key[1],
+            "responses": model,
+            "image_id": int(image) if image.isdecimal() else image,
             "agree": first == second,
             "both": sorted(first & second),
             "first": sorted(first - second),
@@ -154,22 +151,22 @@ def draw(
     agreeing: int = 5,
     disagreeing: int = 10,
     seed: int = 0,
-    picture: Callable[[str], str | None] = lambda image: None,
-) -> list[Drawn]:
+    picture: Callable[[str], dict[str, str]] = lambda image: {},
+) -> list[Entry]:
     """Draw responses of each model by stratum, and make a row of a sheet for each class that is read out of one.
 
     The rows of a response are together, and the models in an order that the reviewer cannot guess.
     """
     strata: dict[str, list[Key]] = {AGREE: [], DISAGREE: []}
-    for key, one, two in both.each():
-        strata[AGREE if one.classes == two.classes else DISAGREE].append(key)
+    for key, (first, second) in both.readings.items():
+        strata[AGREE if first.classes == second.classes else DISAGREE].append(key)
     sample = []
     for (stratum, keys), most in zip(strata.items(), (agreeing, disagreeing), strict=True):
         whole(f"{stratum}ing", most, 1, what="a number of responses")
-        models: dict[str, list[Key]] = {}
+        models: dict[str, list[Key]] = defaultdict(list)
         for key in keys:
-            if both.first[key].classes | both.second[key].classes:
-                models.setdefault(key[0], []).append(key)
+            if any(reading.classes for reading in both.readings[key]):
+                models[key[0]].append(key)
         if keys and not models:
             raise ValueError(
                 f"No class is read out of any of the {len(keys):,} responses on which {AND.join(both.names)} "
@@ -181,25 +178,30 @@ def draw(
             sample += [(key, stratum) for key in chosen]
     order = random.Random(seed)
     sample.sort(key=lambda drawn: (drawn[0][1], order.random()))
-    of_both = {key: (both.first[key], both.second[key]) for key, _ in sample}
-    names = class_names({name for of in of_both.values() for reading in of for name in reading.classes})
-    rows: list[Drawn] = []
+    names = class_names({name for key, _ in sample for of in both.readings[key] for name in of.classes})
+    rows: list[Entry] = []
     for key, stratum in sample:
-        first, second = of_both[key]
-        image = picture(key[1])
+        first, second = both.readings[key]
+        shared = {
+            "id": key[1],
+            "model": key[0],
+            "stratum": stratum,
+            "stratum_rows": str(len(strata[stratum])),
+            "response": without(first.text),
+            **picture(key[1]),
+        }
         for name in sorted(first.classes | second.classes):
-            methods = zip(both.names, (first, second), strict=True)
-            entry = {
-                "id": key[1],
-                "model": key[0],
-                "read_by": AND.join(method for method, reading in methods if name in reading.classes),
-                "annotated": NO if name in first.hallucinated | second.hallucinated else YES,
-                "question": f"{names.get(name, name)}: does the response say or imply that this is in the image?",
-                "stratum": stratum,
-                "stratum_rows": str(len(strata[stratum])),
-                "response": without(first.text),
-            }
-            rows.append((entry, image))
+            read_by = [
+                method for method, of in zip(both.names, (first, second), strict=True) if name in of.classes
+            ]
+            rows.append(
+                {
+                    **shared,
+                    "read_by": AND.join(read_by),
+                    "annotated": NO if name in first.hallucinated | second.hallucinated else YES,
+                    "question": f"{names.get(name, name)}: does the response say or imply that this is in the image?",
+                }
+            )
     return rows
 
 
@@ -211,40 +213,47 @@ def summary(sheet: Sheet) -> dict[str, Any]:
     """
     sizes = dict(sorted(sheet.sizes().items()))
     named = sorted((entry["read_by"] for entry in sheet.entries), key=len, reverse=True)
-    methods = dict.fromkeys(method for names in named for method in names.split(AND))
-    strata = {
-        method: {name: _counts(sheet.entries, method, name, size) for name, size in sizes.items()}
-        for method in methods
-    }
-    rows = []
+    methods = list(dict.fromkeys(method for names in named for method in names.split(AND)))
+    # stratum -> response -> [methods, (judgements, errors)]
+    counts: dict[str, dict[Key, Any]] = {name: {} for name in sizes}
+    for entry in sheet.entries:
+        of = counts[entry["stratum"]].setdefault(
+            (entry["model"], entry["id"]), np.zeros((len(methods), 2), dtype=np.int64)
+        )
+        of[[methods.index(name) for name in entry["read_by"].split(AND)]] += [1, entry["mark"] == WRONG]
+    strata = {name: np.stack([*of.values()]) for name, of in counts.items()}
+    table = []
     for name, size in sizes.items():
-        own = {method: counts[name] for method, counts in strata.items()}
+        sums = strata[name].sum(axis=0).tolist()
         # One entry for both methods where they agree.
-        for who, counts in ({AND.join(own): next(iter(own.values()))} if name == AGREE else own).items():
-            judgements, errors = int(counts.judgements.sum()), int(counts.errors.sum())
-            rows.append(
-                {
-                    "stratum": name,
-                    "methods": who,
-                    "responses": size,
-                    "share": size / sum(sizes.values()),
-                    "evaluated": len(counts.judgements),
-                    "judgements": judgements,
-                    "errors": errors,
-                    "error_rate": errors / judgements if judgements else float("nan"),
-                }
-            )
+        own = {AND.join(methods): sums[0]} if name == AGREE else dict(zip(methods, sums, strict=True))
+        table += [
+            {
+                "stratum": name,
+                "methods": who,
+                "responses": size,
+                "share": size / sum(sizes.values()),
+                "evaluated": len(strata[name]),
+                "judgements": judgements,
+                "errors": errors,
+                "error_rate": errors / judgements if judgements else float("nan"),
+            }
+            for who, (judgements, errors) in own.items()
+        ]
     marks = Counter(entry["mark"] for entry in sheet.entries if entry["annotated"] == NO)
     return {
         "sheet": sheet.name,
-        "table": rows,
+        "table": table,
         "error_rates": {
-            method: clustered_error_rate(list(of.values()), RESAMPLING) for method, of in strata.items()
+            method: clustered_error_rate(
+                [Clustered(size, *strata[name][:, place].T) for name, size in sizes.items()], RESAMPLING
+            )
+            for place, method in enumerate(methods)
         },
         "false_positives": {
             **{mark: marks[mark] for mark in FALSE_POSITIVES},
             "neither": marks[RIGHT],
-            "responses": len({(entry["model"], entry["id"]) for entry in sheet.entries}),
+            "responses": sum(map(len, counts.values())),
         },
         "unmarked": len(sheet.left),
         "signature": signature(
@@ -253,16 +262,31 @@ def summary(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def _counts(entries: Sequence[Entry], method: str, stratum: str, size: int) -> Clustered:
-    """Count a method's judgements and errors in each reviewed response of a stratum."""
-    counts: dict[Key, list[int]] = {}
-    for entry in entries:
-        if entry["stratum"] == stratum:
-            of = counts.setdefault((entry["model"], entry["id"]), [0, 0])
-            if method in entry["read_by"].split(AND):
-                of[0] += 1
-                of[1] += entry["mark"] == WRONG
-    return Clustered(size, *np.array(list(counts.values()), dtype=np.int64).T)
+def lines(result: Mapping[str, Any]) -> list[str]:
+    """Return a summary as text: THRONE's Tables 3 and 4 (supplement), and the error rates that follow from Table 3."""
+    columns = ("methods", "stratum", "responses", "share", "evaluated", "judgements", "errors", "error_rate")
+    rates = ("share", "error_rate")
+    cells = [
+        [percent(row[name]) if name in rates else row[name] for name in columns] for row in result["table"]
+    ]
+    header = [f"{name.replace('_', ' ')} %" if name in rates else name for name in columns]
+    lines = [aligned(cells, header, left=2), ""]
+    if result["unmarked"]:
+        lines += [f"{result['unmarked']:,} rows without a mark are left out", ""]
+    lines += [
+        f"error rate of {one_line(name)}: {with_ends(rate)}" for name, rate in result["error_rates"].items()
+    ]
+    marks = result["false_positives"]
+    counted = ", ".join(f"{mark} {marks[mark]:,}" for mark in (*FALSE_POSITIVES, "neither"))
+    lines += ["", f"false positives in the {marks['responses']:,} responses: {counted}"]
+    if none := [f"{row['methods']}, {row['stratum']}" for row in result["table"] if not row["errors"]]:
+        lines.append(f"No error is marked for {one_line('; '.join(none))}: the interval is too narrow there.")
+    return [*lines, f"signature: {result['signature']}"]
+
+
+def with_ends(rate: Mapping[str, float]) -> str:
+    """Return an estimate and its interval as text, in percent."""
+    return f"{percent(rate['value'])} % ({percent(rate['low'])} to {percent(rate['high'])})"
 
 
 def report(result: Mapping[str, Any]) -> Report:
@@ -272,15 +296,10 @@ def report(result: Mapping[str, Any]) -> Report:
         for row in (*result["models"], {"responses": "all", **result})
     ]
     report: list[Table | Notes] = [Table("agreement", ["responses", "images", "agree", "agree %"], rows)]
-    differ = [(name, *counts.values()) for name, counts in result["classes"].items()]
-    differ = [row for row in differ if row[2] + row[3]]
+    differ = [[name, *of.values()] for name, of in result["classes"].items() if of["first"] or of["second"]]
     if differ:
-        first, second = result["methods"]
-        report.append(
-            Table("classes", ["read by", "both", f"only {first}", f"only {second}"], differ[:SHOWN])
-        )
-    if differ[SHOWN:]:
-        report.append(
-            Notes([f"and {len(differ[SHOWN:])} more classes on which they differ; --json gives all"])
-        )
+        header = ["read by", "both", *(f"only {name}" for name in result["methods"])]
+        report.append(Table("classes", header, differ[:SHOWN]))
+    if more := len(differ[SHOWN:]):
+        report.append(Notes([f"and {more} more classes on which they differ; --json gives all"]))
     return [*report, Notes([f"signature: {result['signature']}"])]

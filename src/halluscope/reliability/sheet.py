@@ -1,4 +1,4 @@
-"""A review sheet as CSV: its columns and marks, and the strict reader of a marked sheet.
+"""A review sheet as CSV and as a page: its columns and marks, its writer, and the strict reader of a marked sheet.
 
 The column `sheet` holds its name, such as "valid-3f2a9c1e-200": the marks, a digest of the columns in `SIGNED`, and the
 number of rows. So a marked sheet can be checked by itself: a row that is missing, repeated, edited, or from another
@@ -9,17 +9,20 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from halluscope import limits, vocabularies
 from halluscope.files.opening import read_text
-from halluscope.sanitize import short_repr
+from halluscope.files.writing import new_folder
+from halluscope.reporting.page.html_template import template
+from halluscope.sanitize import encodable, short_repr
 from halluscope.stats.samples import Stratum
 
 VALID, AGREE, READING, IMPLIED, VERDICT = "valid", "agree", "reading", "implied", "verdict"
@@ -48,6 +51,17 @@ COLUMNS = (
 )
 MADE_BY = "`halluscope review make` or `halluscope agree`"
 SOME = 5  # the most rows that a message names
+SHEET, PAGE = "sheet.csv", "page.html"
+
+# The marks -> the question at the top of a page.
+ASKS = {
+    VALID: "Are the question and its answer right, clear and unambiguous?",
+    READING: "Mark it right if the response says or implies it. If it is right but not annotated, it may be a "
+    "hallucination (nothing like it is there) or a misclassification (something else is there).",
+    IMPLIED: "Does the response say or imply that this is in the image? In the last row, mark whether it implies "
+    "any other class of the list, and name each one.",
+    VERDICT: "Judge the response by each criterion, as the benchmark's paper asks its judge to.",
+}
 
 # The values of `annotated`: whether the class that is read out of the response is in the ground truth.
 YES, NO = "yes", "no"
@@ -67,8 +81,8 @@ _FORMULA = r"(?=[' ]*[=+\-@\t\r\n＝＋－＠])"
 _UNGUARDED = re.compile(_BEGINS + _FORMULA)
 _GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}")
 
-Entry = Mapping[str, str]  # a row of a sheet: column -> cell
-Drawn = tuple[dict[str, str], str | None]  # a row of a new sheet, and its image as a data URI
+# A row of a sheet: column -> cell. On a new sheet, "image" is the row's image as a data URI.
+Entry = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -108,28 +122,22 @@ class Sheet:
                 found.setdefault(entry["text"], []).append(entry)
         return found
 
-    def models(self) -> dict[str, "Sheet"]:
-        """Return the part of the sheet about each model; empty if the sheet names no model."""
-        models = dict.fromkeys(entry["model"] for entry in self.entries)
-        if set(models) == {""}:
-            return {}
-        return {
-            model: replace(self, entries=[entry for entry in self.entries if entry["model"] == model])
-            for model in models
-        }
-
     def sizes(self) -> dict[str, int]:
         """Return how many rows each stratum was drawn from; for readings, how many responses."""
-        # a spreadsheet may have put a separator of thousands into it
-        return {entry["stratum"]: int(re.sub(r"\D", "", entry["stratum_rows"])) for entry in self.entries}
+        return {
+            # a spreadsheet may have put a separator of thousands into it
+            entry["stratum"]: int(re.sub(r"\D", "", entry["stratum_rows"]))
+            for entry in self.entries
+            if entry["stratum"]
+        }
 
     def strata(self) -> dict[str, Stratum]:
         """Return the strata, where the second mark is an error; empty if the sheet has no strata."""
-        if {entry["stratum"] for entry in self.entries} == {""}:
-            return {}
-        rows = Counter(entry["stratum"] for entry in self.entries)
-        wrong = Counter(entry["stratum"] for entry in self.entries if entry["mark"] != self.marks[0])
-        return {name: Stratum(size, rows[name], wrong[name]) for name, size in self.sizes().items()}
+        counts = Counter((entry["stratum"], entry["mark"] == self.marks[0]) for entry in self.entries)
+        return {
+            name: Stratum(size, counts[name, True] + counts[name, False], counts[name, False])
+            for name, size in self.sizes().items()
+        }
 
 
 def chance_of(entry: Entry) -> float:
@@ -162,11 +170,6 @@ def name_of(entries: Sequence[Entry], marks: str) -> str:
     return f"{marks}-{hashlib.sha256(json.dumps(signed).encode()).hexdigest()[:8]}-{len(entries)}"
 
 
-def cells(entry: Entry, columns: Sequence[str]) -> list[str]:
-    """Return a row's cells, guarded against formulas."""
-    return [guarded(entry.get(column, "")) for column in columns]
-
-
 def guarded(cell: str) -> str:
     """Put an apostrophe before each part of a cell that a spreadsheet would compute, as page.js does.
 
@@ -185,6 +188,48 @@ def unguarded(cell: str) -> str:
     return _GUARDED.sub("", cell)
 
 
+def write(drawn: Sequence[Entry], folder: Path, marks: str, title: str, classes: Sequence[str] = ()) -> str:
+    """Write a sheet into a folder as sheet.csv and page.html, both or neither, and return its name.
+
+    Rows about one text follow each other; `classes` are suggested where other classes may be named.
+    """
+    check_folder(folder)
+    texts = [{column: encodable(cell) for column, cell in entry.items()} for entry in drawn]
+    name = name_of(texts, marks)
+    entries = [{**entry, "sheet": name, "row": str(number)} for number, entry in enumerate(texts, 1)]
+    used = {"mark", "note"}.union(*({column for column, cell in entry.items() if cell} for entry in entries))
+    columns = [column for column in COLUMNS if column in used]
+    lines = [[guarded(entry.get(column, "")) for column in columns] for entry in entries]
+    pictures = list(dict.fromkeys(entry["image"] for entry in entries if "image" in entry))
+    # A card holds the rows about one text, or any other row by itself.
+    cards = groupby(entries, lambda entry: entry.get("text") or entry["row"])
+    page = template(__package__).render(
+        title=title,
+        asks=ASKS.get(marks, f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"),
+        marks=marks_of(marks, entries[0]) if marks == VERDICT else MARKS[marks],
+        marks_of=lambda entry: marks_of(marks, entry),
+        cards=[list(card) for _, card in cards],
+        count=len(entries),
+        others=OTHERS,
+        pictures={image: index for index, image in enumerate(pictures)},
+        data={"columns": columns, "rows": lines, "pictures": pictures, "classes": list(classes)},
+        sheet=name,
+    )
+    with new_folder(folder) as new:
+        with (new / SHEET).open("w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file, quoting=csv.QUOTE_ALL).writerows([columns, *lines])
+        (new / PAGE).write_text(page, encoding="utf-8", newline="")
+    return name
+
+
+def check_folder(folder: Path) -> None:
+    for what, file in (("sheet", SHEET), ("page", PAGE)):
+        if os.path.lexists(folder / file):
+            raise ValueError(
+                f"{folder} holds a {what} already; name another folder, so that no marks are lost."
+            )
+
+
 def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     """Read a marked sheet, as the page or a spreadsheet saved it, with commas or semicolons between cells.
 
@@ -192,35 +237,39 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     `allow_unmarked`. Each stratum, and each model's part of one, needs a mark.
     """
     lines = _lines(path)
-    name = next((name for name, _ in Counter(line["sheet"] for _, line in lines).most_common(1)), "")
+    ((name, _),) = Counter(line["sheet"] for line in lines).most_common(1) or [("", 0)]
     parts = _NAME.fullmatch(name)
     if not parts:
         raise ValueError(f"{path}: sheet is {name!r:.80}; expected a sheet that {MADE_BY} made.")
     kind, size = parts["marks"], int(parts["rows"])
-    own = [line for _, line in lines if line["sheet"] == name and re.fullmatch(r"\d{1,10}", line["row"])]
-    rows = {int(line["row"]): line for line in own}
-    lacking = list(islice((row for row in range(1, size + 1) if row not in rows), SOME + 1))
+    rows = {line["row"]: line for line in lines if line["sheet"] == name}
+    expected = map(str, range(1, min(size, len(lines) + SOME + 1) + 1))
+    lacking = [row for row in expected if row not in rows]
     if lacking or len(lines) != size:
         raise ValueError(
             f"{path} has {len(lines):,} rows; expected each of the {size:,} rows of the sheet {name} once, and no other"
             f"{f'; it lacks {_some(lacking)}' if lacking else ''}. A part of a sample is not a random sample: put "
             "missing rows back, and remove those that are twice there, or from another sheet."
         )
-    for where, line in lines:
-        line["mark"] = " ".join((mark := line["mark"]).lower().split())
-        if line["mark"] not in (*(known := marks_of(kind, line)), ""):
-            raise ValueError(f"{where}: the mark is {mark!r:.80}; expected {' or '.join(map(repr, known))}.")
-    entries: list[Entry] = [rows[row] for row in sorted(rows)]
+    entries = [rows[str(row)] for row in range(1, size + 1)]
+    for entry in entries:
+        mark, known = " ".join(entry["mark"].lower().split()), marks_of(kind, entry)
+        if mark not in (*known, ""):
+            raise ValueError(
+                f"{path}, row {entry['row']}: the mark is {entry['mark']!r:.80}; expected "
+                f"{' or '.join(map(repr, known))}."
+            )
+        entry["mark"] = mark
     if name_of(entries, kind) != name:
         raise ValueError(
             f"{path}: the columns {', '.join(SIGNED[kind])} are not what the sheet {name} was made with. "
             "Only mark and note may change; a spreadsheet keeps the other columns if they are imported as text."
         )
-    marked = [entry for entry in entries if entry["mark"]]
-    left = [entry for entry in entries if not entry["mark"]]
+    marked: list[Entry] = [entry for entry in entries if entry["mark"]]
+    left: list[Entry] = [entry for entry in entries if not entry["mark"]]
     if not marked or (left and not allow_unmarked):
         raise ValueError(
-            f"{len(left)} of the {size} rows of {path} have no mark: {_some([int(entry['row']) for entry in left])}. "
+            f"{len(left)} of the {size} rows of {path} have no mark: {_some([entry['row'] for entry in left])}. "
             "Mark them, or leave them out with --allow-unmarked if at least one is marked."
         )
     every, known_of = ({(one["stratum"], one["model"]) for one in of} for of in (left, marked))
@@ -233,8 +282,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     return Sheet(name, kind, marked, left)
 
 
-def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """Return the rows of the file, each with its location."""
+def _lines(path: Path) -> list[dict[str, str]]:
     text = read_text(path)
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","
@@ -250,18 +298,17 @@ def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
         raise ValueError(
             f"{path} has no column {' or '.join(missing)}; expected a sheet that {MADE_BY} made."
         )
-    lines: list[tuple[str, dict[str, str]]] = []
-    for number, row in enumerate(rows[1:], 2):
-        if not any(map(str.strip, row)):
-            continue
-        where = f"{path}, row {number} of the file"
-        if len(row) != len(columns):
-            raise ValueError(f"{where} has {len(row)} cells; expected {len(columns)}.")
-        lines.append(
-            (where, dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(unguarded, row), strict=True)))
-        )
-    return lines
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(columns) and any(map(str.strip, row)):
+            raise ValueError(
+                f"{path}, row {number} of the file has {len(row)} cells; expected {len(columns)}."
+            )
+    return [
+        dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(unguarded, row), strict=True))
+        for row in rows[1:]
+        if any(map(str.strip, row))
+    ]
 
 
-def _some(rows: Sequence[int]) -> str:
-    return ", ".join(map(str, rows[:SOME])) + (" and others" if len(rows) > SOME else "")
+def _some(rows: Sequence[str]) -> str:
+    return ", ".join(rows[:SOME]) + (" and others" if len(rows) > SOME else "")

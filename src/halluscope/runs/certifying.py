@@ -17,7 +17,7 @@ from halluscope.inputs import whole
 from halluscope.judging.cache import sha256
 from halluscope.registry import Benchmark
 from halluscope.reliability.certificate import DIGEST, LENGTHS, digest_of, name_of
-from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Drawn, Sheet, chance_of, read_sheet
+from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, Sheet, chance_of, read_sheet
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Cell, Notes, Table, finite, plain, scored, share
 from halluscope.responses.lengths import words
@@ -68,8 +68,8 @@ class Verdicts:
 
 
 def sheet(
-    run: Run, sample: int, seed: int = 0, image: Callable[[str], str | None] | None = None
-) -> list[Drawn]:
+    run: Run, sample: int, seed: int = 0, image: Callable[[str], dict[str, str]] = lambda image: {}
+) -> list[Entry]:
     """Draw responses, and make the rows of a sheet for them: one per criterion, with the marks that it offers."""
     verdicts = Verdicts(run)
     able = verdicts.able
@@ -84,10 +84,10 @@ def sheet(
         for row in generator.sample(np.flatnonzero(value == index).tolist(), count)
     ]
     generator.shuffle(chosen)
-    drawn: list[Drawn] = []
+    drawn: list[Entry] = []
     for row, chance in chosen:
         item, (known, asks) = verdicts.items[row], verdicts.asks[row]
-        picture = image(item.image) if image and item.image is not None else None
+        picture = {} if item.image is None else image(item.image)
         about = {"answer": "\n".join(filter(None, (item.question, known))), "response": item.text}
         for name, (_, most) in asks.items():
             scale = [YES_MARK, NO_MARK] if most == 1 else map(str, range(min(most, LARGEST_SCALE) + 1))
@@ -100,7 +100,7 @@ def sheet(
                 "question": name.replace("_", " "),
                 "scale": " ".join(scale),
             }
-            drawn.append((entry | about, picture))
+            drawn.append(entry | about | picture)
             about = {}  # only the first row of a response shows it
     return drawn
 

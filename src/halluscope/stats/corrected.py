@@ -1,11 +1,12 @@
 """Corrects the scores of a judge's labels by the labels that people gave to a sample of texts, and draws that sample.
 
-A cell is a text and a class. The estimate is prediction-powered (Angelopoulos et al., Science 382, 2023): a total over
-all cells is the total of a prediction `m`, plus an estimate from the sample of how wrong `m` is,
+A cell is a text and a class; people label all cells of a text. The estimate is prediction-powered (Angelopoulos et al.,
+Science 382, 2023): a total over all cells is the total of a prediction `m`, plus an estimate from the sample of how
+wrong `m` is,
 
     T = sum over all cells of m + sum over labelled cells of (y - m) / pi,
 
-where `y` is a person's label and `pi` the probability that the cell was labelled: the generalized regression estimator
+where `y` is a person's label and `pi` the probability that the text was drawn: the generalized regression estimator
 (Särndal, Swensson and Wretman, "Model assisted survey sampling", 1992, sections 6.4 and 8.9). The steps:
 
 1. Prediction. There are six kinds of cells, by what the judge says (yes, no, undecided) and by whether the object is
@@ -15,9 +16,8 @@ where `y` is a person's label and `pi` the probability that the cell was labelle
    computed at totals that cannot be negative, the anchor: labelled cells count by their labels, and other cells by the
    class's own share of yes, which is drawn towards `m`, more strongly if classes are alike. Then one step of Newton's
    method: score = score(anchor) + slopes x (T - anchor), less the bias of slopes and T depending on the same labels.
-3. Interval. Student's t, and the sum of three variances of each text's influence (its cells times the slopes): by which
-   texts were drawn (Deville, Survey Methodology 25, 1999), by which cells were drawn within them (Särndal, result
-   4.3.1), and by which images are in the dataset.
+3. Interval. Student's t, and the sum of two variances of each text's influence (its cells times the slopes): by which
+   texts were drawn (Deville, Survey Methodology 25, 1999), and by which images are in the dataset.
 
 The method assumes that people are right, that the given chances are those of the draw, that each text could have been
 drawn, and that images are independent. It does not assume that the judge errs equally often in all classes or texts.
@@ -26,7 +26,6 @@ found, it reflects only the choice of images.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -35,9 +34,6 @@ from numpy.typing import NDArray
 
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools, Ints
-
-# The value in a table of labels for a cell that nobody labelled, or on which too few votes agree.
-UNLABELLED = -1
 
 # With 100 labelled texts, 95 % intervals cover the truth in 91 to 97 % of runs; with 50, some in only 86 %,
 # because a judge that errs in every tenth text then shows only five errors.
@@ -64,38 +60,15 @@ EVEN = 0.3
 DOUBT_YES, DOUBT_NO, UNDECIDED = 0.1, 0.05, 0.5
 
 
-@dataclass(frozen=True)
-class Sample:
-    """People's labels of a sample of texts."""
+class Sample(NamedTuple):
+    """People's labels of a sample of texts, which they read whole."""
 
     texts: Ints  # [n], the rows of the labelled texts, each once
     chances: Floats  # [n], the probability with which each text was drawn, in (0, 1]
-    # [n, classes], 1 if the text implies the class, 0 if it does not, `UNLABELLED` if nobody said
-    labels: NDArray[np.int8]
-    # [n, classes], the probability, in (0, 1], with which each labelled cell was drawn after its text,
-    # independently of other cells; by default 1: people read the whole text and name every class that it implies
-    cell_chances: Floats | None = None
-
-    @property
-    def known(self) -> Bools:
-        return np.not_equal(self.labels, UNLABELLED)
-
-    @property
-    def yes(self) -> Bools:
-        return np.equal(self.labels, 1)
-
-    @property
-    def chance(self) -> Floats:
-        return self.chances[:, np.newaxis]
-
-    @property
-    def within(self) -> Floats:
-        """The probability of drawing each cell [n, classes] within its text; 1 without a label."""
-        return np.where(self.known, 1.0 if self.cell_chances is None else self.cell_chances, 1.0)
+    implied: Bools  # [n, classes], whether the text implies the class
 
 
-@dataclass(frozen=True)
-class Corrected:
+class Corrected(NamedTuple):
     # name -> "value", "low" and "high", fractions in [0, 1]; NaN where refused
     scores: dict[str, dict[str, float]]
     # name -> why the labels do not suffice for this score; empty if all scores are given
@@ -116,14 +89,35 @@ def correct(
     f0.5` (one F per beta), pooled over all cells (`_all`) and averaged over the classes where they are defined
     (`_cls`; with `class_f="mean"`, F is the mean of each class's F). `_refused` says when the labels do not suffice.
     """
-    stands, error = (1 / sample.chances).sum(), np.sqrt(((1 - sample.chances) / sample.chances**2).sum())
+    texts, chances, implied = sample
+    stands, error = (1 / chances).sum(), np.sqrt(((1 - chances) / chances**2).sum())
     if abs(stands - len(labels)) > FARTHEST * error + len(labels) / 1e6:
         raise ValueError(
             f"By its chances the sample represents {stands:,.0f} texts (give or take {error:,.0f}), but there are "
             f"{len(labels):,}; expected the probability with which each text was drawn."
         )
-    kinds = [*_kinds(labels, present, sample)]
-    anchor, total, wrong = _totals(kinds, present, sample)
+    kinds, chance, there = [*_kinds(labels, present, sample)], chances[:, np.newaxis], present[texts]
+
+    def by_presence(cells: Floats) -> Floats:
+        """Return sums [2, classes] over the labelled cells whose objects are present, and over all."""
+        return np.stack([(cells * there).sum(axis=0), cells.sum(axis=0)])
+
+    # Step 2: the anchor and the estimate of true and predicted cells [2, classes]. `off` is how far people's labels are
+    # from the class's own share, squared, as far as that counts for the bias: if the draw moves the totals by t and the
+    # anchor by a, the error of the estimate is H (a t - a^2 / 2), where H is twice the curves. A class's own share
+    # follows its labels by the factor `trust`, so a is trust x t, and of the variance of t the part
+    # (1 - (1 - trust)^2) / 2 remains.
+    anchor, total = np.zeros((2, 2, present.shape[1]))
+    shares, off = np.zeros((2, *implied.shape))
+    for kind in kinds:
+        count, seen = kind.cells.sum(axis=0), kind.labelled.sum(axis=0)
+        counted = slice(0 if kind.present else 1, 2)
+        anchor[counted] += (kind.labelled & implied).sum(axis=0) + (count - seen) * kind.own
+        total[counted] += count * kind.share
+        shares += kind.labelled * kind.share
+        off += kind.labelled * (1 - (1 - kind.trust) ** 2) * (implied - kind.own) ** 2
+    wrong = implied - shares
+    total += by_presence(wrong / chance)
     at = (anchor[0], anchor[1], present.sum(axis=0).astype(float))
     near = linear(at, betas, class_f)
     slopes, spread = (
@@ -132,14 +126,32 @@ def correct(
     )
     values = np.stack([score.value for score in near.values()])
     values += (slopes[:, :2] * (total - anchor)).sum(axis=(1, 2))
-    values -= _bias(kinds, present, sample, np.stack([score.curves for score in near.values()]))
-    of_texts = _of_texts(present, sample, wrong, slopes)
-    variance = of_texts.sum(axis=0) + _of_images(kinds, present, sample, wrong, spread)
+    curves = np.stack([score.curves for score in near.values()])
+    values -= (curves * by_presence(off * ((1 - chance) / chance) / chance)).sum(axis=(1, 2))
+
+    def influence(slopes: Floats) -> Floats:
+        """Return how much each text's errors move each score [n, scores]."""
+        here, elsewhere = slopes[:, 0] + slopes[:, 1], slopes[:, 1]
+        moved: Floats = (wrong * there) @ here.T + (wrong * ~there) @ elsewhere.T
+        return moved
+
+    # Step 3: each labelled text's part of the variance from the draw [n, scores]
+    moved, left = influence(slopes) / chance, 1 - chance
+    middle = (left * moved).sum(axis=0) / (left.sum() or 1)
+    of_texts = len(left) / max(1, len(left) - 1) * left * (moved - middle) ** 2
+    # and the variance from the choice of images: squared influences of predictions, corrected by labels, and never less
+    # than the variance of the prediction alone, which is smoother than people's labels
+    expected = present @ spread[:, 2].T
+    for kind in kinds:
+        expected += kind.cells @ (kind.share * (spread[:, 1] + kind.present * spread[:, 0])).T
+    expected -= expected.mean(axis=0)
+    more = ((expected[texts] + influence(spread)) ** 2 - expected[texts] ** 2) / chance
+    variance = of_texts.sum(axis=0) + ((expected**2).sum(axis=0) + np.maximum(0.0, more.sum(axis=0)))
     # Degrees of freedom by Satterthwaite, 2 V^2 / Var(V), which are few if few texts make up the variance.
     spread_of = (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
     degrees = np.clip(2 * variance**2 / np.maximum(spread_of, 1e-300), FEWEST_DEGREES, MOST_DEGREES)
     half = student(level, degrees) * np.sqrt(variance)
-    refused = _refused(present, kinds, sample, dict(zip(near, values.tolist(), strict=True)))
+    refused = _refused(present, kinds, texts, dict(zip(near, values.tolist(), strict=True)))
     rows = np.clip([values, values - half, values + half], 0.0, 1.0).T.tolist()
     return Corrected(
         {
@@ -162,11 +174,7 @@ def student(level: float, degrees: Floats) -> Floats:
     return np.asarray(sum(term / degrees**power for power, term in enumerate(terms)))
 
 
-# Step 1: the prediction. Step 2: the anchor, and the estimate
-
-
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of cells: those with the same label of the judge whose objects are all present, or all absent."""
 
     says: str  # the judge's label, "yes", "no" or "undecided"
@@ -179,130 +187,45 @@ class Kind:
 
 
 def _kinds(labels: NDArray[np.int8], present: Bools, sample: Sample) -> Iterator[Kind]:
-    """Yield the six kinds of cells, with their shares of yes by people's labels."""
+    """Yield the six kinds of cells (step 1), with their shares of yes by people's labels.
+
+    A class's own share is drawn further if classes differ more, by the intraclass correlation r of the beta-binomial
+    distribution (Kleinman, JASA 68, 1973, by moments): the number of yes among n labels has the variance n s (1 - s)
+    (1 + (n - 1) r), and the kind's share counts as much as (1 - r) / r labels.
+    """
     yes, no = labels == 1, labels == 0
-    known, people = sample.known, sample.yes
     often = yes.sum(axis=0) * labels.shape[1] / max(1, yes.sum())
     for says, cells, guess in (("yes", yes, 1.0), ("no", no, 0.0), ("undecided", ~(yes | no), 0.5)):
         for there in (True, False):
             of = cells & (present == there)
-            labelled = of[sample.texts] & known
+            labelled = of[sample.texts]
             size = often if says == "no" and not there else np.ones(labels.shape[1])
-            weights = np.where(labelled, 1 / (sample.chance * sample.within), 0.0)
+            weights = np.where(labelled, 1 / sample.chances[:, np.newaxis], 0.0)
             whole = (weights * size).sum()
             share = np.full(len(size), guess)
             if whole:
-                share = np.minimum(1.0, (weights * people).sum() / whole * size)
-            yield Kind(says, there, of, labelled, share, *_own(share, labelled, people))
-
-
-def _own(share: Floats, labelled: Bools, people: Bools) -> tuple[Floats, Floats]:
-    """Return the kind's share of yes, drawn towards each class's own share, and how far it is drawn, from 0 to 1.
-
-    It is drawn further if classes differ more, by the intraclass correlation r of the beta-binomial distribution
-    (Kleinman, JASA 68, 1973, by moments): the number of yes among n labels has the variance n s (1 - s) (1 + (n - 1)
-    r), and the kind's share counts as much as (1 - r) / r labels.
-    """
-    yes, seen = (labelled & people).sum(axis=0), labelled.sum(axis=0)
-    variance = share * (1 - share)
-    pairs = (seen * (seen - 1) * variance).sum()
-    more = ((yes - seen * share) ** 2 - seen * variance).sum()
-    prior = max(LEAST_PRIOR, pairs / more - 1) if pairs > 0 and more > 0 else np.inf
-    return share + (yes - seen * share) / (seen + prior), seen / (seen + prior)
-
-
-def _totals(kinds: Sequence[Kind], present: Bools, sample: Sample) -> tuple[Floats, Floats, Floats]:
-    """Return the anchor and the estimate of true and predicted cells [2, classes], and the prediction's errors
-    [n, classes].
-    """
-    anchor, total = np.zeros((2, 2, present.shape[1]))
-    shares = np.zeros(sample.labels.shape)
-    for kind in kinds:
-        count, seen = kind.cells.sum(axis=0), kind.labelled.sum(axis=0)
-        counted = slice(0 if kind.present else 1, 2)
-        anchor[counted] += (kind.labelled & sample.yes).sum(axis=0) + (count - seen) * kind.own
-        total[counted] += count * kind.share
-        shares += kind.labelled * kind.share
-    wrong = np.where(sample.known, (sample.yes - shares) / sample.within, 0.0)
-    weighted = wrong / sample.chance
-    total += np.stack([(weighted * present[sample.texts]).sum(axis=0), weighted.sum(axis=0)])
-    return anchor, total, wrong
-
-
-def _bias(kinds: Sequence[Kind], present: Bools, sample: Sample, curves: Floats) -> Floats:
-    """Return the second-order bias [scores]: curves x (covariance of true and predicted, variance of predicted).
-
-    If the draw moves the totals by t and the anchor by a, the error of the estimate is H (a t - a^2 / 2), where H is
-    twice the curves. A class's own share follows its labels by the factor `trust`, so a is trust x t, and of the
-    variance of t the part (1 - (1 - trust)^2) / 2 remains. The variance of t is that of people's labels minus the
-    class's own share.
-    """
-    chance, within = sample.chance, sample.within
-    off = sum(
-        kind.labelled * (1 - (1 - kind.trust) ** 2) * ((sample.yes - kind.own) / within) ** 2
-        for kind in kinds
-    )
-    squares = off * ((1 - chance) / chance + 1 - within) / chance
-    moments = np.stack([(squares * present[sample.texts]).sum(axis=0), squares.sum(axis=0)])
-    bias: Floats = (curves * moments).sum(axis=(1, 2))
-    return bias
-
-
-# Step 3: the interval
-
-
-def _influence(present: Bools, sample: Sample, wrong: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return how much each text's errors move each score [n, scores], and the variance of that from drawing cells."""
-    here, elsewhere = slopes[:, 0] + slopes[:, 1], slopes[:, 1]
-    found, invented = wrong * present[sample.texts], wrong * ~present[sample.texts]
-    left = 1 - sample.within
-    within = left * found**2 @ here.T**2 + left * invented**2 @ elsewhere.T**2
-    return found @ here.T + invented @ elsewhere.T, within
-
-
-def _of_texts(present: Bools, sample: Sample, wrong: Floats, slopes: Floats) -> Floats:
-    """Return each labelled text's part [n, scores] of the variance from drawing texts and cells."""
-    moved, within = _influence(present, sample, wrong, slopes)
-    moved, parts, left = moved / sample.chance, within / sample.chance, 1 - sample.chance
-    if left.any():
-        middle = (left * moved).sum(axis=0) / left.sum()
-        parts += len(left) / max(1, len(left) - 1) * left * (moved - middle) ** 2
-    return parts
-
-
-def _of_images(
-    kinds: Sequence[Kind], present: Bools, sample: Sample, wrong: Floats, slopes: Floats
-) -> Floats:
-    """Return the variance [scores] from the choice of images: squared influences of predictions, corrected by labels.
-
-    It is never less than the variance of the prediction alone, which is smoother than people's labels.
-    """
-    expected = present @ slopes[:, 2].T
-    for kind in kinds:
-        expected += kind.cells @ (kind.share * (slopes[:, 1] + kind.present * slopes[:, 0])).T
-    expected -= expected.mean(axis=0)
-    moved, within = _influence(present, sample, wrong, slopes)
-    drawn = expected[sample.texts]
-    more = ((drawn + moved) ** 2 - within - drawn**2) / sample.chance
-    variance: Floats = (expected**2).sum(axis=0) + np.maximum(0.0, more.sum(axis=0))
-    return variance
+                share = np.minimum(1.0, (weights * sample.implied).sum() / whole * size)
+            agreed, seen = (labelled & sample.implied).sum(axis=0), labelled.sum(axis=0)
+            variance = share * (1 - share)
+            pairs = (seen * (seen - 1) * variance).sum()
+            more = ((agreed - seen * share) ** 2 - seen * variance).sum()
+            prior = max(LEAST_PRIOR, pairs / more - 1) if pairs > 0 and more > 0 else np.inf
+            own = share + (agreed - seen * share) / (seen + prior)
+            yield Kind(says, there, of, labelled, share, own, seen / (seen + prior))
 
 
 def _refused(
-    present: Bools, kinds: Sequence[Kind], sample: Sample, values: Mapping[str, float]
+    present: Bools, kinds: Sequence[Kind], texts: Ints, values: Mapping[str, float]
 ) -> dict[str, str]:
     fewest = min(FEWEST_TEXTS, len(present))
-    if len(sample.texts) < fewest:
-        why = f"Only {len(sample.texts)} texts are labelled; expected at least {fewest}."
+    if len(texts) < fewest:
+        why = f"Only {len(texts)} texts are labelled; expected at least {fewest}."
         return dict.fromkeys(values, why)
     few = FEW_CELLS * sum(kind.cells.sum() for kind in kinds if kind.says == "yes")
     for kind in kinds:
         if kind.cells.sum() > few and not kind.labelled.any():
             where = f"the judge says {kind.says}, and the object is {'present' if kind.present else 'absent'}"
-            why = (
-                f"No cell is labelled among the {kind.cells.sum()} where {where}. Label whole texts, or a random share "
-                "of these cells."
-            )
+            why = f"No cell is labelled among the {kind.cells.sum()} where {where}. Label more texts."
             return dict.fromkeys(values, why)
     found = {
         name: "The score is undefined: no cell is predicted, no cell is present, or no cell is both."
@@ -312,10 +235,10 @@ def _refused(
     yes = kinds[0].cells | kinds[1].cells
     for cells, what in ((yes, "that the judge says yes to"), (present, "that are present")):
         classes = cells.any(axis=0)
-        unseen = classes & ~(cells[sample.texts] & sample.known).any(axis=0)
-        if unseen.sum() > MOST_UNSEEN * classes.sum():
+        unseen = (classes & ~cells[texts].any(axis=0)).sum()
+        if unseen > MOST_UNSEEN * classes.sum():
             why = (
-                f"Of the {classes.sum()} classes {what}, {unseen.sum()} have no labelled cell; expected at most "
+                f"Of the {classes.sum()} classes {what}, {unseen} have no labelled cell; expected at most "
                 f"{MOST_UNSEEN:.0%} of them. Label more texts."
             )
             found |= dict.fromkeys((name for name in values if name.endswith("_cls")), why)

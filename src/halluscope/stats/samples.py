@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,17 +100,16 @@ BINS = 10
 RATES = ("false_yes", "false_no", "wrong_yes")
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The labels of a judge and of people for the cells of a sample of texts."""
+class Judged(NamedTuple):
+    """The labels of a judge and of people for the cells of a sample of texts, each [texts, cells]."""
 
-    yes: Bools  # bool [texts, cells], whether the judge says yes
-    implied: Bools  # bool [texts, cells], whether people say yes
-    weights: Floats  # [texts, cells], the labels' weights; 0 where people were not asked
+    yes: Bools  # whether the judge says yes
+    implied: Bools  # whether people say yes
+    weights: Floats  # the labels' weights; 0 where people were not asked
 
     def among(self, cells: Bools) -> "Judged":
         """Return the labels of only some cells, given as bool [texts, cells], [cells], or [texts, 1]."""
-        return Judged(self.yes, self.implied, np.where(cells, self.weights, 0.0))
+        return self._replace(weights=np.where(cells, self.weights, 0.0))
 
 
 def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str, dict[str, Any]]:
@@ -121,34 +120,35 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
     trial per text, because labels of a text depend on each other.
     """
     found: dict[str, dict[str, Any]] = {}
-    cells: dict[str, tuple[Bools, Bools]] = {}  # those that are errors, and those that the rate is a share of
+    counts: dict[
+        str, tuple[int, int, int]
+    ] = {}  # errors, labels that the rate is a share of, texts with such labels
     tally: dict[str, tuple[Floats, Floats]] = {}
-    for name, one in judged.items():
-        known = one.weights > 0
-        wrong, missed = known & one.yes & ~one.implied, known & ~one.yes & one.implied
+    for name, (yes, implied, weights) in judged.items():
+        known = weights > 0
         found[name] = {
             "labels": int(known.sum()),
             "texts": int(known.any(axis=1).sum()),
-            "implied": int((known & one.implied).sum()),
+            "implied": int((known & implied).sum()),
         }
-        for rate, *of in zip(
-            RATES,
-            (wrong, missed, wrong),
-            (known & ~one.implied, known & one.implied, known & one.yes),
-            strict=True,
-        ):
-            cells[f"{name}/{rate}"] = of[0], of[1]
-            part, whole = (np.where(each, one.weights, 0.0).sum(axis=1) for each in of)
+        wrong, missed = yes & ~implied, ~yes & implied
+        for rate, part, whole in zip(RATES, (wrong, missed, wrong), (~implied, implied, yes), strict=True):
+            among = known & whole
+            counts[f"{name}/{rate}"] = (
+                int((known & part).sum()),
+                int(among.sum()),
+                int(among.any(axis=1).sum()),
+            )
+            part, whole = (np.where(cells, weights, 0.0).sum(axis=1) for cells in (part, whole))
             tally[f"{name}/{rate}"] = part, whole
     value = scores([tally])
-    texts = len(next(iter(tally.values()))[0])
+    texts = len(next(iter(judged.values())).yes)
     drawn = [resampled([tally], weights) for weights in resampling.weights(texts, len(tally))]
     intervals = resampling.intervals(drawn) if drawn else {}
-    for key, (part, whole) in cells.items():
+    for key, (errors, labels, trials) in counts.items():
         name, _, rate = key.rpartition("/")
-        errors, among, trials = int(part.sum()), int(whole.sum()), int(whole.any(axis=1).sum())
-        low, high = intervals.get(key, (np.nan, np.nan)) if among else (np.nan, np.nan)
-        if drawn and among and errors in (0, among):
+        low, high = intervals[key] if drawn and labels else (np.nan, np.nan)
+        if drawn and labels and errors in (0, labels):
             low, high = wilson(trials if errors else 0, trials, resampling.level)
         found[name][rate] = {"value": value[key], "low": low, "high": high}
     return found

@@ -211,16 +211,16 @@ def compute(
         found = correct(labels_known, present, of_people, conventions.betas, class_f, level)
         if found.refused.keys() >= found.scores.keys():
             raise ValueError(
-                f"The labels of the certificate {certified.digest} cannot support any corrected score: "
+                f"The labels of the certificate {certified.content['digest']} cannot support any corrected score: "
                 f"{next(iter(found.refused.values()))}"
             )
         made_by |= certified.signed | {"interval": f"{level:g},{METHOD}"}
         result["corrected"] = {
             **found.scores,
             "refused": found.refused,
-            "labels": certified.count,
-            "labelled_texts": certified.texts,
-            "labelled_by": certified.labelled_by,
+            "labels": certified.signed["labels"],
+            "labelled_texts": len(certified.content["labels"]),
+            "labelled_by": certified.signed["labelled_by"],
             "signature": signature("throne", **made_by),
         }
     if per_class:
