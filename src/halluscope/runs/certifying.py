@@ -7,6 +7,7 @@ import hashlib
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,8 @@ from halluscope.inputs import whole
 from halluscope.judging.cache import sha256
 from halluscope.registry import Benchmark
 from halluscope.reliability.certificate import DIGEST, LENGTHS, digest_of, name_of
-from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, Sheet, chance_of, read_sheet
-from halluscope.reporting.report_items import Item
-from halluscope.reporting.tables import Cell, Notes, Table, finite, plain, scored, share
+from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, chance_of, read_sheet
+from halluscope.reporting.tables import Notes, Table, finite, plain, scored, share
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
 from halluscope.runs.results import Result
@@ -33,21 +33,22 @@ from halluscope.version import __version__
 FORM = "halluscope certificate of a grader 1"
 LARGEST_SCALE = 10  # larger numbers are marked as this one
 IN_GROUP = 10  # the fewest marked responses of a group that is shown
+ALL, WORDS = "all", "words"
 
 
 class Verdicts:
     """A run whose verdicts people can mark."""
 
     def __init__(self, run: Run) -> None:
-        self.benchmark: Benchmark = run.benchmark
+        name = run.benchmark.name
         self.view: Any = run.benchmark.module("report")
         if not hasattr(self.view, "asks"):
             raise RunError(
-                f"{run.benchmark.name} has no verdicts on responses that people could mark; expected a run of a "
-                "benchmark whose responses a judge grades. For votes on classes: --marks implied."
+                f"{name} has no verdicts on responses that people could mark; expected a run of a benchmark whose "
+                "responses a judge grades. For votes on classes: --marks implied."
             )
         rows = list(folder.items(run))
-        self.items: list[Item] = list(self.view.items(rows, run.options, None))
+        self.items = list(self.view.items(rows, run.options, None))
         self.asks = [self.view.asks(row) for row in rows]
         # what the judge says of each row: criterion -> number, NaN where it says nothing
         self.said: list[dict[str, float]] = [
@@ -56,15 +57,27 @@ class Verdicts:
         ]
         # score -> what each row adds to it, and whether it counts
         self.counts: Mapping[str, tuple[Floats, Floats]] = self.view.counted(self.said)
+        self.principal, counts = self.counts[run.benchmark.principal]
         self.names = [
-            hashlib.sha256(sha256(f"{run.benchmark.name} {item.id}") + sha256(item.text)).hexdigest()
-            for item in self.items
+            hashlib.sha256(sha256(f"{name} {item.id}") + sha256(item.text)).hexdigest() for item in self.items
         ]
         self.population = name_of(sorted(self.names))
-        _, counts = self.counts[self.benchmark.principal]
-        known = [bool(said) and not any(map(np.isnan, said.values())) for said in self.said]
-        # the rows that have a verdict to be marked
-        self.able = [row for row in range(len(known)) if known[row] and counts[row]]
+        known = [bool(said) and not np.isnan([*said.values()]).any() for said in self.said]
+        self.able = np.array(known) & np.asarray(
+            counts, dtype=bool
+        )  # the rows that have a verdict to be marked
+
+    def groups(self) -> dict[tuple[str, str], Bools]:
+        """Return which rows belong to each group: all, each part of the dataset, and each range of lengths."""
+        groups = {(ALL, ALL): np.ones(len(self.items), dtype=bool)}
+        for by in dict.fromkeys(chain.from_iterable(item.parts for item in self.items)):
+            of = np.array([str(item.parts.get(by, "")) for item in self.items])
+            groups |= {(by, name): of == name for name in dict.fromkeys(of.tolist()) if name}
+        lengths = np.array(words([item.text for item in self.items]))
+        for low, high in LENGTHS:
+            name = f"{low} to {high}" if high else f"{low} or more"
+            groups[WORDS, name] = (low <= lengths) & (lengths < (high or np.inf))
+        return groups
 
 
 def sheet(
@@ -72,16 +85,14 @@ def sheet(
 ) -> list[Entry]:
     """Draw responses, and make the rows of a sheet for them: one per criterion, with the marks that it offers."""
     verdicts = Verdicts(run)
-    able = verdicts.able
+    able = np.flatnonzero(verdicts.able)
     whole("sample", sample, 1, len(able), "a number of judged responses")
-    values, value, sizes = np.unique(
-        verdicts.counts[verdicts.benchmark.principal][0][able], return_inverse=True, return_counts=True
-    )
+    _, value, sizes = np.unique(verdicts.principal[able], return_inverse=True, return_counts=True)
     generator = random.Random(seed)
     chosen = [
-        (able[row], count / size)
-        for index, count, size in zip(range(len(values)), allot(sizes, sample).tolist(), sizes, strict=True)
-        for row in generator.sample(np.flatnonzero(value == index).tolist(), count)
+        (row, count / size)
+        for index, (count, size) in enumerate(zip(allot(sizes, sample).tolist(), sizes.tolist(), strict=True))
+        for row in generator.sample(able[value == index].tolist(), count)
     ]
     generator.shuffle(chosen)
     drawn: list[Entry] = []
@@ -119,17 +130,32 @@ def certify(
         weights; `scores`: score -> the judge's value, and the corrected `value` with `low` and `high`, for all
         responses and for the groups with enough marks; `signature`, of the run; `digest`, a checksum of all this.
     """
-    resampling = resampling or Bootstrap()
     sheet, verdicts = read_sheet(path, allow_unmarked), Verdicts(run)
-    chances, said = _marks(sheet, verdicts)
+    sheet.check(VERDICT, verdicts.population)
+    row_of = {name: row for row, name in enumerate(verdicts.names)}
+    said: list[dict[str, float]] = [{} for _ in verdicts.items]  # what people say
+    chances = np.zeros(len(said))  # the chance to be drawn of each row whose criteria are all marked
+    for text, entries in sheet.texts().items():
+        if verdicts.able[row := row_of[text]]:
+            chances[row] = chance_of(entries[0])
+            marks = {entry["class"]: entry["mark"] for entry in entries}
+            said[row] = {
+                name: float({YES_MARK: 1, NO_MARK: 0}.get(mark, mark)) for name, mark in marks.items()
+            }
+    marked = np.flatnonzero(chances).tolist()
+    if not marked:
+        raise ValueError(
+            f"No response of the sheet {sheet.name} is both marked and judged; mark at least one."
+        )
     # criterion -> row, what the judge says, and what people say; criteria that each row has for itself, such as its
     # nouns, are one
     values: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
-    alike = len({frozenset(of) for of in said.values()}) == 1
-    for row, of in said.items():
-        for name, number in of.items():
+    alike = len({frozenset(said[row]) for row in marked}) == 1
+    for row in marked:
+        for name, people in said[row].items():
             judge = min(verdicts.said[row][name], LARGEST_SCALE)
-            values[name if alike else "all"].append((row, judge, number))
+            values[name if alike else ALL].append((row, judge, people))
+    groups = verdicts.groups()
     content = finite(
         {
             "form": FORM,
@@ -137,59 +163,32 @@ def certify(
             "sheet": sheet.name,
             "responses": run.name,
             "signature": run.scores["signature"],
-            "rows": len(verdicts.items),
-            "unjudged": len(verdicts.items) - len(verdicts.able),
-            "marked": len(said),
+            "rows": len(said),
+            "unjudged": int((~verdicts.able).sum()),
+            "marked": len(marked),
             "confusion": {
                 name: [[*pair, count] for pair, count in sorted(Counter(one[1:] for one in of).items())]
                 for name, of in values.items()
             },
             "errors": [
-                {"by": by, "group": group, "criterion": name, **_error(np.array(pairs))}
-                for (by, group), rows in _groups(verdicts).items()
+                {"by": of, "group": group, "criterion": name, **_error(np.array(pairs))}
+                for (of, group), rows in groups.items()
                 for name, every in values.items()
-                if len(pairs := [pair for row, *pair in every if rows[row]])
-                >= (1 if by == "all" else IN_GROUP)
+                if len(pairs := [pair for row, *pair in every if rows[row]]) >= (1 if of == ALL else IN_GROUP)
             ],
-            "scores": list(_scores(verdicts, said, chances, resampling)),
+            "scores": [
+                {"score": name, "by": of, "group": group, **score}
+                for (of, group), rows in groups.items()
+                if of == ALL or (of != WORDS and np.count_nonzero(chances[rows]) >= FEWEST_MARKED)
+                for name, score in _scores(
+                    run.benchmark, verdicts, rows, said, chances, resampling or Bootstrap()
+                )
+            ],
             "version": __version__,
         }
     )
     content[DIGEST] = digest_of(content)
     return Result(content, [*_report(content, run.benchmark)], content["scores"])
-
-
-def _marks(sheet: Sheet, verdicts: Verdicts) -> tuple[dict[int, float], dict[int, dict[str, float]]]:
-    """Return the chance to be drawn, and what people say, of each row whose criteria are all marked."""
-    sheet.check(VERDICT, verdicts.population)
-    rows, able = {name: row for row, name in enumerate(verdicts.names)}, set(verdicts.able)
-    chances: dict[int, float] = {}
-    said: dict[int, dict[str, float]] = {}
-    for text, entries in sheet.texts().items():
-        if (row := rows[text]) in able:
-            chances[row] = chance_of(entries[0])
-            said[row] = {
-                entry["class"]: float({YES_MARK: 1, NO_MARK: 0}.get(entry["mark"], entry["mark"]))
-                for entry in entries
-            }
-    if not said:
-        raise ValueError(
-            f"No response of the sheet {sheet.name} is both marked and judged; mark at least one."
-        )
-    return chances, said
-
-
-def _groups(verdicts: Verdicts) -> dict[tuple[str, str], Bools]:
-    """Return which rows belong to each group: all, each part of the dataset, and each range of lengths."""
-    groups = {("all", "all"): np.ones(len(verdicts.items), dtype=bool)}
-    for by in dict.fromkeys(name for item in verdicts.items for name in item.parts):
-        of = np.array([str(item.parts.get(by, "")) for item in verdicts.items])
-        groups |= {(by, name): of == name for name in dict.fromkeys(of.tolist()) if name}
-    lengths = np.array(words([item.text for item in verdicts.items]))
-    for low, high in LENGTHS:
-        name = f"{low} to {high}" if high else f"{low} or more"
-        groups["words", name] = (low <= lengths) & (lengths < (high or np.inf))
-    return groups
 
 
 def _error(pairs: Floats) -> dict[str, float]:
@@ -210,70 +209,64 @@ def _error(pairs: Floats) -> dict[str, float]:
 
 
 def _scores(
+    benchmark: Benchmark,
     verdicts: Verdicts,
-    said: Mapping[int, Mapping[str, float]],
-    chances: Mapping[int, float],
+    group: Bools,
+    said: list[dict[str, float]],
+    chances: Floats,
     resampling: Bootstrap,
-) -> Iterator[dict[str, Any]]:
-    """Yield each score by the judge and as people would give it, overall and for the parts of the dataset."""
-    by_people = verdicts.view.counted([said.get(row, {}) for row in range(len(verdicts.items))])
-    clusters = numbers([item.image or item.id for item in verdicts.items])
-    for (by, group), of in _groups(verdicts).items():
-        rows = np.array([row for row in verdicts.able if of[row]], dtype=np.int64)
-        own = np.flatnonzero([row in said for row in rows.tolist()])
-        if by == "words" or (by != "all" and len(own) < FEWEST_MARKED):
-            continue
-        chance = np.array([chances[row] for row in rows[own].tolist()])
-        for name, (part, counts) in verdicts.counts.items():
-            people, wholes = (np.asarray(one[rows][own], dtype=float) for one in by_people[name])
-            judge = np.asarray(part[rows], dtype=float)
-            most = max(judge.max(), *people, 1.0) if verdicts.benchmark.is_points(name) else 1.0
-            alike = numbers(clusters[rows].tolist())
-            yield {
-                "score": name,
-                "by": by,
-                "group": group,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each score of a group by the judge and as people would give it."""
+    rows = np.flatnonzero(verdicts.able & group)
+    own = np.flatnonzero(chances[rows])
+    clusters = numbers([verdicts.items[row].image or verdicts.items[row].id for row in rows])
+    by_people = verdicts.view.counted(said)
+    for name, (part, counts) in verdicts.counts.items():
+        people, wholes = (np.asarray(one[rows][own], dtype=float) for one in by_people[name])
+        judge = np.asarray(part[rows], dtype=float)
+        most = max(judge.max(), *people, 1.0) if benchmark.is_points(name) else 1.0
+        chance = chances[rows[own]]
+        yield (
+            name,
+            {
                 "judge": float(judge.sum() / counts[rows].sum()),
-                **corrected_score(judge, own, people, wholes, chance, alike, most, resampling),
+                **corrected_score(judge, own, people, wholes, chance, clusters, most, resampling),
                 "marked": len(own),
-            }
+            },
+        )
 
 
 def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | Notes]:
-    def group(one: Mapping[str, Any]) -> str:
-        return "all" if one["by"] == "all" else f"{one['by']}: {one['group']}"
-
     whose = f"{found['marked']:,} of {found['rows']:,} responses, marked by {found['labelled_by']}"
     yield Notes([f"{found['responses']}: {whose}"])
     for name, pairs in found["confusion"].items():
-        values = sorted({value for one, other, _ in pairs for value in (one, other)})
         counts = {(one, other): count for one, other, count in pairs}
-        rows: list[list[Cell]] = [
-            [f"judge: {one:g}", *(counts.get((one, other), 0) for other in values)] for one in values
-        ]
-        yield Table("verdicts", [name, *(f"people: {value:g}" for value in values)], rows)
-    rows = [
+        values = sorted({*chain(*counts)})
+        yield Table(
+            "verdicts",
+            [name, *(f"people: {value:g}" for value in values)],
+            [[f"judge: {one:g}", *(counts.get((one, other), 0) for other in values)] for one in values],
+        )
+    groups = {
+        what: [(ALL if of["by"] == ALL else f"{of['by']}: {of['group']}", of) for of in found[what]]
+        for what in ("errors", "scores")
+    }
+    yield Table(
+        "errors",
+        ["responses", "criterion", "verdicts", "same", "bias", "correlation", "kappa"],
         [
-            group(one),
-            one["criterion"],
-            one["of"],
-            share(one["same"], (one["low"], one["high"])),
-            *(plain(one[name]) for name in ("bias", "correlation", "kappa")),
-        ]
-        for one in found["errors"]
-    ]
-    header = ["responses", "criterion", "verdicts", "same", "bias", "correlation", "kappa"]
-    yield Table("errors", header, rows, left=2, intervals=("same",))
-    rows = [
-        [
-            group(one),
-            one["score"],
-            scored(one["judge"], benchmark.is_points(one["score"])),
-            scored(one["value"], benchmark.is_points(one["score"]), (one["low"], one["high"])),
-            one["marked"],
-        ]
-        for one in found["scores"]
-    ]
+            [group, of["criterion"], of["of"], share(of["same"], (of["low"], of["high"]))]
+            + [plain(of[name]) for name in ("bias", "correlation", "kappa")]
+            for group, of in groups["errors"]
+        ],
+        left=2,
+        intervals=("same",),
+    )
+    rows = []
+    for group, of in groups["scores"]:
+        points = benchmark.is_points(of["score"])
+        corrected = scored(of["value"], points, (of["low"], of["high"]))
+        rows.append([group, of["score"], scored(of["judge"], points), corrected, of["marked"]])
     header = ["responses", "score", "judge", "corrected", "marked"]
     yield Table("scores", header, rows, left=2, intervals=("corrected",))
     lines = ["bias: the judge's verdict minus people's; kappa: Cohen's, with squared weights."]
