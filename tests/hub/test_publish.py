@@ -257,9 +257,9 @@ def test_what_somebody_took_from_main_is_put_back(
     repository.commit(whole | {"LICENSE": b"theirs"})
     status, said = upload(capsys, built)
     assert status == 2 and "holds 'LICENSE', which is not in version 1.0.0 (tag v1.0.0)" in said
-    repository.commit({path: held for path, held in whole.items() if path != "stats.json"})
+    repository.commit({path: held for path, held in whole.items() if path != "spec.toml"})
     status, said = upload(capsys, built)
-    assert status == 2 and "but no stats.json of ours that says its version" in said
+    assert status == 2 and "but no spec.toml of ours that says its version" in said
 
 
 # Interrupted
@@ -366,7 +366,7 @@ def test_a_commit_of_somebody_else_is_not_overwritten(
     assert status == 2 and "Someone else changed the repository meanwhile" in said
     assert repository.files[DATA] == b"theirs"
     status, said = upload(capsys, built)
-    assert status == 2 and f"holds '{DATA}', but no stats.json of ours" in said
+    assert status == 2 and f"holds '{DATA}', but no spec.toml of ours" in said
 
 
 def test_changed_after_an_interrupted_upload(

@@ -3,13 +3,10 @@
 A dataset is checked first: that it is whole, fits its spec, and may be published.
 """
 
-import json
 import re
-import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import yaml
 
@@ -34,6 +31,8 @@ from halluscope.version import __version__
 
 REQUIREMENTS, PAGE = "requirements.txt", "index.html"
 FRAMEWORK = "halluscope"  # its entry in huggingface.js: CONTRIBUTING.md, "Releasing"
+
+PIN = r"\s*(?:# )?halluscope(?:\[[\w,]+\])?==(\S+)\s*"  # the line of REQUIREMENTS that states the version
 
 ON_AN_INDEX = False
 """Whether `pip install halluscope` finds this package. CONTRIBUTING.md, "Releasing", says when that changes."""
@@ -84,19 +83,15 @@ def dataset(
             "--force."
         ) from error
     # Columns that hold images, by name or because they hold bytes at any depth
-    held = [
-        (column.name, config)
-        for config, columns in features.items()
-        for column in columns.arrow_schema
-        if column.name == "image" or "binary" in str(column.type)
-    ]
-    if held and not spec.publish_images:
-        again = "; ".join([*_without_images(name), f"halluscope publish dataset {name} --folder DIR"])
-        raise HubError(
-            f"{name} was built with images (column {held[0][0]!r} of config {held[0][1]!r}), and its spec does not let "
-            f"them be published: {spec.license_note} Keep this build for your own use, and publish a copy that is "
-            f"built without images: {again}."
-        )
+    for config, columns in features.items():
+        held = [of.name for of in columns.arrow_schema if of.name == "image" or "binary" in str(of.type)]
+        if held and not spec.publish_images:
+            again = "; ".join([*_without_images(name), f"halluscope publish dataset {name} --folder DIR"])
+            raise HubError(
+                f"{name} was built with images (column {held[0]!r} of config {config!r}), and its spec does not let "
+                f"them be published: {spec.license_note} Keep this build for your own use, and publish a copy that is "
+                f"built without images: {again}."
+            )
     if stats["subset"] and not subset:
         raise HubError(
             f"{folder} is a subset or a changed copy of {name}, not the dataset as published. Pass --subset to "
@@ -104,6 +99,7 @@ def dataset(
         )
     card = card.replace(f'"datasets/{name}"', f'"{organization}/{name}"')
     files: dict[str, Path | bytes] = {CARD: card.encode(), SPEC: spec.file, STATS: folder / STATS}
+    files |= {file.relative_to(folder).as_posix(): file for file in shards}
     why, notes = unfit(registry.benchmark(name)), []
     if stats["subset"]:
         notes.append("A subset or a changed copy; its card says so.")
@@ -111,27 +107,21 @@ def dataset(
         files[EVAL] = eval_yaml(name, [config for config in features if config != record.images])
     if why:
         notes.append(f"Without {EVAL}: {why}.")
+    return _of_spec(spec, organization, files, notes)
+
+
+def _of_spec(
+    spec: specs.Spec, organization: str, files: Mapping[str, Path | bytes], notes: Sequence[str]
+) -> Publication:
+    stated = rf'name = "{spec.name}"\nversion = "(.+)"'
     return Publication(
         kind="dataset",
-        repo_id=f"{organization}/{name}",
-        message=f"{name} {spec.version}",
-        files=files | {file.relative_to(folder).as_posix(): file for file in shards},
-        release=_release(spec, STATS, json.loads),
+        repo_id=f"{organization}/{spec.name}",
+        message=f"{spec.name} {spec.version}",
+        files=files,
+        release=Release(spec.version, f"v{spec.version}", SPEC, stated),
         notes=tuple(notes),
     )
-
-
-def _release(spec: specs.Spec, file: str, parse: Callable[[str], Any]) -> Release:
-    """Return the version of a spec's dataset; on the Hub, a file with its name states it."""
-
-    def version(text: str) -> str | None:
-        try:
-            facts = parse(text)
-            return facts["version"] if facts["name"] == spec.name and facts["version"] else None
-        except (ValueError, RecursionError, TypeError, LookupError):
-            return None
-
-    return Release(spec.version, f"v{spec.version}", file, version)
 
 
 def _without_images(name: str) -> list[str]:
@@ -214,14 +204,8 @@ $ halluscope publish results run --model ORG/MODEL --benchmark {organization}/{n
 {benchmark.citation.strip()}
 ```
 """
-    return Publication(
-        kind="dataset",
-        repo_id=f"{organization}/{name}",
-        message=f"{name} {spec.version}, card and eval.yaml",
-        files={CARD: card.encode(), EVAL: eval_yaml(name), SPEC: spec.file},
-        release=_release(spec, SPEC, tomllib.loads),
-        notes=("Without data; the card says where they come from.",),
-    )
+    files: dict[str, Path | bytes] = {CARD: card.encode(), EVAL: eval_yaml(name), SPEC: spec.file}
+    return _of_spec(spec, organization, files, ["Without data; the card says where they come from."])
 
 
 # A metric, and a report
@@ -255,10 +239,6 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
             "to install it from: --package URL, of a wheel or of a repository (git+https://...@v0.1.0)."
         )
 
-    def version(text: str) -> str | None:
-        pin = re.search(r"^\s*(?:# )?halluscope(?:\[[\w,]+\])?==(\S+)\s*$", text, re.MULTILINE)
-        return pin[1] if pin else None
-
     return Publication(
         kind="space",
         sdk="gradio",
@@ -270,7 +250,7 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
             f"{name}.py": folder / f"{name}.py",
             "app.py": folder / "app.py",
         },
-        release=Release(__version__, f"halluscope-{__version__}", REQUIREMENTS, version),
+        release=Release(__version__, f"halluscope-{__version__}", REQUIREMENTS, PIN),
         notes=(f"The Space installs {package or f'halluscope {__version__} from an index'}.",),
     )
 

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import yaml
-from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+from huggingface_hub import (
+    CommitOperationAdd,
+    CommitOperationDelete,
+    EvalResultEntry,
+    HfApi,
+    get_token,
+    parse_eval_result_entries,
+)
 from huggingface_hub.errors import RepositoryNotFoundError
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils.sha import git_hash
@@ -37,7 +44,7 @@ class Release(NamedTuple):
     version: str
     tag: str
     file: str  # the file that shows that a repository is ours, and in which version
-    version_in: Callable[[str], str | None]  # reads that file's text; None if it is not ours
+    states: str  # the pattern of its lines that state the version
 
 
 @dataclass(frozen=True)
@@ -195,7 +202,9 @@ class Hub:
             main = files(info.sha)
             if release and release.file in main:
                 file = api.hf_hub_download(filename=release.file, revision=info.sha, **where)
-                version = release.version_in(read_bytes(Path(file), "reply").decode("utf-8", "replace"))
+                text = read_bytes(Path(file), "reply").decode("utf-8", "replace")
+                stated = re.search(f"^{release.states}$", text, re.MULTILINE)
+                version = stated and stated[1]
             if release and release.tag in [tag.name for tag in api.list_repo_refs(**where).tags]:
                 tagged = files(release.tag)
         changes, tag = publication.changes(main), ""
@@ -287,7 +296,7 @@ class Hub:
                 )
             return commits.get(tag) or str(refs.branches[0].target_commit)
 
-    def results(self, repo_id: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    def results(self, repo_id: str) -> Iterator[tuple[str, str, EvalResultEntry]]:
         """Yield a model's results: where each stands (main, or an open pull request), its file, and its entry."""
         with calling(f"reading the results of {repo_id}"):
             if not self._api.repo_exists(repo_id):
@@ -302,17 +311,16 @@ class Hub:
             }
             for where, revision in revisions.items():
                 for file in self._api.list_repo_tree(repo_id, recursive=True, revision=revision):
-                    if not isinstance(file, RepoFile) or file.size >= LARGEST:
-                        continue
-                    if file.path.startswith(f"{RESULTS}/"):
+                    is_small = isinstance(file, RepoFile) and file.size < LARGEST
+                    if is_small and file.path.startswith(f"{RESULTS}/"):
                         local = self._api.hf_hub_download(repo_id, file.path, revision=revision)
                         try:
-                            entries = yaml.safe_load(read_bytes(Path(local), "reply"))
-                        except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
-                            continue  # a file that holds no results
-                        for one in entries if isinstance(entries, list) else ():
-                            if isinstance(one, dict):
-                                yield where, file.path, one
+                            found = parse_eval_result_entries(
+                                yaml.safe_load(read_bytes(Path(local), "reply"))
+                            )
+                        except Exception:  # of yaml, or of the library, for a file that holds no results
+                            continue
+                        yield from ((where, file.path, entry) for entry in found)
 
 
 def _problem(

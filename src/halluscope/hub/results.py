@@ -1,6 +1,6 @@
 """Results on the Hub: a run's principal score in a model's repository, and the leaderboard that collects them."""
 
-from collections import defaultdict
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +15,12 @@ from halluscope.errors import HubError
 from halluscope.hub.contents import task, unfit
 from halluscope.hub.publisher import RESULTS, Hub, Publication, calling
 from halluscope.options import defaults
-from halluscope.registry import SIGNATURE
 from halluscope.reporting import published
 from halluscope.reporting.tables import Cell, Notes, Table, is_defined, plain
 from halluscope.runs import folder as folders
 from halluscope.runs.results import beside, caveats, of_scores, signatures
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
-from halluscope.signature import keys_of
 
 NOTES = 200  # the most characters of notes
 
@@ -51,8 +49,7 @@ def publications(folder: Path, model: str, benchmark: str, source: str, hub: Hub
     percent = published.in_percent(record, run.options, score)
     found, url = [], source
     if source and "://" not in source:
-        paths = sorted(file for file in folder.rglob("*") if file.is_file())
-        files = {file.relative_to(folder).as_posix(): file for file in paths}
+        files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
         found.append(Publication("dataset", source, f"A run of {record.name} by {model}", files))
         url = f"{constants.ENDPOINT}/datasets/{source}"
     entry = EvalResultEntry(
@@ -65,25 +62,19 @@ def publications(folder: Path, model: str, benchmark: str, source: str, hub: Hub
         source_name="a run of halluscope" if url else None,
         notes=_notes(run) or None,
     )
-    variant = "".join(sign if sign.isalnum() else "-" for sign in entry.notes or "").strip("-").lower()
+    variant = re.sub(r"[\W_]", "-", entry.notes or "").strip("-").lower()
     path = f"{RESULTS}/halluscope-{f'{entry.task_id}-{variant}'.rstrip('-')[:100]}.yaml"
     proposed = hub is not None and model.partition("/")[0] not in hub.names
     notes = [f"{entry.value} in the task {entry.task_id} of {entry.dataset_id}"]
     for where, file, other in hub.results(model) if hub else ():
-        dataset = other.get("dataset")
-        known = dataset if isinstance(dataset, dict) else {}
-        if (known.get("id"), known.get("task_id"), other.get("notes") or None) != (
-            entry.dataset_id,
-            entry.task_id,
-            entry.notes,
-        ):
+        if any(getattr(entry, name) != getattr(other, name) for name in ("dataset_id", "task_id", "notes")):
             continue
-        if other.get("value") == entry.value:
+        if other.value == entry.value:
             notes.append(f"the same result is there already, in {file} of {where}")
         elif file != path or where != "main" or proposed:
             raise HubError(
-                f"{file} of {one_line(where, 200)} states {short_repr(other.get('value'))} for the task "
-                f"{entry.task_id}, and this run {entry.value}. Nothing is sent; settle it there first."
+                f"{file} of {one_line(where, 200)} states {short_repr(other.value)} for the task {entry.task_id}, and "
+                f"this run {entry.value}. Nothing is sent; settle it there first."
             )
     text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True)
     sent = {} if len(notes) > 1 and proposed else {path: text.encode()}
@@ -104,13 +95,13 @@ def _built(folder: Path, run: Run) -> Mapping[str, Any]:
         raise HubError(
             f"{folder} was scored on another version of {built['name']} than today's; build and score it anew."
         )
-    rows = len(matched.rows)
-    problems = [
-        *caveats(run.benchmark, run.scores, run.options),
-        *(["the dataset is a subset or a changed copy."] if built["subset"] else []),
-        *(["the responses answer a sample of the rows."] if matched.sampled else []),
-        *([f"it has {rows:,} rows; expected {built['rows']:,}."] if rows != built["rows"] else []),
-    ]
+    rows, problems = len(matched.rows), caveats(run.benchmark, run.scores, run.options)
+    if built["subset"]:
+        problems.append("the dataset is a subset or a changed copy.")
+    if matched.sampled:
+        problems.append("the responses answer a sample of the rows.")
+    if rows != built["rows"]:
+        problems.append(f"it has {rows:,} rows; expected {built['rows']:,}.")
     if problems:
         raise HubError(
             f"{folder} is not a result on the whole benchmark, so it is not published: {problems[0]}"
@@ -120,8 +111,7 @@ def _built(folder: Path, run: Run) -> Mapping[str, Any]:
 
 def _notes(run: Run) -> str:
     """Return in what a run differs from the defaults: judge, prompt, parser and other choices."""
-    keys, unless = keys_of(run.scores[SIGNATURE]), defaults(run.benchmark.compute)
-    notes = [f"judged by {keys[name]}" for name in ("judges", "judge", "correctness") if name in keys]
+    unless, notes = defaults(run.benchmark.compute), published.judges(run.keys)
     for option in run.benchmark.options:
         usual = unless.get(option.name)
         if option.choices and (chosen := run.options.get(option.name, usual)) != usual:
@@ -151,29 +141,26 @@ def entries(repository: str) -> list[dict[str, Any]]:
 
 
 def report(
-    found: list[dict[str, Any]], repository: str, runs: Mapping[str, Run], scores: Sequence[str] = ()
+    found: Sequence[Mapping[str, Any]], repository: str, runs: Mapping[str, Run], scores: Sequence[str] = ()
 ) -> Iterator[Table | Notes]:
     """Yield a table per way of judging and asking, your own runs, and the paper's rows; none is ranked with another."""
-    by_how: dict[str, list[list[Cell]]] = defaultdict(list)
-    for one in sorted(found, key=lambda one: -one["value"]):
-        model = one_line(one["model"], 80) + " (proposed)" * one["proposed"]
-        by_how[one["how"]].append([model, plain(one["value"], ".2f"), one_line(one["source"], 120)])
     for how in dict.fromkeys(one["how"] for one in found):
+        rows: list[list[Cell]] = [
+            [
+                f"{one_line(one['model'], 80)}{' (proposed)' * one['proposed']}",
+                plain(one["value"], ".2f"),
+                one_line(one["source"], 120),
+            ]
+            for one in sorted(found, key=lambda one: -one["value"])
+            if one["how"] == how
+        ]
         header = [one_line(how or "as by default", 80), "value", "source"]
-        yield Table("leaderboard", header, by_how[how], of=f"{repository} on the Hub")
+        yield Table("leaderboard", header, rows, of=f"{repository} on the Hub")
     if not found:
         yield Notes([f"{repository} has no results on the Hub."])
-    if runs:
-        first = next(iter(runs.values()))
-        benchmark, score = first.benchmark, first.benchmark.principal
-        results = [(name, run.scores) for name, run in runs.items()]
-        if scores:
-            yield replace(of_scores(benchmark, results, scores), name="yours")
-            yield from signatures(results)
-        else:
-            rows: list[list[Cell]] = []
-            for name, run in runs.items():
-                times = 100 if published.in_percent(benchmark, run.options, score) else 1
-                rows.append([name, plain(run.scores[score] * times, ".2f"), published.how(run.scores)])
-            yield Table("yours", ["your runs", score, "how"], rows)
+    for first in [*runs.values()][:1]:
+        benchmark, results = first.benchmark, [(name, run.scores) for name, run in runs.items()]
+        own = of_scores(benchmark, results, scores or [benchmark.principal])
+        yield replace(own, name="yours", of="your runs")
+        yield from signatures(results)
         yield from beside(benchmark, results, first.options)

@@ -137,8 +137,12 @@ def heading(paper: Published) -> str:
 def how(result: Mapping[str, Any]) -> str:
     """Return how a result was judged and asked for, as its signature tells it, to set it apart from a paper's."""
     keys = keys_of(result["signature"])
-    judges = [f"judged by {keys[key]}" for key in ("judges", "judge", "correctness") if key in keys]
-    return ", ".join([*judges, *(f"{key}: {keys[key]}" for key in _HOW if key in keys)])
+    return ", ".join([*judges(keys), *(f"{key}: {keys[key]}" for key in _HOW if key in keys)])
+
+
+def judges(keys: Mapping[str, str]) -> list[str]:
+    """Return who judged, by the keys of a signature."""
+    return [f"judged by {keys[key]}" for key in ("judges", "judge", "correctness") if key in keys]
 
 
 @cache

@@ -282,7 +282,8 @@ def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = MOST) -
         if surest := significant[:most]:
             yield _table(what, surest, found, benchmark)
         few = sum(math.isnan(one.by.p) for one in compared)
-        line = f"{len(significant):,} of {len(compared) - few:,} differences in {what} are significant, corrected together"
+        line = f"{len(significant):,} of {len(compared) - few:,} differences in {what} are significant"
+        line += ", corrected together"
         if few:
             line += f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
         if len(surest) < len(significant):
