@@ -214,7 +214,7 @@ def test_votes_keep_their_margins(run):
     direct, batch = (
         sorted(
             (code, margin)
-            for (votes,) in Cache(one.folder / name)._db.execute("SELECT votes FROM votes")
+            for (votes,) in Cache(one.folder / name)._db.execute("SELECT data FROM votes")
             for _, code, margin in np.frombuffer(votes, VOTE).tolist()
         )
         for name in ("direct.sqlite", "batch.sqlite")

@@ -67,7 +67,7 @@ def ask(voter, texts, *, which="all", store=None, **options):
 def kept(path) -> list[tuple]:
     """The votes in a cache: code and margin."""
     with sqlite3.connect(path) as db:
-        records = [np.frombuffer(votes, VOTE) for (votes,) in db.execute("SELECT votes FROM votes")]
+        records = [np.frombuffer(votes, VOTE) for (votes,) in db.execute("SELECT data FROM votes")]
     return [(code, margin) for record in records for _, code, margin in record.tolist()]
 
 

@@ -6,6 +6,7 @@ processes may share the file (on a local disk: SQLite's write-ahead log does not
 file is looked at before it is changed, and a new one is created in one step.
 """
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -29,34 +30,21 @@ from halluscope.paths import cache_folder
 from halluscope.sanitize import short_repr
 
 # SQLite's application_id and user_version: which program the file belongs to, and which form it has
-APPLICATION, FORM = 0x68616C6C, 4
+APPLICATION, FORM = 0x68616C6C, 5
 
 PATIENCE_S = 60  # How many seconds to wait for another process that writes
 
 IN_MEMORY = ":memory:"  # The path of a cache without a file
 
 _SCHEMA = f"""
-CREATE TABLE votes (
-    judge BLOB NOT NULL, text BLOB NOT NULL CHECK (length(text) = 32),
-    votes BLOB NOT NULL, checksum BLOB NOT NULL,
-    PRIMARY KEY (judge, text)
-);
-CREATE TABLE replies (
-    judge BLOB NOT NULL, prompt BLOB NOT NULL CHECK (length(prompt) = 32),
-    repeat INTEGER NOT NULL, seed INTEGER NOT NULL,
-    reply BLOB NOT NULL, checksum BLOB NOT NULL,
-    PRIMARY KEY (judge, prompt, repeat, seed)
-);
+CREATE TABLE votes (key BLOB PRIMARY KEY, data BLOB NOT NULL, checksum BLOB NOT NULL);
+CREATE TABLE replies (key BLOB PRIMARY KEY, data BLOB NOT NULL, checksum BLOB NOT NULL);
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {FORM};
 """
 
-# SQLite's errors that are about the disk, rights or other processes, and not about the file's content
-_OUTSIDE = {
-    *(sqlite3.SQLITE_PERM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
-    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL),
-    *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_AUTH),
-}
+# SQLite's errors that are about the file's content, and not about the disk, rights or other processes
+_DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 _OTHER_FILE = "name another file (store=..., --store, or the environment variable HALLUSCOPE_STORE)"
 
@@ -67,24 +55,10 @@ Request = tuple[str, int, int] | tuple[bytes, int, int]
 
 R = TypeVar("R", bound=Request)
 
-# What a record is found by: a judge's key and a text's sha256, or a judge's key and a `Request` with a sha256
-Key = tuple[Any, ...]
-
 # A vote in the record of a judge and a text; a question stands there by 64 bits of its digest
 VOTE = np.dtype([("question", "<u8"), ("code", "i1"), ("margin", "<f8")])
 
 _UTF8 = ("utf-8", "surrogatepass")  # texts may hold lone surrogates
-
-_FIND = {
-    "votes": "SELECT votes, checksum FROM votes WHERE judge = ? AND text = ?",
-    "replies": "SELECT reply, checksum FROM replies WHERE judge = ? AND prompt = ? AND repeat = ? AND seed = ?",
-}
-_KEEP_VOTES = """
-INSERT INTO votes VALUES (?, ?, ?, ?)
-ON CONFLICT DO UPDATE SET votes = excluded.votes, checksum = excluded.checksum
-"""
-_KEEP_REPLY = "INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_REPLACE_REPLY = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def default_path() -> Path:
@@ -97,32 +71,25 @@ class Cache:
     """Votes and replies in one file, which is opened when it is first used.
 
     The mode "write" creates a missing file, and replaces no vote and no reply; "read" writes nothing to the file or
-    next to it, and a missing file holds nothing; "refresh" finds only what came through this object and the replies in
-    `fresh`, and replaces what was there. With an `export` (`judging.batch.BatchExport`), requests for
-    what is missing are written down, not sent.
+    next to it, and a missing file holds nothing; "refresh" finds only what came through this object, and replaces what
+    was there. With an `export` (`judging.batch.BatchExport`), requests for what is missing are written down, not sent.
 
     Any method raises `CacheError` if the file is not a cache, is damaged, or cannot be written.
     """
 
-    def __init__(
-        self,
-        path: str | Path | None = None,
-        mode: str = "write",
-        export: Any = None,
-        fresh: Iterable[Key] = (),
-    ) -> None:
+    def __init__(self, path: str | Path | None = None, mode: str = "write", export: Any = None) -> None:
         if path is not None and (not isinstance(path, str | Path) or "\0" in str(path)):
             raise CacheError(f"store is {short_repr(path)}; expected the name of a file.")
         self.path = default_path() if path is None else Path(path)
         self.mode, self.export = word("mode", mode, MODES), export
-        self._fresh = {*fresh}
+        self._fresh: set[bytes] = set()  # the keys of what came through this object
 
     def votes(
         self, judge: str, questions: Sequence[Question], texts: Sequence[str | bytes]
     ) -> tuple[NDArray[np.int8], Margins]:
         """Return a judge's votes [texts, questions], `UNASKED` if there is none, and their margins, NaN if unknown."""
         with _explained(self.path):
-            records = [self._votes((judge, sha256(text))) for text in texts]
+            records = [self._find("votes", _key(judge, text)) or b"" for text in texts]
         votes = np.frombuffer(b"".join(records), VOTE)
         row = np.repeat(np.arange(len(texts)), np.fromiter(map(len, records), np.intp) // VOTE.itemsize)
         digests, column = np.unique(_digests(questions), return_inverse=True)
@@ -156,23 +123,21 @@ class Cache:
         starts = np.flatnonzero(np.diff(row, prepend=-1))
         with self._writing() as db:
             for text, votes in zip(row[starts].tolist(), np.split(new, starts[1:]), strict=True):
-                key = judge, sha256(texts[text])
-                db.execute(_KEEP_VOTES, _record(key, _joined(self._votes(key), votes)))
-                self._refresh(key)
+                key = _key(judge, texts[text])
+                self._keep(db, "votes", key, _joined(self._find("votes", key) or b"", votes), "REPLACE")
 
     def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
         """Return the replies of the judge with this key, by request; those that are missing are left out."""
         with _explained(self.path):
-            replies = {request: self._find("replies", _reply_key(judge, request)) for request in requests}
+            replies = {request: self._find("replies", _key(judge, *request)) for request in requests}
         return {request: data.decode(*_UTF8) for request, data in replies.items() if data is not None}
 
-    def keep_replies(self, judge: str, replies: Mapping[R, str], replace: bool = False) -> None:
-        """Keep these replies, all or none; on return they are in the file, with only the sha256 of a prompt."""
-        keys = [_reply_key(judge, request) for request in replies]
-        records = [_record(key, _utf8(reply)) for key, reply in zip(keys, replies.values(), strict=True)]
+    def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
+        """Keep these replies, all or none; on return they are in the file, with only a digest of a prompt."""
+        how = "REPLACE" if self.mode == "refresh" else "IGNORE"
         with self._writing() as db:
-            db.executemany(_REPLACE_REPLY if replace or self.mode == "refresh" else _KEEP_REPLY, records)
-            self._refresh(*keys)
+            for request, reply in replies.items():
+                self._keep(db, "replies", _key(judge, *request), reply.encode(*_UTF8), how)
 
     @property
     def is_read(self) -> bool:
@@ -181,7 +146,7 @@ class Cache:
 
     def count(self) -> tuple[int, int]:
         """Return how many votes and how many replies there are."""
-        counts = f"SELECT (SELECT total(length(votes)) / {VOTE.itemsize} FROM votes), (SELECT count(*) FROM replies)"
+        counts = f"SELECT (SELECT total(length(data)) / {VOTE.itemsize} FROM votes), (SELECT count(*) FROM replies)"
         with _explained(self.path):
             votes, replies = self._db.execute(counts).fetchone()
         return int(votes), int(replies)
@@ -194,49 +159,39 @@ class Cache:
 
     @cached_property
     def _db(self) -> sqlite3.Connection:
-        reads, there = self.mode == "read", str(self.path) != IN_MEMORY
-        if there and not _is_content(self.path):
-            if reads:
-                there = False
-            else:
-                _create(self.path)
-        if not there:
+        reads, in_memory = self.mode == "read", str(self.path) == IN_MEMORY
+        if not (in_memory or reads or _is_content(self.path)):
+            _create(self.path)
+        if in_memory or not _is_content(self.path):
             db = _connect(IN_MEMORY)
             db.executescript(_SCHEMA)
         else:
             _look(self.path)
             how = "mode=rw" if not reads else "mode=ro" if _beside(self.path) else "immutable=1"
-            db = _connect(self.path, how)
-            try:
-                _check_form(self.path, db)  # again, because it may stand in the log
-                if not reads:
-                    db.execute("PRAGMA journal_mode = WAL")
-                    db.execute("PRAGMA synchronous = NORMAL")
-            except BaseException:
-                db.close()
-                raise
-        if reads:
-            db.execute("PRAGMA query_only = ON")
+            db = _connect(f"{self.path.absolute().as_uri()}?{how}")
+        try:
+            _check_form(self.path, db)  # again, because it may stand in the log
+            db.execute(f"PRAGMA query_only = {reads:d}")
+            db.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            db.close()
+            raise
         return db
 
-    def _votes(self, key: Key) -> bytes:
-        return self._find("votes", key) or b""
-
-    def _find(self, table: str, key: Key) -> bytes | None:
+    def _find(self, table: str, key: bytes) -> bytes | None:
         if self.mode == "refresh" and key not in self._fresh:
             return None
-        judge, *rest = key
-        row = self._db.execute(_FIND[table], (_utf8(judge), *rest)).fetchone()
+        row = self._db.execute(f"SELECT data, checksum FROM {table} WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         data, checksum = row
-        if not isinstance(data, bytes) or _record(key, data)[-1] != checksum:
+        if not isinstance(data, bytes) or _checksum(key, data) != checksum:
             raise _damaged(self.path, f"one of the {table} is not the one that was kept")
         return data
 
-    def _refresh(self, *keys: Key) -> None:
-        if self.mode == "refresh":
-            self._fresh.update(keys)
+    def _keep(self, db: sqlite3.Connection, table: str, key: bytes, data: bytes, how: str) -> None:
+        db.execute(f"INSERT OR {how} INTO {table} VALUES (?, ?, ?)", (key, data, _checksum(key, data)))
+        self._fresh.add(key)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -253,51 +208,43 @@ class Cache:
 
 
 class Record(Cache):
-    """The cache of one run: it notes what passes to and from `source`, or holds all that was said."""
+    """The cache of one run: it notes the replies to and from `source`, or holds all that was said."""
 
     def __init__(
         self, source: Cache | None = None, poll: VoteResult | None = None, judge: Any = None
     ) -> None:
-        super().__init__(source.path if source else IN_MEMORY, export=source.export if source else None)
+        if source:
+            super().__init__(source.path, source.mode, source.export)
+        else:
+            super().__init__(IN_MEMORY, "read")
         self.source, self.poll, self.judge = source, poll, judge
         self.missing: dict[Request, None] = {}  # prompts without a reply, if `source` is only read
-        self._replies: dict[Key, str] = {}
-
-    @property
-    def is_read(self) -> bool:
-        return self.source is None or self.source.is_read
+        # a reply by the judge's key, the prompt's sha256, the repeat and the seed
+        self._replies: dict[tuple[str, bytes, int, int], str] = {}
 
     def finished(self, texts: Sequence[int] | None = None) -> "Record":
         """Return a record that is only read; its votes can be cut to some of the texts."""
         record = copy(self)
-        record.source = record.export = None
+        record.source, record.export, record.mode = None, None, "read"
         if self.poll and texts is not None:
             record.poll = replace(self.poll, votes=self.poll.votes[[*texts]])
         return record
 
-    def votes(self, *asked: Any) -> tuple[NDArray[np.int8], Margins]:
-        assert self.source is not None, "a poll is read as a whole"
-        return self.source.votes(*asked)
-
-    def keep_votes(self, *votes: Any) -> None:
-        assert self.source is not None, "nobody is asked"
-        self.source.keep_votes(*votes)
-
     def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
         requests = list(requests)
-        if self.source:
-            replies = self.source.replies(judge, requests)
-            self._note(judge, replies)
-            if self.source.is_read:
-                self.missing |= dict.fromkeys(request for request in requests if request not in replies)
-            return replies
-        known = ((request, self._replies.get(_reply_key(judge, request))) for request in requests)
-        return {request: reply for request, reply in known if reply is not None}
+        if not self.source:
+            known = {request: self._replies.get(_noted(judge, request)) for request in requests}
+            return {request: reply for request, reply in known.items() if reply is not None}
+        replies = self.source.replies(judge, requests)
+        self._note(judge, replies)
+        if self.is_read:
+            self.missing |= dict.fromkeys(request for request in requests if request not in replies)
+        return replies
 
-    def keep_replies(self, judge: str, replies: Mapping[R, str], replace: bool = False) -> None:
+    def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
         self._note(judge, replies)
         if self.source:
-            self.source.keep_replies(judge, replies, replace)
+            self.source.keep_replies(judge, replies)
 
     def count(self) -> tuple[int, int]:
         return 0, len(self._replies)
@@ -315,7 +262,7 @@ class Record(Cache):
             self._note(self.judge.key, {request: row["reply"]})
 
     def _note(self, judge: str, replies: Mapping[R, str]) -> None:
-        self._replies |= {_reply_key(judge, request): reply for request, reply in replies.items()}
+        self._replies |= {_noted(judge, request): reply for request, reply in replies.items()}
 
 
 def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
@@ -329,31 +276,21 @@ def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
 
 def sha256(text: str | bytes) -> bytes:
     """Return the digest of a text or prompt; bytes are a digest already."""
-    import hashlib
-
-    return text if isinstance(text, bytes) else hashlib.sha256(_utf8(text)).digest()
+    return text if isinstance(text, bytes) else hashlib.sha256(text.encode(*_UTF8)).digest()
 
 
-def _utf8(text: str) -> bytes:
-    return text.encode(*_UTF8)
-
-
-def _reply_key(judge: str, request: Request) -> Key:
+def _noted(judge: str, request: Request) -> tuple[str, bytes, int, int]:
     prompt, repeat, seed = request
     return judge, sha256(prompt), repeat, seed
 
 
-def _record(key: Key, data: bytes) -> tuple[Any, ...]:
-    """Return a row of a table: its key, what was said, and a checksum of both."""
-    import hashlib
+def _key(judge: str, text: str | bytes, *numbers: int) -> bytes:
+    """Return what a record is found by, a digest: of the judge, a text or prompt, and a reply's repeat and seed."""
+    return sha256(json.dumps([judge, sha256(text).hex(), *numbers]))
 
-    judge, *rest = key
-    row = _utf8(judge), *rest, data
-    checksum = hashlib.blake2b(digest_size=8)
-    for part in row:
-        content = part if isinstance(part, bytes) else b"%d" % part
-        checksum.update(b"%d " % len(content) + content)
-    return *row, checksum.digest()
+
+def _checksum(key: bytes, data: bytes) -> bytes:
+    return hashlib.blake2b(key + data, digest_size=8).digest()
 
 
 def _digests(questions: Iterable[Question]) -> NDArray[np.uint64]:
@@ -362,8 +299,6 @@ def _digests(questions: Iterable[Question]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=1 << 16)
 def _digest(frame: str, question: str) -> int:
-    import hashlib
-
     content = json.dumps([frame, question]).encode()
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "little")
 
@@ -389,22 +324,18 @@ def _explained(path: Path) -> Iterator[None]:
     """Turn errors of the file into a `CacheError` that says what to do."""
     try:
         yield
-    except UnicodeDecodeError as error:  # raised for SQLite's own message if that names a damaged table
-        raise _damaged(path, error) from error
-    except (sqlite3.Error, OSError) as error:
-        code = getattr(error, "sqlite_errorcode", None)
-        inside = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.ProgrammingError)
-        if inside and (code is None or code & 0xFF not in _OUTSIDE):
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+        # Python's own errors about a database's content have no code
+        unknown = 0 if isinstance(error, OSError) else sqlite3.SQLITE_CORRUPT
+        if getattr(error, "sqlite_errorcode", unknown) & 0xFF in _DAMAGE:
             raise _damaged(path, error) from error
         raise CacheError(
             f"The cache {path} cannot be used: {error}. Free space, allow writing, or {_OTHER_FILE}."
         ) from error
 
 
-def _connect(source: str | Path, how: str = "") -> sqlite3.Connection:
-    """Open a file, in the way that the query of its URI says."""
-    name = f"{source.absolute().as_uri()}?{how}" if how and isinstance(source, Path) else source
-    db = sqlite3.connect(name, uri=bool(how), timeout=PATIENCE_S, isolation_level=None)
+def _connect(name: str) -> sqlite3.Connection:
+    db = sqlite3.connect(name, uri=True, timeout=PATIENCE_S, isolation_level=None)
     db.execute("PRAGMA cell_size_check = ON")
     return db
 
@@ -434,7 +365,7 @@ def _create(path: Path) -> None:
     real.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=real.parent, prefix=".") as folder:
         new = Path(folder, "new")
-        with closing(_connect(new)) as db:
+        with closing(_connect(str(new))) as db:
             db.executescript(_SCHEMA)
             db.execute("PRAGMA journal_mode = WAL")
         with suppress(OSError):
@@ -449,7 +380,7 @@ def _look(path: Path) -> None:
     # locks
     if not path.is_file():
         raise _foreign(path, "a folder, or not a plain file")
-    with closing(_connect(path, "immutable=1")) as db:
+    with closing(_connect(f"{path.absolute().as_uri()}?immutable=1")) as db:
         try:
             application = db.execute("PRAGMA application_id").fetchone()[0]
         except sqlite3.DatabaseError as error:

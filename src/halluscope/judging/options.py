@@ -227,8 +227,9 @@ class VoteOptions(JudgeOptions):
         judges = resolve(self.meant, vocabulary, self.run_by, **self.endpoints)
         shown = [question_set.cut(text) for text in texts]
         which = PRESENT if only_present else self.ask
+        kept_in = cache.source if isinstance(cache, Record) else cache
         try:
-            votes = ask(judges, about, shown, present, k, which, cache, self.progress, self.max_failed)
+            votes = ask(judges, about, shown, present, k, which, kept_in, self.progress, self.max_failed)
         finally:
             if cache is not self.store:
                 cache.close()
