@@ -92,7 +92,9 @@ def main() -> None:
         make_pictures(folder / "pictures")
         make_throne(folder / "throne", folder / "pictures")
         dataset = registry.dataset("pope_c")
-        registry.benchmark("pope").builder(dataset).build(folder / "throne", out=folder / "pope_c")
+        registry.benchmark("pope").builder(dataset).build(
+            folder / "throne", out=folder / "pope_c", subset=True
+        )
         (folder / "plain").mkdir()
         (folder / "plain" / "plain.yaml").write_text(PLAIN_TASK)
         (folder / "plain" / "plain.py").write_text(PLAIN_CODE)

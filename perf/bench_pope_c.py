@@ -16,10 +16,11 @@ from bench_commands import score_questions
 from halluscope import registry
 from halluscope.benchmarks.pope import complete as pope_c
 from halluscope.benchmarks.throne import build as presence
-from halluscope.building import output
+from halluscope.building.command import Order
+from halluscope.building.output import Table
 from halluscope.building.spec import load
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
-from halluscope.reading.coco import CocoImage, CocoTable
+from halluscope.reading.coco import CocoTable
 from halluscope.vocabularies import load as load_vocabulary
 from timing import measure, record
 
@@ -31,33 +32,29 @@ def make_throne(folder: Path, pictures: Path | None = None) -> None:
     """Build a throne_coco with three random objects per image, and with the images of `pictures`, if given."""
     rng = np.random.default_rng(0)
     drawn = [np.sort(rng.choice(len(COCO.classes), 3, replace=False)) for _ in range(IMAGES)]
-    images = tuple(
-        CocoImage(139 + i, f"{139 + i:012d}.jpg", tuple(COCO.classes[j] for j in row), 3)
-        for i, row in enumerate(drawn)
+    ids = range(139, 139 + IMAGES)
+    files = tuple(f"{image_id:012d}.jpg" for image_id in ids)
+    owners = np.repeat(np.arange(IMAGES), 3)
+    table = CocoTable(
+        COCO.classes, tuple(range(1, 81)), tuple(ids), files, owners, np.concatenate(drawn).astype(np.int64)
     )
-    table = CocoTable(COCO.classes, images, tuple(range(1, 81)))
-    spec = load("throne_coco")
-    output.write(
-        spec,
-        [presence.table(table, spec.split, pictures)],
-        presence.counts(table),
-        {},
-        True,
-        output.target(spec, folder),
-    )
+    images = bool(pictures)
+    order = Order(load("throne_coco"), images=pictures, out=folder, with_images=images, subset=True)
+    presence.write(order, table, {}, order.target())
 
 
 def write(source: Path, out: Path) -> None:
     """Write the grid as the builder does."""
     dataset = pope_c.read(source, "throne_coco")
-    for table in pope_c.tables(dataset, dataset.table(), "coco", "validation"):
+    for table in pope_c.tables(dataset, "coco", "validation"):
         table.write(out)
 
 
 def write_plainly(source: Path, out: Path) -> None:
     """Write the grid as the baseline does."""
-    rows = _rows(pope_c.read(source, "throne_coco").read("image_id", "objects").to_pylist())
-    output.Table(pope_c.QUESTIONS, rows, "validation", "questions").write(out)
+    files = pope_c.read(source, "throne_coco").files
+    rows = _rows(parquet.read_table(files, columns=["image_id", "objects"]).to_pylist())
+    Table(pope_c.QUESTIONS, rows, "validation", "questions").write(out)
 
 
 def _rows(images: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -84,7 +81,9 @@ def main() -> None:
         theirs, _ = measure(write_plainly, folder / "throne", folder / "rows")
         record("writing the questions", mine, theirs, "writing them row by row", memory)
         built = folder / "pope_c"
-        registry.benchmark("pope").builder(registry.dataset("pope_c")).build(folder / "throne", out=built)
+        registry.benchmark("pope").builder(registry.dataset("pope_c")).build(
+            folder / "throne", out=built, subset=True
+        )
         (questions,) = built.rglob("questions/*.parquet")
         table = parquet.read_table(questions, columns=["question_id", "object"])
         with (folder / "responses.jsonl").open("w") as responses:

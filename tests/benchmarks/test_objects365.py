@@ -395,7 +395,7 @@ def test_what_cannot_be_checked_is_not_downloaded(folder: Path, tmp_path: Path):
 def test_annotations(folder: Path):
     table = coco.read_annotations(folder / "zhiyuan_objv2_val.json")
     assert table.class_ids == tuple(range(1, 366)) and table.classes[52] == "Bakset"
-    assert sum(image.annotations for image in table.images) == 999 * 4
+    assert len(table.owners) == 999 * 4
 
 
 @pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")

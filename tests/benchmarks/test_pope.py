@@ -501,7 +501,7 @@ def table(tmp_path) -> CocoTable:
 
 def check_definitions(table: CocoTable, images: int, objects: int, seed: int) -> None:
     """Every drawn question obeys POPE's definitions, by an independent count."""
-    holds = {image.image_id: set(image.objects) for image in table.images}
+    holds = {image: {*names} for image, names in zip(table.image_ids, table.objects(), strict=True)}
     order = {name: i for i, name in enumerate(table.classes)}
     rows = building.draw(table, images, objects, seed)
     of_sampling = {name: [row for row in rows if row.sampling == name] for name in SAMPLINGS}

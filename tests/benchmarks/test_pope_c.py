@@ -21,7 +21,7 @@ from halluscope.building.command import Order
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.paths import share
-from halluscope.reading.coco import CocoImage, CocoTable
+from halluscope.reading.coco import CocoTable
 from tests import images as image_files
 from tests import small_datasets
 
@@ -38,8 +38,10 @@ def throne(
     pictures.mkdir(exist_ok=True)
     for i in OBJECTS:
         Pillow.new("RGB", (i, 8), (i, 0, 0)).save(pictures / f"{i}.png")
-    images = tuple(CocoImage(i, f"{i}.png", objects, len(objects)) for i, objects in OBJECTS.items())
-    table = CocoTable(tuple(classes), images, tuple(range(1, len(classes) + 1)))
+    held = [(i, list(classes).index(name)) for i, names in enumerate(OBJECTS.values()) for name in names]
+    owners, kinds = np.array(held).T
+    files = tuple(f"{i}.png" for i in OBJECTS)
+    table = CocoTable(tuple(classes), tuple(range(1, len(classes) + 1)), tuple(OBJECTS), files, owners, kinds)
     order = Order(
         specs.load(name), images=pictures, out=tmp_path / name, with_images=with_images, subset=True
     )
@@ -128,7 +130,9 @@ def test_from_objects365(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert rows["question"][1] == "Is there sneakers in the image?"
     assert stats(tmp_path / "out")["name"] == "pope_c_objects365"
     assert "| questions | 730 | 1,865,150 |" in (tmp_path / "out" / "README.md").read_text()
-    with pytest.raises(BuildError, match=r"holds 'throne_objects365'; expected throne_coco\."):
+    with pytest.raises(
+        BuildError, match=r"holds 'throne_objects365'; expected a presence dataset, throne_coco,"
+    ):
         build(source, tmp_path / "two")
 
 
@@ -252,7 +256,10 @@ BAD = {
     ),
     "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
     "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected a JSON object"),
-    "another benchmark": (lambda f: _change(f, name="hqh"), "--source .* holds 'hqh'; expected throne_coco"),
+    "another benchmark": (
+        lambda f: _change(f, name="hqh"),
+        "--source .* holds 'hqh'; expected a presence dataset, throne_coco,",
+    ),
     "another kind": (lambda f: _change(f, name="pope", tables=_columns(f, "question")), "holds 'pope'"),
     "other counts": (lambda f: _change(f, counts={"images": 3}), "whose stats.json counts images_per_class"),
     "a missing file": (lambda f: _shard(f).unlink(), "which .*stats.json names, is missing"),
@@ -275,7 +282,9 @@ def test_its_own_kind_is_no_source(tmp_path: Path):
     out = build(throne(tmp_path), tmp_path / "out")
     with pytest.raises(BuildError, match="holds 'pope_c'; expected a presence dataset, throne_coco,"):
         build(out, tmp_path / "two")
-    with pytest.raises(BuildError, match="holds 'throne_coco'; expected throne_objects365"):
+    with pytest.raises(
+        BuildError, match="holds 'throne_coco'; expected a presence dataset, throne_objects365,"
+    ):
         builder_objects365.build(tmp_path / "throne_coco", out=tmp_path / "two", subset=True)
 
 
@@ -347,7 +356,7 @@ def test_as_many_yes_as_objects(tmp_path: Path):
 @pytest.mark.parametrize("one", [builder, builder_objects365], ids=lambda one: one.name)
 def test_the_advice_names_what_must_be_built_first(one: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    of = {name: of for of, name in pope_c.MADE_OF.items()}[one.name]
+    of = specs.load(one.name).built_from
     with pytest.raises(BuildError, match=rf"Build it first: halluscope build {of}\."):
         one.build(subset=True)
 

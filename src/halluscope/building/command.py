@@ -4,20 +4,21 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+
+from datasets import Features, Image
 
 from halluscope.arguments import Parser
 from halluscope.building import images as pictures
 from halluscope.building import output
 from halluscope.building.build_info import STATS
 from halluscope.building.fetch import Fetched, fetch
+from halluscope.building.output import Table
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
 from halluscope.terminal import quiet, say, tell_error
 from halluscope.vocabularies import read_toml
-
-Q = TypeVar("Q")
 
 
 @dataclass(frozen=True)
@@ -42,32 +43,53 @@ class Order:
         inner = self.source / folder if self.source else None
         return inner if inner and inner.is_dir() else self.source
 
-    def fetch(self, name: str, given: Path | None = None, option: str = "--source") -> Fetched:
-        return fetch(self.spec.sources[name], option, given or self.source, self.cache, self.subset)
+    def fetch(
+        self, name: str, given: Path | None = None, option: str = "--source", alone: bool = False
+    ) -> Fetched:
+        """Get a source from where the user says, or by a download; it is not in `source` if it stands `alone`."""
+        given = given or (None if alone else self.source)
+        return fetch(self.spec.sources[name], option, given, self.cache, self.subset)
 
-    def fetch_images(self) -> Fetched | None:
-        if not self.with_images or self.images is None:
-            return None
-        return self.fetch("images", self.images, "--images")
+    def fetch_images(self) -> dict[str, Fetched]:
+        """Return the images that the user has as a source; {} without them."""
+        wanted = self.with_images and self.images
+        return {"images": self.fetch("images", self.images, "--images")} if wanted else {}
 
     def write(
         self,
         out: Path,
-        rows: Sequence[Q],
+        rows: Sequence[Mapping[str, Any]],
         columns: Mapping[str, Any],
-        row_of: Callable[[Q], Mapping[str, Any]],
-        file_of: Callable[[Q], str | None],
         counts: Mapping[str, Any],
         sources: Mapping[str, Fetched],
-        check: Callable[[list[str], Readable, bool], None] = pictures.check_all,
+        check: Callable[[list[str], Readable, bool], None] = pictures.check,
+        others: Sequence[Table] = (),
+        complete: bool = True,
     ) -> Path:
-        """Write a dataset of one table into `out`, after `check` of the images that the user has, if any."""
-        complete, folder, images = self.spec.matches(counts, self.subset), None, self.fetch_images()
-        if images:
-            sources, folder = {**sources, "images": images}, images.path
-            check(sorted({name for row in rows if (name := file_of(row))}), folder, self.only_images_present)
-        table = output.Table.of(rows, columns, row_of, file_of, self.spec.split, folder)
-        return output.write(self.spec, [table], counts, sources, complete, out)
+        """Write a dataset into `out`: rows whose `image` names a file or is None, and other tables.
+
+        Images are among the sources, or those that the user has, if any; `check` looks at them first.
+        """
+        self.spec.matches(counts, self.subset)
+        if "images" not in sources:
+            sources = {**sources, **self.fetch_images()}
+        folder = sources["images"].path if "images" in sources else None
+        if folder:
+            check(sorted({row["image"] for row in rows if row["image"]}), folder, self.only_images_present)
+        there = {name: kind for name, kind in columns.items() if folder or not isinstance(kind, Image)}
+        table = Table(Features(there), rows, self.spec.split, folder=folder)
+        return self.save(out, [table, *others], counts, sources, complete)
+
+    def save(
+        self,
+        out: Path,
+        tables: Sequence[Table],
+        counts: Mapping[str, Any],
+        sources: Mapping[str, Fetched],
+        complete: bool = True,
+    ) -> Path:
+        complete = self.spec.matches(counts, self.subset or not complete) and complete
+        return output.write(self.spec, tables, counts, sources, complete, out)
 
 
 @dataclass(frozen=True)
@@ -151,6 +173,6 @@ class Builder:
         return 0
 
 
-def declared(module: str, name: str, make: Callable[..., Path]) -> Builder:
+def builder(module: str, name: str, make: Callable[..., Path]) -> Builder:
     """Return a builder as `build.NAME` of the benchmark.toml beside a module, given by its `__file__`, describes it."""
     return Builder(name, make=make, **read_toml(module, "benchmark.toml")["build"][name])

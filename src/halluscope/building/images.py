@@ -20,19 +20,17 @@ def missing(names: Iterable[str], folder: Readable) -> list[str]:
     return [name for name in names if not is_there(_file(name, folder))]
 
 
-def check(names: Sequence[str], folder: Readable, hint: str = "Name the folder that holds them all.") -> None:
-    """Decode every image; `hint` says what to do about missing ones."""
-    if absent := missing(names, folder):
+def check(names: Sequence[str], folder: Readable, only_present: bool = False) -> None:
+    """Decode every image; with `only_present`, some may be missing, but not all."""
+    absent = missing(names, folder)
+    if absent and not (only_present and len(absent) < len(names)):
         shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
-        raise BuildError(f"{len(absent):,} of the {len(names):,} images are not in {folder}: {shown}. {hint}")
-    for name in tqdm(names, desc="checking images", unit="image", disable=None):
+        raise BuildError(
+            f"{len(absent):,} of the {len(names):,} images are not in {folder}: {shown}. Name the folder that holds "
+            "them all, or pass --only-images-present."
+        )
+    for name in tqdm(sorted({*names} - {*absent}), desc="checking images", unit="image", disable=None):
         open_picture(read(name, folder), str(_file(name, folder)))
-
-
-def check_all(names: Sequence[str], folder: Readable, only_present: bool = False) -> None:
-    absent = {*missing(names, folder)} if only_present else set()
-    there = [name for name in names if name not in absent]
-    check(there or names, folder, "Name the folder that holds them all, or pass --only-images-present.")
 
 
 def stored(name: str | None, folder: Readable) -> dict[str, Any] | None:

@@ -8,15 +8,15 @@ written.
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import DatasetInfo, Features, Image, SplitDict, SplitInfo
+from datasets import DatasetInfo, Features, SplitDict, SplitInfo
 from datasets.info import DatasetInfosDict
 from huggingface_hub import DatasetCard
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -34,8 +34,6 @@ from halluscope.paths import share
 from halluscope.reading.datasets import home
 from halluscope.sanitize import one_line, short_repr
 
-Q = TypeVar("Q")
-
 GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
 
@@ -52,25 +50,7 @@ class Table:
     split: str
     config: str = "default"
 
-    @classmethod
-    def of(
-        cls,
-        rows: Sequence[Q],
-        columns: Mapping[str, Any],
-        row_of: Callable[[Q], Mapping[str, Any]],
-        file_of: Callable[[Q], str | None],
-        split: str,
-        folder: Readable | None,
-    ) -> "Table":
-        """Make a table, with the column `image` if there is a folder of images; `file_of` may return None."""
-
-        def written() -> Iterator[Mapping[str, Any]]:
-            for each in tqdm(rows, desc="writing", unit="row", disable=None):
-                row = row_of(each)
-                yield row if folder is None else {**row, "image": images.stored(file_of(each), folder)}
-
-        there = {name: kind for name, kind in columns.items() if folder or not isinstance(kind, Image)}
-        return cls(Features(there), written(), split)
+    folder: Readable | None = None  # of the image files that `image` of each row names
 
     def write(self, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
         inside = "data" if self.config == "default" else f"data/{self.config}"
@@ -106,7 +86,7 @@ class Table:
         }
 
     def _groups(self, schema: pa.Schema) -> Iterator[pa.Table]:
-        remaining, done = iter(self.rows), 0
+        remaining, done = map(self._with_image, tqdm(self.rows, desc="writing", unit="row", disable=None)), 0
         for first in remaining:
             rows = [first] if isinstance(first, pa.Table) else [first, *islice(remaining, GROUP_ROWS - 1)]
             try:
@@ -119,6 +99,9 @@ class Table:
                 ) from error
             yield group
             done += group.num_rows
+
+    def _with_image(self, row: Any) -> Any:
+        return row | {"image": images.stored(row["image"], self.folder)} if self.folder else row
 
 
 def _group(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:

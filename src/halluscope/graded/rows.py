@@ -242,9 +242,8 @@ class Rows:
                 sources[extra["name"]] = order.fetch(extra["name"], named, flag)
                 rows = self.extend(rows, sources[extra["name"]].path)
             columns, counts = self.features(*table["columns"]), self.counts(rows)
-            return order.write(
-                out, rows, columns, lambda row: row.row, self.file_of, counts, sources, self.check_images
-            )
+            written = [{**row.row, "image": self.file_of(row)} for row in rows]
+            return order.write(out, written, columns, counts, sources, self.check_images)
 
         options = {flag: {"type": "path", "metavar": "FILE", "help": extra["help"]}} if extra else {}
         return Builder(self.name, table["about"], table["source"], make, table["images"], options)
@@ -265,4 +264,4 @@ class Rows:
     def check_images(self, names: list[str], folder: Readable, only_present: bool) -> None:
         from halluscope.building import images
 
-        images.check_all(names, folder, only_present)
+        images.check(names, folder, only_present)

@@ -92,8 +92,8 @@ def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
     table = read_annotations(path)
     if vocabulary:
         vocabulary.check_annotated(table.classes, str(path))
-    for image in table.images:
-        yield ImageObjects(image.image_id, list(image.objects), image.file_name), str(path)
+    for image in map(ImageObjects, table.image_ids, table.objects(), table.file_names):
+        yield image, str(path)
 
 
 def _each_once(located: Iterable[Located]) -> list[ImageObjects]:

@@ -18,8 +18,7 @@ from halluscope.benchmarks.amber.rows import (
     SIMILAR,
     read_upstream,
 )
-from halluscope.building import images, output
-from halluscope.building.command import Order, declared
+from halluscope.building.command import Order, builder
 from halluscope.building.output import Table
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.sanitize import one_line, short_repr
@@ -58,28 +57,20 @@ def make(order: Order, vectors_of: str | None = None) -> Path:
         "queries": order.fetch("queries", order.inside("query")),
     }
     rows = read_upstream(*(source.path for source in sources.values()))
-    numbers = counts(rows)
-    complete = order.spec.matches(numbers, order.subset)
-    folder = None
-    if got := order.fetch_images():
-        sources["images"], folder = got, got.path
-        images.check(sorted({row.file_name for row in rows}), folder)
-    tables = [
-        Table.of(rows, ROWS.features(*COLUMNS), lambda one: one.row, _picture, order.spec.split, folder)
-    ]
+    numbers, others = counts(rows), list[Table]()
     if model:
         alike = pairs(words.load().known, model)
         name = "{lang}_{name}-{version}".format_map(model.meta)  # such as "en_core_web_lg-3.8.0"
         numbers |= {"pairs_of_synonyms": len(alike), "vectors": name}
-        both = (dict(zip(PAIR, pair, strict=True)) for pair in alike)
         columns = Features(dict.fromkeys(PAIR, Value("string")))
-        tables.append(Table(columns, both, order.spec.split, SIMILAR))
-    return output.write(order.spec, tables, numbers, sources, complete, out)
-
-
-def _picture(row: Any) -> str | None:
-    """Return the image file to store with a row: only the row that asks for a description stores its image."""
-    return row.file_name if row.task == GENERATIVE else None
+        both = [dict(zip(PAIR, pair, strict=True)) for pair in alike]
+        others.append(Table(columns, both, order.spec.split, SIMILAR))
+    # only the row that asks for a description stores its image
+    written = [
+        {**row.row, "image": row.file_name if row.task == GENERATIVE else None, "file_name": row.file_name}
+        for row in rows
+    ]
+    return order.write(out, written, ROWS.features(*COLUMNS), numbers, sources, others=others)
 
 
 def pairs(known: Collection[str], nlp: Any) -> list[tuple[str, str]]:
@@ -116,4 +107,4 @@ def load_vectors(model: str) -> Any:
     return nlp
 
 
-BUILDER = declared(__file__, "amber", make)
+BUILDER = builder(__file__, "amber", make)

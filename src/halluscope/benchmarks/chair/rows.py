@@ -47,17 +47,17 @@ def ground_truth(
     vocabulary = vocabularies.load("coco")
     vocabulary.check_annotated(table.classes, str(instances))
     texts = _captions(Path(captions))
-    without = [image.image_id for image in table.images if image.image_id not in texts]
+    without = [image_id for image_id in table.image_ids if image_id not in texts]
     if without:
         raise BuildError(
-            f"{captions} has no caption for {len(without):,} of the {len(table.images):,} images of {instances}, "
+            f"{captions} has no caption for {len(without):,} of the {len(table.image_ids):,} images of {instances}, "
             f"such as image_id {without[0]}. Are these the captions of the same split?"
         )
     objects: dict[int, list[str]] = {}
-    for image in table.images:
-        spoken = (words.read(text, synonyms.class_of, words_of).objects for text in texts[image.image_id])
-        present = set(image.objects).union(*spoken)
-        objects[image.image_id] = [name for name in vocabulary.classes if name in present]
+    for image_id, names in zip(table.image_ids, table.objects(), strict=True):
+        spoken = (words.read(text, synonyms.class_of, words_of).objects for text in texts[image_id])
+        present = {*names}.union(*spoken)
+        objects[image_id] = [name for name in vocabulary.classes if name in present]
     return objects
 
 

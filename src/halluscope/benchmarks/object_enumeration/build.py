@@ -8,10 +8,9 @@ same numbers; the dataset's card says how the lines that cannot run as printed a
 import json
 import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,15 +20,13 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from halluscope import vocabularies
-from halluscope.building import output
-from halluscope.building.command import Order, declared
+from halluscope.building.command import Order, builder
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, entries
 from halluscope.files.writing import check_new, new_file
-from halluscope.reading import coco
-from halluscope.reading.coco import Box, Boxes
-from halluscope.sanitize import short_repr
+from halluscope.inputs import is_id
+from halluscope.reading.coco import BOX, SIDE, WHOLE, CocoTable, is_box, is_length, read_boxes, take
 from halluscope.stats.ratios import Floats
 
 INSTRUCTION = "<image> Give a list of objects and locations in the image."
@@ -46,6 +43,9 @@ PLACES = (
     ("bottom left", "bottom", "bottom right"),
 )
 
+# The pixels by which a box may extend beyond its picture, because coordinates are rounded
+BEYOND = 1.0
+
 FEATURES = Features(
     {
         "id": Value("string"),
@@ -58,21 +58,13 @@ FEATURES = Features(
     }
 )
 
-# The largest objects, each with its place
-Objects = list[tuple[str, str]]
-
-# An image's objects, and the names of absent classes in the order of the draw
-Enumeration = tuple[Objects, list[str]]
+# The columns of a table of boxes: the index of the image, its location for messages, the object's name, its box, and
+# the width and height of the picture
+BOXES = ("image", "where", "name", *"xywh", "width", "height")
 
 # A sample in LLaVA's files, {"id", "image", "conversations": [{"from": "human" or "gpt", "value"}]}, with the index of
-# its picture, or with None if the sample stays unchanged
+# its image, or with None if the sample stays unchanged
 Sample = tuple[dict[str, Any], int | None]
-
-# Takes a box, its picture's width and height, and its place for messages; returns the part inside the picture, if any
-Fit = Callable[[Box, int, int, str], Box | None]
-
-# The indices of some classes, in a list of all classes by category id
-Kinds = Sequence[int] | NDArray[np.integer[Any]]
 
 
 def make(
@@ -85,6 +77,8 @@ def make(
     no_negatives: bool = False,
 ) -> Path:
     """Build object_enumeration; without negatives, an image without objects has no enumeration."""
+    import pandas as pd
+
     out = order.target()
     if conversations is not None:
         if conversations.resolve().is_relative_to(out):
@@ -99,8 +93,8 @@ def make(
         sources["instructions"] = order.fetch("instructions", instructions, "--instructions")
     files = {name: source.path for name, source in sources.items()}
 
-    table = coco.read_boxes(files["annotations"])
-    vocabulary, ids = order.spec.vocabulary or "coco", [picture.image_id for picture in table.pictures]
+    table, sizes, boxes = read_boxes(files["annotations"])
+    vocabulary, ids = order.spec.vocabulary or "coco", table.image_ids
     classes = vocabularies.load(vocabulary).classes
     if not order.subset and (unknown := [name for name in table.classes if name not in classes]):
         raise BuildError(
@@ -112,123 +106,154 @@ def make(
             f"The annotations have the image id {ids[0] if ids[0] < 0 else ids[-1]}; expected one from 0 to "
             f"{MOST:,}, because it is the seed for drawing absent classes. Renumber the images."
         )
+    present = table.present()
     numbers: dict[str, Any] = {
         "images": len(ids),
-        "images_with_objects": int(np.count_nonzero(np.diff(table.starts))),
+        "images_with_objects": int(present.any(axis=1).sum()),
         "annotations": len(table.kinds),
         "classes": len(table.classes),
     }
-    complete = order.spec.matches(numbers, order.subset)
-    boxes = dict.fromkeys(("boxes_cut", "boxes_left_out"), 0)
-    fit: Fit = partial(fitted, boxes, clip)
-    scenes: dict[int, tuple[Objects, set[str]]] = {}
+    order.spec.matches(numbers, order.subset)
+
+    counts = dict.fromkeys(("boxes_cut", "boxes_left_out"), 0)
+    company, scenes = present.copy(), dict[int, list[tuple[str, str]]]()
     if visual_genome is not None:
-        scenes = read_scenes(files["image_data"], files["objects"], {*ids}, {*table.classes}, fit)
-    known = enumerations(table, scenes, fit)
-    if no_negatives:
-        known = [(objects, []) for objects, _ in known]
-    files_of = {image.file_name: place for place, image in enumerate(table.pictures) if any(known[place])}
+        frame, named = read_scenes(files["image_data"], files["objects"], table)
+        scenes = listed(frame, clip, counts)
+        if not scenes:
+            raise BuildError(
+                f"{files['objects']} and {files['image_data']} have no objects for any of the {len(ids):,} images of "
+                "the annotations. Are these Visual Genome's files, and annotations of COCO's train images?"
+            )
+        for image in scenes:
+            company[image] = [name in named[image] for name in table.classes]
+    where = [f"Image {number} ({name})" for number, name in zip(ids, table.file_names, strict=True)]
+    columns = (
+        table.owners,
+        np.array(where, object)[table.owners],
+        np.array(table.classes, object)[table.kinds],
+        *boxes.T,
+        *sizes[table.owners].T,
+    )
+    frame = pd.DataFrame(dict(zip(BOXES, columns, strict=True)))
+    objects = scenes | listed(frame[~frame["image"].isin([*scenes])], clip, counts)
+    absent: list[list[str]] = [[] for _ in ids]
+    if not no_negatives:
+        together = (
+            present.T.astype(float) @ present
+        )  # the number of images in which two classes occur together
+        np.fill_diagonal(together, 0)
+        for image, number in enumerate(tqdm(ids, desc="enumerating", unit="image", disable=None)):
+            likely = chances(together, company[image], never=present[image] | company[image])
+            absent[image] = [table.classes[kind] for kind in draw(number, likely)]
+    files_of = {name: i for i, name in enumerate(table.file_names) if i in objects or absent[i]}
 
     def samples() -> Iterator[Sample]:
         """Yield the samples to write: those of the instructions, or one per image that has something to say."""
         if instructions is not None:
             yield from read_samples(files["instructions"], files_of)
         else:
-            for file_name, place in files_of.items():
-                yield {"id": str(ids[place]), "image": file_name, "conversations": []}, place
+            for file_name, image in files_of.items():
+                yield {"id": str(ids[image]), "image": file_name, "conversations": []}, image
 
-    each = [place for _, place in samples()]
-    rows = [place for place in each if place is not None]
-    if not rows:
+    def rows(file: IO[str] | None) -> Iterator[dict[str, Any]]:
+        """Yield the dataset's rows, and write all samples to a file, as a JSON list."""
+        before = "[\n"
+        for sample, image in samples():
+            if image is not None:
+                about = {"image_id": ids[image], "file_name": table.file_names[image]}
+                yield row_of(sample, about, objects.get(image, []), absent[image])
+            if file:
+                file.write(before + json.dumps(sample))
+                before = ",\n"
+        if file:
+            file.write("\n]\n")
+
+    each = [image for _, image in samples()]
+    kept = [image for image in each if image is not None]
+    if not kept:
         raise BuildError(
             f"None of the {len(each):,} samples is about one of the {len(ids):,} images of the "
             "annotations. Are these instructions about COCO's train images?"
         )
     numbers |= {
-        "rows": len(rows),
-        "rows_with_absences_alone": sum(not known[place][0] for place in rows),
-        "rows_with_fewer_absences": sum(len(known[place][1]) < NEGATIVES for place in rows),
-        "rows_of_visual_genome": sum(ids[place] in scenes for place in rows),
-        "objects": sum(len(known[place][0]) for place in rows),
-        "absences": sum(len(known[place][1]) for place in rows),
-        "samples_left_as_they_are": len(each) - len(rows),
-        **boxes,
+        "rows": len(kept),
+        "rows_with_absences_alone": sum(image not in objects for image in kept),
+        "rows_with_fewer_absences": sum(len(absent[image]) < NEGATIVES for image in kept),
+        "rows_of_visual_genome": sum(image in scenes for image in kept),
+        "objects": sum(len(objects.get(image, ())) for image in kept),
+        "absences": sum(len(absent[image]) for image in kept),
+        "samples_left_as_they_are": len(each) - len(kept),
+        **counts,
     }
     with new_file(conversations) if conversations else nullcontext() as file:
-        written = Table(FEATURES, _rows(samples(), table, known, file), order.spec.split)
-        return output.write(order.spec, [written], numbers, sources, complete, out)
+        return order.save(out, [Table(FEATURES, rows(file), order.spec.split)], numbers, sources)
 
 
-def enumerations(table: Boxes, scenes: Mapping[int, tuple[Objects, set[str]]], fit: Fit) -> list[Enumeration]:
-    """Return the enumeration of each picture."""
-    present, size = list(table.present()), len(table.classes)
-    co_occur = np.zeros((size, size))  # the number of images in which two classes occur together
-    for kinds in present:
-        co_occur[np.ix_(kinds, kinds)] += 1
-    np.fill_diagonal(co_occur, 0)
-    found = []
-    for place, picture in enumerate(tqdm(table.pictures, desc="enumerating", unit="image", disable=None)):
-        there: Kinds = present[place]
-        width, height = picture.width, picture.height
-        if scene := scenes.get(picture.image_id):
-            objects, names = scene
-            named = [kind for kind, name in enumerate(table.classes) if name in names]
-            likely = chances(co_occur, named, never=np.union1d(there, named))
-        else:
-            where = f"Image {picture.image_id} ({picture.file_name})"
-            parts = ((table.classes[kind], fit(box, width, height, where)) for kind, box in table.of(place))
-            objects, likely = listed(parts, width, height), chances(co_occur, there)
-        found.append((objects, [table.classes[kind] for kind in draw(picture.image_id, likely)]))
-    return found
+def row_of(
+    sample: dict[str, Any], about: Mapping[str, Any], objects: Sequence[tuple[str, str]], absent: list[str]
+) -> dict[str, Any]:
+    """Return the dataset's row, and put its turns in front of the sample's, with the placeholder of the image."""
+    lines = [*objects, *((name, "absent") for name in absent)]  # with brackets as the paper prints them
+    response = "\n".join(f"{name} [{place}]" for name, place in lines)
+    turns = [{"from": "human", "value": INSTRUCTION}, {"from": "gpt", "value": response}]
+    for turn in sample["conversations"]:
+        value = turn["value"]
+        plain = value.replace("<image>", "").strip() if "<image>" in value else value
+        turns.append(turn | {"value": plain})
+    sample["conversations"] = turns
+    return {
+        "id": str(sample["id"]),
+        **about,
+        "objects": [{"name": name, "place": place} for name, place in objects],
+        "absent": absent,
+        "instruction": INSTRUCTION,
+        "response": response,
+    }
 
 
-def listed(objects: Iterable[tuple[str, Box | None]], width: int, height: int) -> Objects:
-    """Return the largest objects, at most `PER_CLASS` per class; those without a box are left out."""
-    of_class: Counter[str] = Counter()
-    found = []
-    boxes = [(name, box) for name, box in objects if box]
-    for name, box in sorted(boxes, key=lambda one: -(one[1][2] * one[1][3])):
-        of_class[name] += 1
-        if of_class[name] <= PER_CLASS:
-            found.append((name, place(box, width, height)))
-    return found
+def listed(boxes: Any, clip: bool, counts: dict[str, int]) -> dict[int, list[tuple[str, str]]]:
+    """Return each image's largest objects, at most `PER_CLASS` of a name, with their places.
 
+    With `clip`, boxes that leave their pictures are cut or left out, and counted; otherwise they are an error. A centre
+    on a grid line belongs to the right or below.
 
-def place(box: Box, width: int, height: int) -> str:
-    """Return the place of a box's centre in a picture; a centre on a grid line belongs to the right or below.
-
-    >>> place((0, 0, 20, 20), 90, 60), place((20, 30, 20, 20), 90, 60)
-    ('top left', 'bottom')
+    Args:
+        boxes: a data frame with the columns `BOXES`.
     """
-    x, y, wide, high = box
-    line, side = (
-        min(max(int(3 * centre / size), 0), 2)
-        for centre, size in ((y + high / 2, height), (x + wide / 2, width))
+    start, size, picture = (
+        boxes[list(columns)].to_numpy(float) for columns in ("xy", "wh", ("width", "height"))
     )
-    return PLACES[line][side]
-
-
-def fitted(counts: dict[str, int], clip: bool, box: Box, width: int, height: int, where: str) -> Box | None:
-    """Return the part of a box inside its picture, and count those cut; without `clip`, such a box is an error."""
-    part = coco.fitted(box, width, height)
-    if part is not box and not clip:
+    beyond = ((start < -BEYOND) | (start + size > picture + BEYOND)).any(axis=1)
+    if beyond.any() and not clip:
+        _, where, _, *box, width, height = boxes[beyond].iloc[0]
         raise BuildError(
             f"{where} has the box [{', '.join(f'{number:g}' for number in box)}] (x, y, width, height), which extends "
-            f"beyond its picture of {width} x {height} pixels. Are these annotations of the same images? If so, "
+            f"beyond its picture of {width:g} x {height:g} pixels. Are these annotations of the same images? If so, "
             "correct the file, or pass --clip to cut boxes to their picture, leave out those outside it, and count "
             "both."
         )
-    if part is not box:
-        counts["boxes_cut" if part else "boxes_left_out"] += 1
-    return part
+    end, outside = np.minimum(start + size, picture), beyond[:, np.newaxis]
+    start = np.where(outside, np.maximum(start, 0), start)
+    size = np.where(outside, end - start, size)
+    there = ~beyond | (size > 0).all(axis=1)
+    counts["boxes_cut"] += int((beyond & there).sum())
+    counts["boxes_left_out"] += int((~there).sum())
+    across, down = (3 * (start + size / 2) / picture).astype(int).clip(0, 2).T
+    shown = boxes[["image", "name"]].assign(area=size.prod(axis=1), place=np.array(PLACES)[down, across])
+    shown = shown[there].sort_values("area", ascending=False, kind="stable")
+    shown = shown[shown.groupby(["image", "name"], sort=False).cumcount() < PER_CLASS]
+    found = defaultdict(list)
+    for image, name, place in zip(*(shown[column] for column in ("image", "name", "place")), strict=True):
+        found[image].append((name, place))
+    return dict(found)
 
 
-def chances(co_occur: Floats, present: Kinds, never: Kinds | None = None) -> Floats:
+def chances(together: Floats, present: NDArray[np.bool_], never: NDArray[np.bool_]) -> Floats:
     """Return each class's chance of being drawn first [classes]; the sum is 1, or 0 if no class can be drawn."""
-    barred = np.isin(np.arange(len(co_occur)), present if never is None else never)
-    if len(present) == 0:
-        return _shares(np.where(barred, 0.0, 1.0))
-    rows = np.where(barred, 0.0, co_occur[np.asarray(present)])
+    if not present.any():
+        return _shares(np.where(never, 0.0, 1.0))
+    rows = np.where(never, 0.0, together[present])
     return _shares(_shares(_shares(rows).sum(axis=0)) ** SHARPENED)
 
 
@@ -248,126 +273,67 @@ def _shares(values: Floats) -> Floats:
     return shares
 
 
-def read_scenes(
-    image_data: Readable, objects: Readable, image_ids: set[int], classes: set[str], fit: Fit
-) -> dict[int, tuple[Objects, set[str]]]:
-    """Return Visual Genome's objects in the wanted images, and the classes it names; its images' sizes are its own."""
+def read_scenes(image_data: Readable, objects: Readable, table: CocoTable) -> tuple[Any, dict[int, set[str]]]:
+    """Return Visual Genome's boxes in the table's images, and which classes it names in each; sizes are its own."""
+    import pandas as pd
+
+    index = {image_id: image for image, image_id in enumerate(table.image_ids)}
     shared: dict[int, tuple[int, int, int]] = {}
     for number, entry in enumerate(entries(image_data), 1):
         where = f"{image_data}: entry {number}"
-        values = _fields(entry, where, "image_id", "coco_id", "width", "height")
-        if values[1] is None:
-            continue
-        if any(type(one) is not int for one in values) or min(values[2:]) < 1:
-            raise BuildError(
-                f"{where} is {short_repr(entry)}; expected image_id, coco_id, width and height as whole numbers."
-            )
-        if values[1] in image_ids:
-            shared[values[0]] = values[1], values[2], values[3]
-    found: dict[int, tuple[Objects, set[str]]] = {}
+        image_id = take(entry, "image_id", is_id, WHOLE, where)
+        coco_id = take(entry, "coco_id", lambda value: value is None or is_id(value), WHOLE, where)
+        if coco_id in index:
+            width, height = (take(entry, side, is_length, SIDE, where) for side in ("width", "height"))
+            shared[image_id] = index[coco_id], width, height
+    rows = []
+    named: dict[int, set[str]] = {}
     for number, entry in enumerate(entries(objects), 1):
         where = f"{objects}: entry {number}"
-        image, held = _fields(entry, where, "image_id", "objects")
-        if type(image) is not int or not isinstance(held, list):
-            raise BuildError(f"{where} is {short_repr(entry)}; expected image_id, and a list of objects.")
-        if image not in shared or (coco_id := shared[image][0]) in found:
+        image_id = take(entry, "image_id", is_id, WHOLE, where)
+        held = take(entry, "objects", _is_list, "a list", where)
+        image, *size = shared.get(image_id, (-1,))
+        if image < 0 or image in named:
             continue
-        size, boxes, named = shared[image][1:], [], set[str]()
         for one in held:
-            names, *box = _fields(one, where, "names", *"xywh")
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise BuildError(
-                    f"{where} has an object with the names {short_repr(names)}; expected a list of text."
-                )
+            names = take(one, "names", _is_list_of_text, "a list of text", where)
+            box = take({"box": [one.get(key) for key in "xywh"]}, "box", is_box, BOX, where)
             plain = [sys.intern(" ".join(name.lower().split())) for name in names if name.strip()]
-            checked = coco.box_of(box, where)
             if plain:
-                boxes.append((plain[0], fit(checked, *size, where)))
-            named.update(plain)
-        if listing := listed(boxes, *size):
-            found[coco_id] = listing, named & classes
-    if not found:
-        raise BuildError(
-            f"{objects} and {image_data} have no objects for any of the {len(image_ids):,} images of the "
-            "annotations. Are these Visual Genome's files, and annotations of COCO's train images?"
-        )
-    return found
+                rows.append((image, where, plain[0], *box, *size))
+                named.setdefault(image, set()).update({*plain} & {*table.classes})
+    return pd.DataFrame(rows, columns=BOXES), named
 
 
-def _fields(entry: Any, where: str, *keys: str) -> list[Any]:
-    for key in keys:
-        if not isinstance(entry, dict) or key not in entry:
-            raise BuildError(f"{where} holds {short_repr(entry)}; expected an object with {key}.")
-    return [entry[key] for key in keys]
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
 
 
-def read_samples(file: Readable, pictures: Mapping[str, int]) -> Iterator[Sample]:
-    """Yield samples, each with the index of its picture, if that is annotated."""
+def _is_list_of_text(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def read_samples(file: Readable, files: Mapping[str, int]) -> Iterator[Sample]:
+    """Yield samples, each with the index of its image, if that is annotated."""
     for number, sample in enumerate(entries(file), 1):
         where = f"{file}: sample {number}"
-        if not isinstance(sample, dict) or not isinstance(sample.get("image", ""), str):
-            raise BuildError(
-                f"{where} is {short_repr(sample)}; expected an object whose image is a file name."
-            )
-        parts = sample.get("image", "").split("/")
+        name = take(sample, "image", lambda value: isinstance(value, str | None), "a file name", where)
+        parts = (name or "").split("/")
         tails = ["/".join(parts[start:]) for start in range(len(parts))]
         names = (*tails, re.sub(r"COCO_(?:train|val)2014_", "", parts[-1]))
-        picture = next((pictures[name] for name in names if name in pictures), None)
-        if picture is not None:
-            if not isinstance(sample.get("id"), str | int):
-                raise BuildError(
-                    f"{where} has id {short_repr(sample.get('id'))}; expected text or a whole number."
-                )
-            turns = sample.get("conversations")
-            if not isinstance(turns, list) or not all(
-                isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in ("from", "value"))
-                for turn in turns
-            ):
-                raise BuildError(
-                    f"{where} (id {short_repr(sample['id'])}) has conversations {short_repr(turns)}; expected a list "
-                    "of objects with from and value, both text."
-                )
-        yield sample, picture
+        image = next((files[name] for name in names if name in files), None)
+        if image is not None:
+            take(sample, "id", lambda value: isinstance(value, str | int), "text or a whole number", where)
+            expected = "a list of objects with from and value, both text"
+            take(sample, "conversations", _are_turns, expected, where)
+        yield sample, image
 
 
-def _rows(
-    samples: Iterable[Sample], table: Boxes, known: Sequence[Enumeration], file: IO[str] | None
-) -> Iterator[dict[str, Any]]:
-    """Yield the dataset's rows, and write all samples to a file, as a JSON list.
-
-    The enumeration comes in front of a sample's turns, and the placeholder of the image goes there.
-    """
-    before = "[\n"
-    for sample, place in tqdm(samples, desc="writing", unit="sample", disable=None):
-        if place is not None:
-            picture, (objects, absent) = table.pictures[place], known[place]
-            lines = [
-                *objects,
-                *((name, "absent") for name in absent),
-            ]  # with brackets as the paper prints them
-            row = {"instruction": INSTRUCTION, "response": "\n".join(f"{one} [{at}]" for one, at in lines)}
-            turns = [
-                turn | {"value": turn["value"].replace("<image>", "").strip()}
-                if "<image>" in turn["value"]
-                else turn
-                for turn in sample["conversations"]
-            ]
-            first = zip(("human", "gpt"), row.values(), strict=True)
-            turns[:0] = [{"from": speaker, "value": value} for speaker, value in first]
-            sample["conversations"] = turns
-            yield {
-                "id": str(sample["id"]),
-                "image_id": picture.image_id,
-                "file_name": picture.file_name,
-                "objects": [{"name": name, "place": where} for name, where in objects],
-                "absent": absent,
-                **row,
-            }
-        if file:
-            file.write(before + json.dumps(sample))
-            before = ",\n"
-    if file:
-        file.write("\n]\n")
+def _are_turns(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in ("from", "value"))
+        for turn in value
+    )
 
 
-BUILDER = declared(__file__, "object_enumeration", make)
+BUILDER = builder(__file__, "object_enumeration", make)

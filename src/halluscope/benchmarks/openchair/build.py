@@ -5,12 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from datasets import Features
-from tqdm import tqdm
 
 from halluscope.benchmarks.openchair import BENCHMARK
 from halluscope.benchmarks.openchair.rows import ROWS, UPSTREAM
-from halluscope.building import output
-from halluscope.building.command import Order, declared
+from halluscope.building.command import Order, builder
 from halluscope.building.fetch import Fetched
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
@@ -36,10 +34,10 @@ def make(order: Order) -> Path:
     except ValueError as error:
         raise BuildError(str(error)) from error
     counts = {"images": len(rows), "captions": len({row.true_caption for row in rows})}
-    complete = spec.matches(counts, order.subset)
+    spec.matches(counts, order.subset)
 
     def written() -> Iterator[dict[str, Any]]:
-        for row, its in zip(tqdm(rows, desc="writing", unit="row", disable=None), upstream, strict=True):
+        for row, its in zip(rows, upstream, strict=True):
             values = {**row.row, "prompt": BENCHMARK.prompt}
             if "image" in names:
                 image, place = its["image"], f"{where}, row {row.image_id}: image"
@@ -50,9 +48,8 @@ def make(order: Order) -> Path:
             yield values
 
     columns = ROWS.features("image_id", *{"image"} & {*names}, "prompt", "true_caption")
-    return output.write(
-        spec, [Table(Features(columns), written(), spec.split)], counts, {"captions": source}, complete, out
-    )
+    table = Table(Features(columns), written(), spec.split)
+    return order.save(out, [table], counts, {"captions": source})
 
 
-BUILDER = declared(__file__, "openchair", make)
+BUILDER = builder(__file__, "openchair", make)

@@ -12,7 +12,6 @@ Category order settles equal counts. The three samplings share the images and th
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from datasets import Features, Value
 
 from halluscope import vocabularies
 from halluscope.benchmarks.pope.rows import (
+    COLUMNS,
     REPOPE,
     SAMPLINGS,
     ObjectQuestion,
@@ -28,8 +28,7 @@ from halluscope.benchmarks.pope.rows import (
     read_official,
     unique_questions,
 )
-from halluscope.building import output
-from halluscope.building.command import Order, declared
+from halluscope.building.command import Order, builder
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
@@ -38,17 +37,7 @@ from halluscope.reading.coco import CocoTable, read_annotations
 
 CONFIGS = ("coco", "aokvqa", "gqa")
 
-FEATURES = Features(
-    {
-        "question_id": Value("int64"),
-        "image_id": Value("int64"),
-        "file_name": Value("string"),
-        "question": Value("string"),
-        "object": Value("string"),
-        "answer": Value("string"),
-        "sampling": Value("string"),
-    }
-)
+FEATURES = Features({name: Value("int64" if name.endswith("_id") else "string") for name in COLUMNS[:7]})
 
 
 def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) -> list[ObjectQuestion]:
@@ -56,21 +45,15 @@ def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) ->
     for name, number in (("images", images), ("objects", objects)):
         if number < 1:
             raise BuildError(f"{name} is {number}; expected at least 1.")
-    qualified = [
-        row
-        for row, image in enumerate(coco.images)
-        if objects <= len(image.objects) <= len(coco.classes) - objects
-    ]
+    presence = coco.present()
+    each, classes = presence.sum(axis=1), len(coco.classes)
+    qualified = np.flatnonzero((objects <= each) & (each <= classes - objects))
     if len(qualified) < images:
         raise BuildError(
-            f"{images:,} images are asked for, but of the {len(coco.images):,} in the annotations only "
-            f"{len(qualified):,} hold at least {objects} of the {len(coco.classes)} classes and lack as many. "
-            "Ask for fewer images, or for fewer objects per image."
+            f"{images:,} images are asked for, but of the {len(each):,} in the annotations only {len(qualified):,} "
+            f"hold at least {objects} of the {classes} classes and lack as many. Ask for fewer images, or for fewer "
+            "objects per image."
         )
-    column = {name: i for i, name in enumerate(coco.classes)}
-    presence = np.zeros((len(coco.images), len(coco.classes)), dtype=bool)
-    for row, image in enumerate(coco.images):
-        presence[row, [column[name] for name in image.objects]] = True
     frequency, together = presence.sum(axis=0), presence.T.astype(np.int64) @ presence
     rng = np.random.default_rng(seed)
     drawn = sorted(rng.choice(qualified, images, replace=False).tolist())
@@ -80,7 +63,7 @@ def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) ->
     for sampling in SAMPLINGS:
         number = 0
         for row, positives in zip(drawn, asked, strict=True):
-            image, absent = coco.images[row], np.flatnonzero(~presence[row])
+            image, absent = (coco.image_ids[row], coco.file_names[row]), np.flatnonzero(~presence[row])
             for positive in positives.tolist():
                 if sampling == "random":
                     negative = int(rng.choice(absent))
@@ -91,13 +74,11 @@ def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) ->
                 for cls, answer in ((positive, "yes"), (negative, "no")):
                     number += 1
                     text, name = about[cls].text, coco.classes[cls]
-                    made.append(
-                        ObjectQuestion(number, image.image_id, image.file_name, text, name, answer, sampling)
-                    )
+                    made.append(ObjectQuestion(number, *image, text, name, answer, sampling))
     return made
 
 
-def counts(rows: Sequence[ObjectQuestion]) -> dict[str, Any]:
+def counts(rows: Sequence[Any]) -> dict[str, Any]:
     """Count the rows of one config for stats.json."""
     broken = {name: irregular([row for row in rows if row.sampling == name]) for name in SAMPLINGS}
     return {
@@ -119,26 +100,23 @@ def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
     different numbers of yes and no; "alternation": not yes, no, yes, ...; "contradiction": the object is both present
     and absent; "repetition": the same question was asked before.
     """
-    images = [list(rows) for _, rows in groupby(questions, key=lambda question: question.file_name)]
-    blocks = Counter(rows[0].file_name for rows in images)
-    broken: dict[str, list[int]] = {}
-    for rows in images:
-        answers = [row.answer for row in rows]
-        present = {row.object for row in rows if row.answer == "yes"}
-        first = {row.object: i for i, row in reversed([*enumerate(rows)])}
-        is_odd = len(rows) != len(images[0]) or blocks[rows[0].file_name] > 1
-        is_unbalanced = answers.count("yes") != answers.count("no")
-        is_mixed = answers != ["yes", "no"] * (len(rows) // 2)
-        for i, row in enumerate(rows):
-            for name, breaks in (
-                ("rows", is_odd),
-                ("balance", is_unbalanced),
-                ("alternation", is_mixed),
-                ("contradiction", row.answer == "no" and row.object in present),
-                ("repetition", first[row.object] != i),
-            ):
-                broken.setdefault(name, []).extend([row.question_id] * breaks)
-    return {name: ids for name, ids in broken.items() if ids}
+    import pandas as pd
+
+    rows = pd.DataFrame([*map(vars, questions)], columns=COLUMNS)
+    rows["block"] = (rows["file_name"] != rows["file_name"].shift()).cumsum()
+    rows["yes"] = rows["answer"] == "yes"
+    blocks, asked = rows.groupby("block"), rows.groupby(["block", "object"])
+    size = blocks["yes"].transform("size")
+    rows["in_turn"] = (size % 2 == 0) & (rows["yes"] == (blocks.cumcount() % 2 == 0))
+    broken = {
+        "rows": (size != size.head(1).sum()) | (rows.groupby("file_name")["block"].transform("nunique") > 1),
+        "balance": 2 * blocks["yes"].transform("sum") != size,
+        "alternation": ~blocks["in_turn"].transform("all"),
+        "contradiction": ~rows["yes"] & asked["yes"].transform("any"),
+        "repetition": asked.cumcount() > 0,
+    }
+    found = {name: rows["question_id"][breaks].tolist() for name, breaks in broken.items()}
+    return {name: ids for name, ids in found.items() if ids}
 
 
 def make(
@@ -151,44 +129,41 @@ def make(
     seed: int = 0,
 ) -> Path:
     """Build pope."""
-    if order.source is not None and from_annotations is not None:
+    spec, source = order.spec, order.source
+    if source is not None and from_annotations is not None:
         raise BuildError(
-            f"--source {order.source} and --from-annotations {from_annotations} are given; expected one of them: the "
+            f"--source {source} and --from-annotations {from_annotations} are given; expected one of them: the "
             "official questions, or new ones."
         )
-    if from_annotations is not None:
-        out = order.target(f"pope_{from_annotations.stem}")
-        drawn = {"images": images_count, "objects": objects, "seed": seed}
-        rows: Any = draw(read_annotations(from_annotations), **drawn)
-        return _write(order, "annotations", from_annotations, rows, counts(rows) | {"drawn": drawn}, out)
-    if order.source is not None and order.source.is_file():  # another version of the questions
-        rows, out = load([str(order.source)]), order.target(f"pope_{order.source.stem}")
-        return _write(order, "questions", order.source, rows, {"configs": {"default": counts(rows)}}, out)
-    out, spec = order.target(), order.spec
-    sources: dict[str, Fetched] = {}
-    read: dict[str, list[ObjectQuestion]] = {}
-    for config in configs:
+    if file := from_annotations or (source if source and source.is_file() else None):
+        out, rows = order.target(f"pope_{file.stem}"), list[Any]()
+        if from_annotations:
+            drawn = {"images": images_count, "objects": objects, "seed": seed}
+            rows = draw(read_annotations(file), **drawn)
+            numbers = counts(rows) | {"drawn": drawn}
+        else:  # another version of the questions
+            rows = load([str(file)])
+            numbers = {"configs": {"default": counts(rows)}}
+        name = "annotations" if from_annotations else "questions"
+        sources = {name: Fetched(file, sha256_of(file), published=False)}
+        table = Table(FEATURES, [*map(vars, rows)], spec.split)
+        return order.save(out, [table], numbers, sources, complete=False)
+    out, sources = order.target(), {}
+    read: dict[str, list[ObjectQuestion]] = {config: [] for config in configs}
+    for config, rows in read.items():
         for sampling in SAMPLINGS:
             name = f"{config}_{sampling}"
             sources[name] = order.fetch(name, order.inside(config))
-            read.setdefault(config, []).extend(read_official(sources[name].path, sampling))
-    numbers: dict[str, Any] = {"configs": {config: counts(of) for config, of in read.items()}}
-    for config, of in numbers["configs"].items():
-        numbers |= {f"{config}_{name}": of[name] for name in ("rows", "pairs")}
-    tables = [Table(FEATURES, map(vars, of), spec.split, config) for config, of in read.items()]
-    return output.write(spec, tables, numbers, sources, spec.matches(numbers, order.subset), out)
-
-
-def _write(order: Order, name: str, file: Path, rows: Sequence[Any], numbers: Any, out: Path) -> Path:
-    """Write questions other than the official ones."""
-    sources = {name: Fetched(file, sha256_of(file), published=False)}
-    table = Table(FEATURES, map(vars, rows), order.spec.split)
-    return output.write(order.spec, [table], numbers, sources, complete=False, out=out)
+            rows += read_official(sources[name].path, sampling)
+    by_config = {config: counts(rows) for config, rows in read.items()}
+    totals = {f"{config}_{name}": of[name] for config, of in by_config.items() for name in ("rows", "pairs")}
+    tables = [Table(FEATURES, [*map(vars, rows)], spec.split, config) for config, rows in read.items()]
+    return order.save(out, tables, {"configs": by_config, **totals}, sources)
 
 
 def correct(order: Order) -> Path:
     """Build repope (Neuhaus and Hein, RePOPE, 2025)."""
-    out, spec = order.target(), order.spec
+    out = order.target()
     sources = {name: order.fetch(name) for name in SAMPLINGS}
     rows = [row for name in SAMPLINGS for row in read_official(sources[name].path, name, REPOPE)]
     of, answers = Counter(row.sampling for row in rows), Counter(row.answer for row in rows)
@@ -198,9 +173,10 @@ def correct(order: Order) -> Path:
         **{answer: answers[answer] for answer in ("yes", "no")},
         "images": len({row.file_name for row in rows}),
     }
-    table = Table(Features({**FEATURES, "labels": Value("string")}), map(vars, rows), spec.split)
-    return output.write(spec, [table], numbers, sources, spec.matches(numbers, order.subset), out)
+    features = Features({**FEATURES, "labels": Value("string")})
+    table = Table(features, [*map(vars, rows)], order.spec.split)
+    return order.save(out, [table], numbers, sources)
 
 
-QUESTIONS = declared(__file__, "pope", make)
-CORRECTED = declared(__file__, "repope", correct)
+QUESTIONS = builder(__file__, "pope", make)
+CORRECTED = builder(__file__, "repope", correct)

@@ -5,10 +5,8 @@ image once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +16,8 @@ from datasets import Features, Image, Value
 from numpy.typing import NDArray
 
 from halluscope import vocabularies
-from halluscope.building import output
 from halluscope.building.build_info import compare, read_stats
-from halluscope.building.command import Builder, Order
+from halluscope.building.command import Order, builder
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import GROUP_ROWS, Table
 from halluscope.errors import BuildError
@@ -28,9 +25,6 @@ from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.datasets import home
 
 ROWS_AT_ONCE = 100_000
-
-# A presence dataset -> the dataset that is built from it.
-MADE_OF = {"throne_coco": "pope_c", "throne_objects365": "pope_c_objects365"}
 
 QUESTIONS = Features(
     {
@@ -43,42 +37,25 @@ QUESTIONS = Features(
 )
 
 
-@dataclass(frozen=True)
-class Presence:
+class Presence(NamedTuple):
     """A built `throne_*` dataset."""
 
-    folder: Path
     stats: Mapping[str, Any]  # the content of its stats.json, which agrees with its files
+    files: Sequence[Path]
     classes: Sequence[str]  # the annotated classes, in category order
+    image_ids: NDArray[np.int64]
+    present: NDArray[np.bool_]  # [images, classes]
 
     def groups(self, *columns: str) -> Iterator[pa.Table]:
         """Yield these columns, a few rows at a time, with the bytes of images unchanged."""
-        for shard in self.stats["tables"][0]["shards"]:
-            with pq.ParquetFile(self.folder / shard["file"]) as file:
-                for batch in file.iter_batches(GROUP_ROWS, columns=list(columns)):
+        for file in self.files:
+            with pq.ParquetFile(file) as opened:
+                for batch in opened.iter_batches(GROUP_ROWS, columns=list(columns)):
                     yield pa.Table.from_batches([batch]).select(list(columns))
-
-    def read(self, *columns: str) -> pa.Table:
-        """Read these columns of all rows."""
-        return pa.concat_tables(self.groups(*columns)).combine_chunks()
-
-    def table(self) -> NDArray[np.bool_]:
-        """Return which class is in which image [images, classes]."""
-        objects = self.read("objects")["objects"].combine_chunks()
-        names = pc.list_flatten(objects)
-        columns = pc.index_in(names, value_set=pa.array(self.classes))
-        if columns.null_count:
-            unknown = names[pc.index(pc.is_null(columns), True).as_py()]
-            raise BuildError(
-                f"{self.folder} names the object {unknown.as_py()!r}, which is not one of its classes."
-            )
-        table = np.zeros((len(objects), len(self.classes)), dtype=bool)
-        table[pc.list_parent_indices(objects).to_numpy(), columns.to_numpy()] = True
-        return table
 
 
 def read(folder: Path, of: str) -> Presence:
-    """Find the built presence dataset `of` in a folder, and compare its files with its stats.json."""
+    """Read the built presence dataset `of` in a folder, after comparing its files with its stats.json."""
     file = folder / "stats.json"
     if not file.is_file():
         raise BuildError(
@@ -86,26 +63,36 @@ def read(folder: Path, of: str) -> Presence:
             f"halluscope build {of}."
         )
     stats = read_stats(file)
-    has_columns = {"image_id", "file_name", "objects"} <= set(stats["tables"][0]["columns"])
-    classes = stats["counts"].get("images_per_class")
-    if not has_columns or not isinstance(classes, dict):
+    counted = stats["counts"].get("images_per_class")
+    has_columns = {"image_id", "file_name", "objects"} <= {*stats["tables"][0]["columns"]}
+    if stats["name"] != of or not has_columns or not isinstance(counted, dict):
         raise BuildError(
             f"--source {folder} holds {stats['name']!r}; expected a presence dataset, {of}, whose stats.json "
             "counts images_per_class."
         )
-    compare(folder, stats["tables"][:1])
-    return Presence(folder, stats, list(classes))
+    files = compare(folder, stats["tables"][:1])
+    columns = [
+        pq.read_table(files, columns=[name])[name].combine_chunks() for name in ("image_id", "objects")
+    ]
+    image_ids, objects = columns
+    names = pc.list_flatten(objects)
+    kinds = pc.index_in(names, value_set=pa.array(counted))
+    if kinds.null_count:
+        unknown = names[pc.index(pc.is_null(kinds), True).as_py()]
+        raise BuildError(f"{folder} names the object {unknown.as_py()!r}, which is not one of its classes.")
+    present = np.zeros((len(objects), len(counted)), dtype=bool)
+    present[pc.list_parent_indices(objects).to_numpy(), kinds.to_numpy()] = True
+    return Presence(stats, files, list(counted), image_ids.to_numpy(), present)
 
 
-def tables(built: Presence, present: NDArray[np.bool_], vocabulary: str, split: str) -> list[Table]:
+def tables(built: Presence, vocabulary: str, split: str) -> list[Table]:
     """Return the rows to write: the configs `questions` and `images`."""
     (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.load(vocabulary))
     text = {question.object: question.text for question in about}
     columns = {"image_id": Value("int64"), "image": Image(), "file_name": Value("string")}
     if "image" not in built.stats["tables"][0]["columns"]:
         del columns["image"]
-    image_ids = built.read("image_id")["image_id"].to_numpy()
-    questions = grid(image_ids, built.classes, [text[name] for name in built.classes], present)
+    questions = grid(built.image_ids, built.classes, [text[name] for name in built.classes], built.present)
     return [
         Table(QUESTIONS, questions, split, "questions"),
         Table(Features(columns), built.groups(*columns), split, "images"),
@@ -133,13 +120,13 @@ def grid(
         )
 
 
-def make(order: Order, *, of: str) -> Path:
+def make(order: Order) -> Path:
     """Build the dataset."""
-    built = read(order.source or home(of), of)
-    if built.stats["name"] != of:
-        raise BuildError(f"--source {built.folder} holds {built.stats['name']!r}; expected {of}.")
-    out, spec = order.target(), order.spec
-    present = built.table()
+    spec = order.spec
+    of = spec.built_from or ""
+    folder = order.source or home(of)
+    built = read(folder, of)
+    out, present, is_subset = order.target(), built.present, built.stats["subset"]
     yes = int(present.sum())
     numbers = {
         "questions": present.size,
@@ -148,28 +135,14 @@ def make(order: Order, *, of: str) -> Path:
         "yes": yes,
         "no": present.size - yes,
     }
-    complete = spec.matches(numbers, order.subset)
-    if built.stats["subset"] and not order.subset:
+    spec.matches(numbers, order.subset)
+    if is_subset and not order.subset:
         raise BuildError(
-            f"--source {built.folder} is a subset or a changed copy of {of}; pass --subset if you mean it."
+            f"--source {folder} is a subset or a changed copy of {of}; pass --subset if you mean it."
         )
-    written = tables(built, present, spec.vocabulary or "coco", spec.split)
-    source = Fetched(built.folder, sha256_of(built.folder / "stats.json"), not built.stats["subset"])
-    return output.write(spec, written, numbers, {of: source}, complete, out)
+    source = Fetched(folder, sha256_of(folder / "stats.json"), not is_subset)
+    return order.save(out, tables(built, spec.vocabulary or "coco", spec.split), numbers, {of: source})
 
 
-COMPLETE, COMPLETE_OBJECTS365 = (
-    Builder(
-        name=name,
-        about=f"""Builds {name}: POPE's question about every class of every image (POPE-Complete; THRONE, section 5.4).
-
-It is made from {of}, which must be built first:
-
-    halluscope build {name}                                  # from datasets/{of}
-    halluscope build {name} --source FOLDER
-""",
-        source=f"a built {of} (default: datasets/{of})",
-        make=partial(make, of=of),
-    )
-    for of, name in MADE_OF.items()
-)
+COMPLETE = builder(__file__, "pope_c", make)
+COMPLETE_OBJECTS365 = builder(__file__, "pope_c_objects365", make)

@@ -6,25 +6,24 @@ Detection on a Multi-Domain Benchmark" (ECCV 2022), which keeps the classes' fre
 """
 
 import random
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from datasets import Image, List, Value
 
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK
-from halluscope.building import images, output
-from halluscope.building.command import Order, declared
-from halluscope.building.fetch import Fetched, fetch
-from halluscope.building.output import Table
+from halluscope.building.command import Order, builder
+from halluscope.building.fetch import Fetched
+from halluscope.building.images import missing
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_text
 from halluscope.inputs import id_of
-from halluscope.reading import coco
-from halluscope.reading.coco import CocoImage, CocoTable
+from halluscope.reading.coco import CocoTable, read_annotations
 from halluscope.reading.tables import cells
 from halluscope.sanitize import short_repr
 
@@ -43,7 +42,7 @@ def make_coco(order: Order) -> Path:
     """Build throne_coco."""
     out = order.target()
     sources = {"annotations": order.fetch("annotations")}
-    return write(order, coco.read_annotations(sources["annotations"].path), sources, out)
+    return write(order, read_annotations(sources["annotations"].path), sources, out)
 
 
 def make_objects365(
@@ -60,9 +59,8 @@ def make_objects365(
     The published sha256 of the annotations is unknown, so any file in their format is accepted.
     """
     out, spec, beside = order.target(), order.spec, dict[str, Path]()
-    for name in (
-        ("names", "ids") if order.source else ()
-    ):  # lists in the source folder, under their published names
+    # lists in the source folder, under their published names
+    for name in ("names", "ids") if order.source else ():
         file = Path(order.source or "", spec.sources[name].url.rpartition("/")[2])
         beside |= {name: file} if file.is_file() else {}
     ids = ids or (None if sample else beside.get("ids"))
@@ -71,79 +69,69 @@ def make_objects365(
             f"Which images? Name the paper's list with --ids FILE ({spec.sources['ids'].url}, CC BY-NC 4.0), "
             "or draw new images with --sample; not both."
         )
-    sources = {
-        "annotations": order.fetch("annotations"),
-        "names": fetch(
-            spec.sources["names"], "--names", names or beside.get("names"), order.cache, order.subset
-        ),
-        **({} if sample else {"ids": order.fetch("ids", ids, "--ids")}),
-    }
+    sources = {"annotations": order.fetch("annotations")}
+    sources["names"] = order.fetch("names", names or beside.get("names"), "--names", alone=True)
+    if ids:
+        sources["ids"] = order.fetch("ids", ids, "--ids")
     corrections = read_names(sources["names"].path)
-    wanted = None if sample else read_ids(sources["ids"].path)
-    table = correct(coco.read_annotations(sources["annotations"].path), corrections)
-    if wanted is None:
-        classes_of = {image.image_id: image.objects for image in table.images}
+    wanted = read_ids(sources["ids"].path) if ids else []
+    table = correct(read_annotations(sources["annotations"].path), corrections)
+    if sample:
+        classes_of = dict(zip(table.image_ids, table.objects(), strict=True))
         wanted = natural_k_shot(classes_of, shots, len(table.classes), seed)
-    drawn = {"sample": {"shots": shots, "seed": seed}} if sample else {}
-    return write(order, table.only(wanted), sources, out, drawn)
+    elif unknown := sorted({*wanted} - {*table.image_ids}):
+        raise BuildError(
+            f"{len(unknown):,} of the {len(wanted):,} image ids are not among the {len(table.image_ids):,} images of "
+            f"the annotations, such as {unknown[0]}. Are these the annotations of the same split?"
+        )
+    some = table.only(np.isin(table.image_ids, wanted).tolist())
+    return write(order, some, sources, out, {"sample": {"shots": shots, "seed": seed}} if sample else {})
 
 
 def write(
     order: Order,
-    coco: CocoTable,
+    table: CocoTable,
     sources: Mapping[str, Fetched],
     out: Path,
-    drawn: Mapping[str, Any] | None = None,
+    drawn: Mapping[str, Any] = MappingProxyType({}),
 ) -> Path:
     """Get the images, check everything, and write the dataset; `drawn` says how its images were drawn, if they were."""
-    spec, folder = order.spec, None
-    if spec.vocabulary is not None:
-        vocabulary = vocabularies.load(spec.vocabulary)
-        if unknown := [name for name in coco.classes if name not in vocabulary.classes]:
+    if order.spec.vocabulary is not None:
+        vocabulary = vocabularies.load(order.spec.vocabulary)
+        if unknown := [name for name in table.classes if name not in vocabulary.classes]:
             raise BuildError(
                 f"The annotations have the class {unknown[0]!r}, which is not one of the {len(vocabulary.classes)} "
-                f"classes of the vocabulary {vocabulary.name!r}; expected annotations of {spec.title}."
+                f"classes of the vocabulary {vocabulary.name!r}; expected annotations of {order.spec.title}."
             )
     if order.with_images:
-        got = fetch(spec.sources["images"], "--images", order.images, order.cache, order.subset)
-        sources, folder = {**sources, "images": got}, got.path
+        images = order.fetch("images", order.images, "--images", alone=True)
+        sources = {**sources, "images": images}
         if order.only_images_present:
-            coco = coco.without(images.missing(coco.file_names, folder))
-    numbers = counts(coco)
-    complete = spec.matches(numbers, order.subset) and not drawn
-    if folder is not None:
-        hint = "Name the folder that holds all images, or pass --only-images-present --subset."
-        images.check(coco.file_names, folder, hint)
-    rows = [table(coco, spec.split, folder)]
-    return output.write(spec, rows, numbers | {**(drawn or {})}, sources, complete, out)
-
-
-def counts(coco: CocoTable) -> dict[str, Any]:
-    """Count the rows for stats.json."""
-    per_image = [len(image.objects) for image in coco.images]
-    per_class = Counter(name for image in coco.images for name in image.objects)
-    return {
-        "images": len(coco.images),
-        "annotations": sum(image.annotations for image in coco.images),
-        "classes": len(coco.classes),
+            absent = {*missing(table.file_names, images.path)}
+            there = [name not in absent for name in table.file_names]
+            if not any(there):
+                raise BuildError(f"None of the {len(there):,} images that the annotations name exists.")
+            table = table.only(there)
+    objects = table.objects()
+    per_image, per_class = [*map(len, objects)], table.present().sum(axis=0).tolist()
+    counts = {
+        "images": len(objects),
+        "annotations": len(table.owners),
+        "classes": len(table.classes),
         "objects_per_image": {
             "mean": round(sum(per_image) / len(per_image), 4),
             "min": min(per_image),
             "max": max(per_image),
         },
         "images_without_objects": per_image.count(0),
-        "images_per_class": {name: per_class[name] for name in coco.classes},
+        "images_per_class": dict(zip(table.classes, per_class, strict=True)),
+        **drawn,
     }
-
-
-def table(coco: CocoTable, split: str, folder: Readable | None) -> Table:
-    """Return the rows to write, with images if there is a folder to read them from."""
-
-    def row(image: CocoImage) -> dict[str, Any]:
-        about = {"image_id": image.image_id, "file_name": image.file_name, "objects": image.objects}
-        return {**about, "prompt": BENCHMARK.prompt}
-
-    return Table.of(coco.images, COLUMNS, row, lambda image: image.file_name, split, folder)
+    rows = [
+        {"image_id": image_id, "image": name, "file_name": name, "prompt": BENCHMARK.prompt, "objects": names}
+        for image_id, name, names in zip(table.image_ids, table.file_names, objects, strict=True)
+    ]
+    return order.write(out, rows, COLUMNS, counts, sources, complete=not drawn)
 
 
 def read_names(file: Readable) -> dict[int, tuple[str, str]]:
@@ -197,18 +185,13 @@ def correct(table: CocoTable, names: Mapping[int, tuple[str, str]]) -> CocoTable
             f"The table of names has {len(names):,} rows; expected one for each of the {len(table.classes):,} "
             f"categories of the annotations. Category {odd} is in only one of them."
         )
-    corrected = {}
     for category, found in zip(table.class_ids, table.classes, strict=True):
         if found.strip() not in names[category]:
             raise BuildError(
                 f"Category {category} is {short_repr(found)} in the annotations and {short_repr(names[category][0])} "
                 "in the table of names; expected the same name. Are these the names of the same version of Objects365?"
             )
-        corrected[found] = names[category][1]
-    each = (
-        replace(image, objects=tuple(corrected[name] for name in image.objects)) for image in table.images
-    )
-    return replace(table, classes=tuple(corrected.values()), images=tuple(each))
+    return replace(table, classes=tuple(names[category][1] for category in table.class_ids))
 
 
 def natural_k_shot(
@@ -246,5 +229,5 @@ def natural_k_shot(
     return sorted({*drawn, *given} - set(spare[len(spare) - len(given) :]))
 
 
-BUILDER = declared(__file__, "throne_coco", make_coco)
-OBJECTS365 = declared(__file__, "throne_objects365", make_objects365)
+BUILDER = builder(__file__, "throne_coco", make_coco)
+OBJECTS365 = builder(__file__, "throne_objects365", make_objects365)
