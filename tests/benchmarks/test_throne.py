@@ -12,7 +12,7 @@ import pytest
 from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.prompts import PAPER
-from halluscope.benchmarks.throne.report import remarks, report
+from halluscope.benchmarks.throne.report import report
 from halluscope.judging.resolve import ReplayJudge
 from halluscope.reporting.formats import TABLE, written
 from halluscope.signature import changed, keys_of
@@ -92,7 +92,7 @@ def test_a_sample_that_lies_mostly_elsewhere_is_warned_of():
     with pytest.warns(UserWarning, match=r"Only 2 of the sample's 5 cells \(40.0%\) lie in the 2 images"):
         got = throne.compute(["A dog."] * 2, [["dog"]] * 2, **given, cells_of=5)
     assert (got["sampled"]["cells"], got["sampled"]["cells_of"]) == (2, 5)
-    assert "sampled cells in the scored images: 2 of 5 (40.0 %)" in remarks(got)
+    assert "sampled cells in the scored images: 2 of 5 (40.0 %)" in report([("one", got)])[-1].lines
 
 
 def test_the_median_length_of_table_1():
@@ -202,7 +202,9 @@ def test_the_report_counts_mentions_by_rule():
     got = throne.compute(
         ["No dog, no cat; a dog."], [[]], vocabulary=["dog", "cat"], judges="lexical", explain=True
     )
-    assert "mentions that the lexical judge read: 3; taken back: negated 2" in remarks(got)
+    assert (
+        "mentions that the lexical judge read: 3; taken back: negated 2" in report([("one", got)])[-1].lines
+    )
 
 
 # Each choice that can move a number, with another value for it.

@@ -443,5 +443,5 @@ def test_openchair_by_hand() -> None:
     ],
 )
 def test_what_the_score_means(name: str, scores: dict[str, Any], said: tuple[str, ...]) -> None:
-    meaning = registry.benchmark(name).module("report").meaning(scores)
+    meaning = registry.benchmark(name).module("report").meaning({"signature": name, **scores})
     assert all(part in meaning for part in said) and meaning.endswith(".") and " nan" not in meaning

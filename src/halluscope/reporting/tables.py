@@ -108,13 +108,23 @@ def table(
     is_points: Callable[[str], bool] = lambda _: False,
     name: str = "scores",
     turned: bool = False,
+    intervals: Collection[str] = (),
 ) -> Table:
-    """Return a table with one row per LVLM, in the order of the results."""
+    """Return a table with one row per LVLM, in the order of the results.
+
+    A column such as "mean_words:.1f" is no fraction, and printed in this form.
+    """
+
+    def cell(result: Mapping[str, Any], column: str) -> Number:
+        named, _, form = column.partition(":")
+        return plain(result.get(named), form) if form else score(result, column, is_points(column))
+
     rows = [
-        [*counted, *(score(result, column, is_points(column)) for column in columns)]
+        [*counted, *(cell(result, column) for column in columns)]
         for counted, (_, result) in zip(labels(results), results, strict=True)
     ]
-    return Table(name, [*label_names(results), *columns], rows, ranked=True, turned=turned)
+    header = [*label_names(results), *(column.partition(":")[0] for column in columns)]
+    return Table(name, header, rows, ranked=True, turned=turned, intervals=intervals)
 
 
 def label_names(results: Named) -> list[str]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope.benchmarks.amber import words
-from halluscope.benchmarks.amber.metric import GROUPS, OF_DESCRIPTIONS, RATIOS
+from halluscope.benchmarks.amber.metric import GROUPS, RATIOS
 from halluscope.benchmarks.amber.rows import GENERATIVE
 from halluscope.reporting import tables
+from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     FOUND,
     HALLUCINATED,
@@ -23,18 +24,7 @@ from halluscope.reporting.report_items import (
     placed,
     word_facts,
 )
-from halluscope.reporting.tables import (
-    Cell,
-    Named,
-    Report,
-    Table,
-    interval,
-    is_defined,
-    percent,
-    ranked,
-    score,
-    table,
-)
+from halluscope.reporting.tables import Cell, Named, Report, Table, is_defined, percent, score
 from halluscope.signature import keys_of
 
 ANSWERS = (*RATIOS, "f1")
@@ -44,12 +34,14 @@ IMAGINED = "imagined"
 BADNESS = {"": 0.0, UNREADABLE: 0.25, WRONG_NO: 0.5, WRONG_YES: 1.0}
 
 
+VIEW = Declared(__file__)
+
+
 def report(results: Named, **_: Any) -> Report:
     """Return tables in percent, one row per LVLM and one per dimension, and the signatures."""
     named = [
         (f"{name}, {result['parser']}" if result.get("parser") else name, result) for name, result in results
     ]
-    of_all = table(ranked(named, "amber"), ("amber", *OF_DESCRIPTIONS, *ANSWERS))
     rows: list[list[Cell]] = [
         [responses, group, *(score(result, f"{name}/{group}") for name in ANSWERS)]
         for responses, result in named
@@ -57,28 +49,20 @@ def report(results: Named, **_: Any) -> Report:
         if is_defined(result[f"accuracy/{group}"])
     ]
     dimensions = Table("dimensions", ["responses", "dimension", *ANSWERS], rows, left=2, ranked=True)
-    return tables.report([of_all, dimensions], {name: [*_remarks(result)] for name, result in named})
+    notes = {name: VIEW.notes(result, *_gaps(result)) for name, result in named}
+    return tables.report([VIEW.table(named), dimensions], notes)
 
 
-def _remarks(result: Mapping[str, Any]) -> Iterator[str]:
-    descriptions, questions = result["descriptions"], result["questions"]
-    yield f"{descriptions:,} descriptions and {questions:,} questions, {result['images']:,} images"
-    if not descriptions:
+def _gaps(result: Mapping[str, Any]) -> Iterator[str]:
+    if not result["descriptions"]:
         yield "no descriptions: chair, cover, hal, cog and amber are undefined"
-    elif not questions:
+    elif not result["questions"]:
         yield "no responses to questions: accuracy, precision, recall, f1 and amber are undefined"
     elif not is_defined(result["f1"]):
         yield "a dimension has no responses: the scores over all questions and amber are undefined"
     choices = keys_of(result["signature"])
     if choices["convention"] == "official" and choices["nouns"].startswith(("nouns-", "spacy-")):
         yield "its nouns are not those of the authors' script: add --reader nltk (extra nltk)"
-    if result["unreadable"] > 0:
-        share = percent(result["unreadable"])
-        yield f"{share} % of the responses to questions are unreadable, and count as wrong"
-    for name in ("amber", "chair", "f1") if "interval" in result else ():
-        if is_defined(result[name]):
-            yield f"interval of {name} over images: {interval(result['interval'][name])}"
-    yield f"signature: {result['signature']}"
 
 
 def items(

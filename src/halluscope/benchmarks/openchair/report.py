@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmarks.openchair.metric import FIRST
-from halluscope.reporting import tables
+from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     FOUND,
     HALLUCINATED,
@@ -19,12 +18,8 @@ from halluscope.reporting.report_items import (
     placed,
     votes_differ,
 )
-from halluscope.reporting.tables import Named, Report, interval, is_defined, percent, ranked, table
-from halluscope.signature import keys_of
 from halluscope.stats.tallies import Ints
 
-MANY = 0.1  # Above this share of unreadable votes, a note says what to do.
-COLUMNS = ("openchair", "undecided", "unreadable")
 UNDECIDED = "undecided"
 
 # The vote on a noun -> the kind of its mark, and its outcome.
@@ -35,26 +30,8 @@ OUTCOMES: Mapping[str | None, tuple[Kind, str]] = {
 }
 
 
-def report(results: Named, **_: Any) -> Report:
-    """Return a table in percent, and the signatures."""
-    scores = table(ranked(results, "openchair", higher=False), COLUMNS)
-    return tables.report([scores], {name: _remarks(result) for name, result in results})
-
-
-def _remarks(result: Mapping[str, Any]) -> list[str]:
-    lines = [
-        f"{result['nouns']:,} nouns in {result['images']:,} captions ({result['nouns_per_caption']:.2f} per caption): "
-        f"{result['found']:,} found, {result['hallucinated']:,} hallucinated"
-    ]
-    if result["without_nouns"]:
-        lines.append(f"captions without a noun that counts: {result['without_nouns']:,}")
-    if result["undecided"] > 0:
-        lines.append(f"undecided nouns: {percent(result['undecided'])} %")
-    if (result["unreadable"] or 0) > MANY:
-        lines.append("many votes are neither yes nor no: --questions plain asks for only yes or no")
-    if "interval" in result:
-        lines.append(f"interval of openchair over images: {interval(result['interval']['openchair'])}")
-    return [*lines, f"signature: {result['signature']}"]
+VIEW = Declared(__file__)
+report, meaning = VIEW.report, VIEW.meaning
 
 
 def items(
@@ -92,13 +69,3 @@ def counted(values: Sequence[Mapping[str, float]]) -> dict[str, tuple[Ints, Ints
     """Return each caption's nouns that the image lacks, and its decided nouns, by votes."""
     decided = [[vote for vote in of.values() if not np.isnan(vote)] for of in values]
     return {"openchair": (np.array([of.count(0) for of in decided]), np.array([len(of) for of in decided]))}
-
-
-def meaning(scores: Mapping[str, Any]) -> str:
-    """Say in a sentence what the share of hallucinated nouns means."""
-    if not is_defined(scores["openchair"]):
-        return "The share of hallucinated nouns is undefined: no noun was decided."
-    share = f"Of 100 nouns in the captions, {percent(scores['openchair'])} name what is not in the image"
-    if keys_of(scores["signature"])["convention"] == FIRST:
-        return f"{share}, or are undecided; a noun counts once per caption."
-    return f"{share}; undecided nouns are left out."

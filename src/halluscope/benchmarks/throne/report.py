@@ -12,6 +12,8 @@ from halluscope import vocabularies
 from halluscope.benchmarks.throne import prompts
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.options import VoteOptions
+from halluscope.reporting import tables
+from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     HALLUCINATED,
     KIND_OF,
@@ -27,51 +29,32 @@ from halluscope.reporting.report_items import (
     votes_differ,
     word_facts,
 )
-from halluscope.reporting.tables import (
-    Named,
-    Notes,
-    Report,
-    Table,
-    below,
-    class_table,
-    is_defined,
-    label_names,
-    labels,
-    percent,
-    plain,
-    ranked,
-    score,
-    share,
-)
+from halluscope.reporting.tables import Named, Notes, Report, Table, class_table, percent, ranked, share
 
-LENGTH = "median_characters"
-RANKED_BY = "f0.5_cls"  # THRONE's principal metric (section 3.1)
+VIEW = Declared(__file__)
+meaning = VIEW.meaning
 DISPUTED = "disputed"
 
 
 def report(results: Named, **_: Any) -> Report:
     """Return tables of the results, with notes on each result; the best class-wise F0.5 comes first."""
-    best = ranked(results, RANKED_BY)
-    # The columns of THRONE's Table 1, after `LENGTH`; F with another beta comes last among those of its kind.
+    # The columns of THRONE's Table 1 after the length; F with another beta comes last among those of its kind.
     names = dict.fromkeys(name for _, result in results for name in result)
     known = [name for name in names if re.fullmatch(r"(precision|recall|f[\d.e+-]+)_(all|cls)", name)]
     columns = sorted(known, key=lambda name: (name.endswith("cls"), not re.match("[pr]|f1_|f0.5_", name)))
-    rows = [
-        [*label, plain(result.get(LENGTH), "g"), *(score(result, name) for name in columns)]
-        for label, (_, result) in zip(labels(best), best, strict=True)
-    ]
     # The scores on sampled cells, and the differences from those on all cells (supplement, Table 2)
     sampled = [
         [name, what, *(share(result[what].get(column)) for column in columns)]
-        for name, result in best
+        for name, result in ranked(results, VIEW.principal)
         for what in ("sampled", "difference")
         if what in result
     ]
-    header = [*label_names(best), LENGTH, *columns]
+    every = [
+        VIEW.table(results, ["median_characters:g", *columns]),
+        Table("sampled", ["responses", "cells", *columns], sampled, left=2),
+    ]
     return [
-        Table("scores", header, rows, ranked=True, intervals=(RANKED_BY,)),
-        *([Table("sampled", ["responses", "cells", *columns], sampled, left=2)] if sampled else []),
-        *below({name: remarks(result) for name, result in results}),
+        *tables.report(every, {name: VIEW.notes(result, *_further(result)) for name, result in results}),
         *(part for name, result in results if "corrected" in result for part in _corrected(result, name)),
         *(class_table(result, name) for name, result in results if "classes" in result),
     ]
@@ -95,27 +78,16 @@ def _corrected(result: Mapping[str, Any], of: str) -> list[Table | Notes]:
     return [Table("corrected", header, rows, of=of, intervals=("corrected",)), Notes(lines, of)]
 
 
-def remarks(result: Mapping[str, Any]) -> list[str]:
-    """Return the notes on a result: the shares of cells and votes that do not count, and the signature."""
-    lines = []
-    if result["ignored"] is not None:
-        lines.append(f"cells ignored because the judges disagree: {percent(result['ignored'])} %")
-    if result["unparsed"]:
-        lines.append(
-            f"votes that are neither yes nor no: {percent(result['unparsed'])} % (not counted as yes)"
-        )
-    if result["undefined_classes"]:
-        lines.append(f"classes that are never described, or in no image: {result['undefined_classes']}")
+def _further(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the lexical judge took back, and how many cells are sampled."""
     if "explained" in result:
         rules = Counter(mention["taken_back_by"] for image in result["explained"] for mention in image)
         counts = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common() if rule is not None)
-        total = f"{rules.total():,}"
-        lines.append(f"mentions that the lexical judge read: {total}; taken back: {counts or 'none'}")
+        yield f"mentions that the lexical judge read: {rules.total():,}; taken back: {counts or 'none'}"
     if "sampled" in result:
         cells, of = result["sampled"]["cells"], result["sampled"]["cells_of"]
         part = "" if of is None else f" of {of:,} ({percent(cells / of)} %)"
-        lines.append(f"sampled cells in the scored images: {cells:,}{part}")
-    return [*lines, f"signature: {result['signature']}"]
+        yield f"sampled cells in the scored images: {cells:,}{part}"
 
 
 def items(
@@ -163,15 +135,3 @@ def items(
             disputed=bool(disputed),
             badness=badness(row[HALLUCINATED], row[MISSED]),
         )
-
-
-def meaning(scores: Mapping[str, Any]) -> str:
-    """Say in a sentence what F0.5 over classes means."""
-    if not is_defined(scores["f0.5_cls"]):
-        return "F0.5 is undefined: the descriptions name no class, or the images have none."
-    precision, recall = percent(scores["precision_cls"]), percent(scores["recall_cls"])
-    return (
-        f"F0.5 is {percent(scores['f0.5_cls'])} of 100; on average over the classes, a class that is described is in "
-        f"the image {precision} times in 100 (precision, which weighs more), and one that is in the image is described "
-        f"{recall} times in 100 (recall)."
-    )
