@@ -56,7 +56,10 @@ class VoteResult:
     def lines(self) -> list[list[str]]:
         """Return the votes in `SIGNS`: for each text one line per voter, with one character per class."""
         signs = np.ascontiguousarray(_SIGNS[self.votes.transpose(0, 2, 1) - UNASKED])
-        lines: list[list[str]] = signs.view(f"U{signs.shape[-1]}")[..., 0].tolist()
+        texts, voters, classes = signs.shape
+        if not classes:  # as where no caption has a noun
+            return [[""] * voters] * texts
+        lines: list[list[str]] = signs.view(f"U{classes}")[..., 0].tolist()
         return lines
 
     @classmethod
