@@ -11,10 +11,10 @@ from halluscope.explaining import explained, protocols
 from halluscope.files.writing import check_no_folder
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.formats import JSON, LATEX, LINE, MARKDOWN, TABLE
+from halluscope.reporting.formats import JSON, LINE
 from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, listed, plain, share
 from halluscope.runs import folder as folders
-from halluscope.runs import results as result_tables
+from halluscope.runs import results as tables
 from halluscope.runs import run as runs
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
@@ -48,7 +48,7 @@ def score(given: argparse.Namespace) -> None:
                     f"{one_line(one.matched.name)}: {result['thoughts']:,} responses contained thoughts (text in "
                     "<think> or similar tags), which were removed."
                 )
-            results.append((one.matched.name, result_tables.with_choices(benchmark, result, chosen)))
+            results.append((one.matched.name, tables.with_choices(benchmark, result, chosen)))
     if given.out:
         folders.write(scored, given.out)
         if len(scored) > 1:
@@ -56,48 +56,23 @@ def score(given: argparse.Namespace) -> None:
     if given.published and not (published.of(benchmark, options) or published.computed(benchmark, results)):
         tell(f"No published results are known for {benchmark.title} with these options.")
     if given.format == LINE:
-        say(result_tables.lines(benchmark, results))
+        say(tables.lines(benchmark, results))
         return
     data = None
     if given.format == JSON:
-        notes = result_tables.of_each(benchmark, results, options)
-        tell(
-            "\n".join(
-                [
-                    *(line for one in notes for line in one.lines),
-                    *result_tables.of_printed(benchmark, results),
-                    *result_tables.of_other_rows(results),
-                ]
-            )
+        notes = [line for one in tables.of_each(benchmark, results, options) for line in one.lines]
+        tell("\n".join([*notes, *tables.of_printed(benchmark, results), *tables.of_other_rows(results)]))
+        data = listed(
+            [*results, *(tables.comparable(benchmark, results, options) if given.published else ())]
         )
-        beside = result_tables.comparable(benchmark, results, options) if given.published else ()
-        data = listed([*results, *beside])
-
+    how = given.format, given.scores, given.published, given.all
     resampling = Bootstrap(given.bootstrap, given.seed)
-
-    def report() -> Report:
-        if given.scores:
-            compared = scored if given.format in (MARKDOWN, LATEX) else []
-            return [
-                *result_tables.of_best_scores(benchmark, results, given.scores, compared, resampling),
-                *result_tables.signatures(results),
-            ]
-        everything = given.all or given.format not in (TABLE, LATEX)
-        told = result_tables.report(
-            results,
-            scored,
-            given.published,
-            options,
-            resampling,
-            given.format == TABLE,
-            everything,
-        )
-        if everything or given.format == TABLE:
-            return told
-        first = next((part for part in told if isinstance(part, Table)), None)
-        return [part for part in told if part is first or not isinstance(part, Table)]
-
-    common.output(given, data, report, intervals=given.intervals)
+    common.output(
+        given,
+        data,
+        lambda: tables.report(results, scored, options, resampling, *how),
+        intervals=given.intervals,
+    )
 
 
 # explain

@@ -158,7 +158,8 @@ def report(
         yield Table("leaderboard", header, rows, of=f"{repository} on the Hub")
     if not found:
         yield Notes([f"{repository} has no results on the Hub."])
-    for first in [*runs.values()][:1]:
+    if runs:
+        first = next(iter(runs.values()))
         benchmark, results = first.benchmark, [(name, run.scores) for name, run in runs.items()]
         own = of_scores(benchmark, results, scores or [benchmark.principal])
         yield replace(own, name="yours", of="your runs")

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from halluscope.signature import keys_of
@@ -11,6 +11,8 @@ from halluscope.signature import keys_of
 OTHER = "*"  # marks a number of rows that are not the rows of the first result
 
 FEWEST = 30  # how many rows a result must be about for its intervals to stand in tables
+
+BEST = "best"  # a key added to a result: the score that is highlighted, since it is better than each other model's
 
 RESPONSES, ROWS = "responses", "rows"  # names of columns: what was scored, and on how many rows
 
@@ -173,7 +175,8 @@ def _bare(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Number:
     """Return a score of a result, with its interval if it has one."""
-    return scored(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
+    number = scored(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
+    return replace(number, best=True) if result.get(BEST) == name else number
 
 
 def group_table(results: Named, by: str, is_points: Callable[[str], bool] = lambda _: False) -> Table:

@@ -15,18 +15,19 @@ from halluscope import registry
 from halluscope.errors import MissingExtra
 from halluscope.inputs import is_like_a_list, listed, paired, texts
 from halluscope.judging.verdicts import NOBODY
-from halluscope.registry import LOWER, SIGNATURE, Benchmark
+from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.figures.plots import figures
 from halluscope.reporting.formats import laid_out
 from halluscope.reporting.page.content import Headline, Page, Picture, Table
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
-from halluscope.reporting.tables import Notes, finite, has_few, percent, ranked, score
+from halluscope.reporting.tables import Notes, finite, has_few, percent, score
 from halluscope.responses.match import NOT_COMPARED
 from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts, winner
 from halluscope.runs.folder import INPUTS, RESPONSE, items, plain
 from halluscope.runs.results import beside, caveats, of_results, principal, with_best, with_choices
+from halluscope.runs.results import best_first as in_order
 from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
 from halluscope.terminal import is_quiet
@@ -138,10 +139,8 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
 
 def best_first(benchmark: Benchmark, models: Sequence[Shown]) -> list[Shown]:
     """Return models by their principal scores: the order of a page, and of the colours in figures."""
-    by = principal(benchmark, [one.scores for one in models])
-    named = [(one.name, one.scores) for one in models]
-    order = [name for name, _ in ranked(named, by, benchmark.direction(by) != LOWER)]
-    return sorted(models, key=lambda one: order.index(one.name))
+    by_name = {one.name: one for one in models}
+    return [by_name[name] for name, _ in in_order(benchmark, [(one.name, one.scores) for one in models])]
 
 
 def page(
@@ -220,10 +219,10 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
 
 def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None) -> list[Table]:
     """Return tables, each with the notes that follow it except signatures, which are shown elsewhere."""
-    results = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
+    named = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
+    results = with_best(benchmark, named, winner(compared) if compared else "")
     told = of_results(benchmark, results, models[0].options)
     if compared:
-        told = [*with_best(told, benchmark, winner(compared))]
         told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark, None)]
     tables: list[Table] = []
     for part in laid_out([*told, *beside(benchmark, results, models[0].options)]):

@@ -15,15 +15,15 @@ from halluscope.files.writing import check_no_folder
 from halluscope.inputs import kind, of_a_part
 from halluscope.options import defaults, nearest
 from halluscope.reading.datasets import SUBSET
-from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.registry import LOWER, SIGNATURE, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.formats import TABLE, written
+from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE, written
 from halluscope.reporting.tables import (
+    BEST,
     FEWEST,
     OTHER,
     Named,
     Notes,
-    Number,
     Report,
     Table,
     below,
@@ -31,6 +31,7 @@ from halluscope.reporting.tables import (
     has_few,
     is_defined,
     printed,
+    ranked,
     table,
 )
 from halluscope.reporting.tables import score as score_of
@@ -170,43 +171,57 @@ def comparable(benchmark: Benchmark, results: Named, options: Mapping[str, Any])
 def report(
     results: Named,
     scored: Sequence[Run],
-    with_published: bool,
     options: Mapping[str, Any],
     resampling: Bootstrap,
-    headline: bool = False,
-    everything: bool = True,
+    style: str = MARKDOWN,
+    names: Sequence[str] = (),
+    with_published: bool = False,
+    everything: bool = False,
 ) -> Report:
-    """Return the benchmark's report, what is not due to chance, and published scores.
+    """Return the benchmark's report, what is not due to chance, and published scores; or a table of scores by name.
 
-    With `headline`, the principal scores, and which model is better, come first; with `everything`, the differences
-    have a table too.
+    Text begins with the principal scores, and which model is better. Text and LaTeX show only with `everything` the
+    differences, and LaTeX the tables after the first.
     """
-    benchmark, rows = scored[0].benchmark, scored[0].ready.matched.rows
-    every = _is_every(scored)
-    told = of_results(benchmark, results, options, rows, every)
-    names = [row[0] for part in told if isinstance(part, Table) for row in part.rows]
-    ordered = sorted(scored, key=lambda run: names.index(run.name) if run.name in names else len(names))
+    benchmark, by = scored[0].benchmark, principal(scored[0].benchmark, [one for _, one in results])
+    is_every = len({run.name for run in scored}) < len(scored)  # a model was scored in several ways
+    ordered = best_first(benchmark, results)
     first: list[Table | Notes] = []
-    verdict, differences, best = _compared(ordered, resampling)
-    if headline and not every:
-        first, verdict = [*_headline(benchmark, results, ordered), *verdict], []
-    return [
+    verdict: list[Notes] = []
+    differences: list[Table] = []
+    is_bold = style in (MARKDOWN, LATEX) and benchmark.principal in names
+    if len(scored) > 1 and not is_every and resampling.resamples and (is_bold or not names):
+        runs_by_name = {run.name: run for run in scored}
+        try:
+            found = compare_runs({name: runs_by_name[name] for name, _ in ordered}, [], resampling, False)
+        except RunError as error:
+            verdict = [Notes([f"The models are not compared. {error}"])]
+        else:
+            *differences, remarks = of_differences(found, benchmark, FEW)
+            verdict = [Notes([*verdicts(found, benchmark), *remarks.lines])]
+            results = with_best(benchmark, results, winner(found))
+    if names:
+        return [of_scores(benchmark, results, names), *signatures(results)]
+    if style == TABLE and not is_every and any(by in scores for _, scores in results):
+        first, verdict = [of_scores(benchmark, ordered, [by]), *verdict], []
+    parts = [
         *first,
-        *with_best(told, benchmark, best),
+        *of_results(benchmark, results, options, scored[0].ready.matched.rows, is_every),
         *of_each(benchmark, results, options),
         *_notes([*of_printed(benchmark, results)]),
         *verdict,
-        *(differences if everything else ()),
+        *(differences if everything or style not in (TABLE, LATEX) else ()),
         *(beside(benchmark, results, options) if with_published else ()),
     ]
+    if style == LATEX and not everything:
+        tables = [part for part in parts if isinstance(part, Table)]
+        return [part for part in parts if part not in tables[1:]]
+    return parts
 
 
-def _headline(benchmark: Benchmark, results: Named, ordered: Sequence[Run]) -> list[Table]:
-    by, names = principal(benchmark, [scores for _, scores in results]), [run.name for run in ordered]
-    if not any(isinstance(scores.get(by), float) for _, scores in results):
-        return []
-    table = of_scores(benchmark, results, [by])
-    return [replace(table, rows=sorted(table.rows, key=lambda row: names.index(str(row[0]))))]
+def with_best(benchmark: Benchmark, results: Named, best: str) -> Named:
+    """Have the principal score highlighted of the model of this name."""
+    return [(name, {**one, BEST: benchmark.principal} if name == best else one) for name, one in results]
 
 
 def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str:
@@ -215,44 +230,9 @@ def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str
     return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
 
 
-def _compared(scored: Sequence[Run], resampling: Bootstrap) -> tuple[list[Notes], list[Table], str]:
-    """Return which model is better, or why that is not known, the differences, and the model that beats all others."""
-    if len(scored) < 2 or not resampling.resamples or _is_every(scored):
-        return [], [], ""
-    try:
-        found = compare_runs({run.name: run for run in scored}, [], resampling, in_parts=False)
-    except RunError as error:
-        return [Notes([f"The models are not compared. {error}"])], [], ""
-    benchmark = scored[0].benchmark
-    *tables, remarks = of_differences(found, benchmark, FEW)
-    return [Notes([*verdicts(found, benchmark), *remarks.lines])], tables, winner(found)
-
-
-def _is_every(scored: Sequence[Run]) -> bool:
-    """Whether a model was scored in several ways."""
-    return len({run.name for run in scored}) < len(scored)
-
-
-def of_best_scores(
-    benchmark: Benchmark, results: Named, names: Sequence[str], scored: Sequence[Run], resampling: Bootstrap
-) -> Report:
-    """Return `of_scores` of these runs, with the principal score highlighted that is better than each other."""
-    best = _compared(scored, resampling)[2] if benchmark.principal in names else ""
-    return with_best([of_scores(benchmark, results, names)], benchmark, best)
-
-
-def with_best(report: Report, benchmark: Benchmark, best: str) -> Report:
-    """Highlight this model's principal score in the first table: of its rows there the last, which is of all groups."""
-    first, by = next((part for part in report if isinstance(part, Table)), None), benchmark.principal
-    if not best or first is None or by not in first.header:
-        return report
-    names, column = [str(row[0]) for row in first.rows], list(first.header).index(by)
-    of = [at for at, name in enumerate(names) if name == best or name.startswith(f"{best}, ")]
-    rows = [list(row) for row in first.rows]
-    cell = rows[of[-1]][column] if of else None
-    if isinstance(cell, Number):
-        rows[of[-1]][column] = replace(cell, best=True)
-    return [replace(first, rows=rows) if part is first else part for part in report]
+def best_first(benchmark: Benchmark, results: Named) -> Named:
+    by = principal(benchmark, [one for _, one in results])
+    return ranked(results, by, benchmark.direction(by) != LOWER)
 
 
 def signatures(results: Named) -> list[Notes]:
@@ -303,14 +283,13 @@ def score(
         [*responses.items()] if several else [list(responses) if isinstance(responses, tuple) else responses]
     )
     benchmark, ready, chosen = scoring.matched(name, given, dataset, {"bootstrap": RESAMPLES, **options})
-    if out is None:
-        results = [(one.matched.name, scoring.compute(benchmark, one, chosen)) for one in ready]
-    else:
+    if out is not None:
         folders.check_options(chosen)
-        scored = [runs.score(benchmark, one, chosen) for one in ready]
+    scored = [runs.score(benchmark, one, chosen) for one in ready]
+    if out is not None:
         folders.write(scored, Path(out))
-        items = benchmark.items if chosen.get(benchmark.items) else ""
-        results = [(run.name, {**run.scores, **({items: run.found} if items else {})}) for run in scored]
+    items = [benchmark.items] if chosen.get(benchmark.items) else []
+    results = [(run.name, {**run.scores, **dict.fromkeys(items, run.found)}) for run in scored]
     each = {one: _result(benchmark, [(one, result)], result) for one, result in results}
     return _result(benchmark, results, each) if several else next(iter(each.values()))
 
