@@ -38,7 +38,6 @@ try:
     from halluscope.judging.ask import ask
     from halluscope.judging.cost import read_tokens, read_weights
     from halluscope.judging.lexical import LexicalJudge
-    from halluscope.judging.models import causal, language_model
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
     from halluscope.judging.votes import RULES, YES
 except ImportError as missing:
@@ -501,13 +500,13 @@ def on_cuda(bench: Bench, name: str, needs: float, run: Callable[[], Any]) -> No
 
 def background(asked: Asked, run: Callable[[], Any]) -> dict[str, Any]:
     """Compare tokenizing and stacking in parallel with the GPU and before it, in several pools, as in a run."""
-    kind, was = asked.judge.device.type, asked.judge.background
-    pool = language_model.POOL[kind]
-    language_model.POOL[kind] = -(-len(asked.pairs) // POOLS)
+    judge = asked.judge
+    was, pool = judge.background, judge.pool
+    judge.pool = -(-len(asked.pairs) // POOLS)
     try:
-        return in_turn({"on": run, "off": run}, lambda way: setattr(asked.judge, "background", way == "on"))
+        return in_turn({"on": run, "off": run}, lambda way: setattr(judge, "background", way == "on"))
     finally:
-        language_model.POOL[kind], asked.judge.background = pool, was
+        judge.pool, judge.background = pool, was
 
 
 def in_turn(ways: dict[str, Callable[[], Any]], choose: Callable[[str], None]) -> dict[str, Any]:
@@ -599,11 +598,10 @@ def out_of_memory(asked: Asked, sizes: Sizes) -> dict[str, Any]:
 
 def padding(bench: Bench, asked: Asked) -> None:
     """Compare a chat model's questions about a text in one padded batch with batches of equal length."""
-    kind, before = asked.judge.device.type, dict(causal.SPREAD)
-    largest = before["cuda"]
+    before = asked.judge.spread
 
     def choose(way: str) -> None:
-        causal.SPREAD[kind] = largest if way == "padded" else 0
+        asked.judge.spread = 32 if way == "padded" else 0
 
     def run() -> dict[str, Any]:
         some = partial(speed, asked, bench.sizes.seconds / 2)
@@ -618,7 +616,7 @@ def padding(bench: Bench, asked: Asked) -> None:
         }
 
     bench.part("chat: padded or equal lengths", 25, run)
-    causal.SPREAD.update(before)
+    asked.judge.spread = before
 
 
 def several(bench: Bench) -> None:

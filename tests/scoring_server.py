@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from halluscope.judging.models.steps import CausalSteps
+from halluscope.judging.models.steps import Steps
 
 VLLM, SGLANG = "vllm", "sglang"
 Reply = tuple[int, Any]
@@ -39,7 +39,7 @@ class Mind:
         self.cache: dict[tuple[int, ...], Any] = {}
         self.known: dict[tuple[tuple[int, ...], tuple[int, ...]], torch.Tensor] = {}
         self.read = 0
-        self._steps, self._lock = CausalSteps(model), threading.Lock()
+        self._steps, self._lock = Steps(model), threading.Lock()
 
     def log_probabilities(self, query: list[int], items: list[list[int]]) -> list[torch.Tensor]:
         """Per item [vocabulary]."""

@@ -1,5 +1,8 @@
 """The errors of this package, all of them `HalluscopeError`s; bad arguments also raise plain `ValueError`s."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class HalluscopeError(ValueError):
     """An error that the user can correct; the message says what arrived, what was expected, and what to do."""
@@ -11,6 +14,16 @@ class JudgeUnavailable(HalluscopeError):
 
 class MissingExtra(JudgeUnavailable, ImportError):
     """A feature needs a package that is not installed: an extra of halluscope, or an optional package."""
+
+
+@contextmanager
+def needs(what: str, extra: str, instead: str = "") -> Iterator[None]:
+    """Say which extra has the package that `what` needs, if an import fails."""
+    try:
+        yield
+    except ImportError as error:
+        message = f"{what} needs {error.name} ({error}): pip install 'halluscope[{extra}]'.{instead}"
+        raise MissingExtra(message) from error
 
 
 class JudgingFailed(HalluscopeError):

@@ -131,7 +131,7 @@ def test_what_is_said_of_a_full_memory(t5, monkeypatch, said):
 def test_preparing_ahead_moves_no_vote(t5, texts, pairs, plain, monkeypatch):
     """As on a GPU: a thread tokenizes and stacks the next prompts."""
     monkeypatch.setattr(t5, "background", True)
-    monkeypatch.setitem(language_model.POOL, "cpu", 100)
+    monkeypatch.setattr(t5, "pool", 100)
     assert (collect(t5, texts, pairs) == plain).all()
 
 

@@ -20,7 +20,7 @@ from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import client, scoring
 from halluscope.judging.cache import Cache
 from halluscope.judging.models.causal import ChatTokens
-from halluscope.judging.models.steps import CausalSteps
+from halluscope.judging.models.steps import Steps
 from halluscope.judging.scoring import ScoringVoter
 from halluscope.judging.votes import FAILED, NO, UNASKED, YES
 from halluscope.vocabularies import load
@@ -37,18 +37,18 @@ BIAS = 2.47
 """Added to the logit of "Yes", which SmolLM2 says to nothing: with it about half of the votes are yes."""
 
 
-class Biased(CausalSteps):
+class Biased(Steps):
     """The model with a bias of the head."""
 
     def __init__(self, model, bias):
         super().__init__(model)
         self._bias = bias
 
-    def _read(self, ids, cache):
-        logits, cache = super()._read(ids, cache)
+    def _read(self, *read):
+        logits, state = super()._read(*read)
         for token, more in self._bias.items():
             logits[:, token] += more
-        return logits, cache
+        return logits, state
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_questions_of_several_lengths_in_one_batch(smollm2, monkeypatch):
     counted = lambda self, ids, *more: (sizes.append(len(ids)), begin(self, ids, *more))[1]  # noqa: E731
     monkeypatch.setattr(type(smollm2._voting), "begin", counted)
     (apart, apart_votes), batches = logits(smollm2), len(sizes)
-    monkeypatch.setitem(causal.SPREAD, "cpu", 32)
+    monkeypatch.setattr(smollm2, "spread", 32)
     sizes.clear()
     together, votes = logits(smollm2)
     # per text its beginning and one batch

@@ -1,18 +1,16 @@
 """Decoder-only judges: any instruct model with a chat template."""
 
 import hashlib
-import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.models import weights
-from halluscope.judging.models.language_model import Ids, LanguageModelJudge, Steps
+from halluscope.judging.models.language_model import Ids, LanguageModelJudge
 from halluscope.sanitize import one_line, short_repr
 
 # Fixes the date for chat templates that state it, because votes depend on it (the date is Llama 3.2's own example)
@@ -20,10 +18,6 @@ TODAY = "{%- macro strftime_now(format) -%} 26 Jul 2024 {%- endmacro -%}"
 
 # From this many questions about a text on, the text is read once for all of them
 SHARED_FROM = 8
-
-# By how many tokens questions about one text may differ in length in a batch, by type of device: on a GPU a small
-# batch costs as much as a larger one, and a CPU computes the padding too
-SPREAD = {"cuda": 32, "cpu": 0}
 
 
 class CausalJudge(LanguageModelJudge):
@@ -64,22 +58,11 @@ class CausalJudge(LanguageModelJudge):
                 f"The judge {self.weights.name!r} has no chat template; expected an instruct or chat model."
             )
 
-    def _steps(self, model: Any) -> Steps:
-        self._parameters = inspect.signature(model.forward).parameters
-        if "past_key_values" not in self._parameters:
-            raise JudgeUnavailable(
-                f"The judge {self.weights.name!r} is a {type(model).__name__}, which transformers does not run with a "
-                "cache of keys and values; expected a model with attention."
-            )
-        from halluscope.judging.models.steps import CausalSteps
-
-        return CausalSteps(model)
-
     def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
         rows_about: dict[int, list[int]] = defaultdict(list)
         for row, text in enumerate(texts.tolist()):
             rows_about[text].append(row)
-        spread = self._of_device(SPREAD) if "position_ids" in self._parameters else 0
+        spread = self.spread if "position_ids" in self._parameters else 0
         alone: list[int] = []
         for rows in rows_about.values():
             prefix = common_prefix([ids[row] for row in rows]) if len(rows) >= SHARED_FROM else []
@@ -88,14 +71,10 @@ class CausalJudge(LanguageModelJudge):
                 alone += rows
                 continue
             own = [ids[row][len(prefix) :] for row in rows]
-            for part, block in self._blocks(own, len(prefix), spread):
-                yield np.array(rows)[part], self._in_memory(partial(self._decide_after, cache), block)
+            for part, codes in self._decided(self._blocks(own, len(prefix), spread), cache):
+                yield np.array(rows)[part], codes
         for part, codes in super()._votes([ids[row] for row in alone], texts[alone]):
             yield np.array(alone)[part], codes
-
-    def _decide_after(self, cache: Any, block: Any) -> list[int]:
-        """Return the votes' codes for prompts that continue from the cache of their shared beginning."""
-        return self._decide(self._voting.begin(block, cache))
 
     def _shared(self, prefix: Ids) -> Any:
         """Return the model's cache of a prefix; None, with a warning, if several prompts cannot continue from it.

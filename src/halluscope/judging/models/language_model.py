@@ -5,17 +5,18 @@ on its neighbours; only a decoder's short questions about one text are padded, o
 as soon as every reply in the batch is read: a vote when the reading rule knows it, a whole reply when it has ended.
 """
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.errors import JudgeUnavailable, needs
 from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
@@ -27,12 +28,6 @@ MAX_NEW_TOKENS = 8
 
 # How many tokens of a text are read; the rest is cut off, with a warning. Questions are never cut.
 MAX_TEXT_TOKENS = 2048
-
-# How many prompts are sorted by length at a time, by type of device
-POOL = {"cuda": 65_536, "cpu": 4_096}
-
-# How many prompt tokens a batch may hold at the most, by type of device
-BATCH_TOKENS = {"cuda": 65_536, "cpu": 4_096}
 
 # The major compute capability from which on GPUs compute bfloat16 themselves; older ones emulate it
 BFLOAT16_FROM = 8
@@ -50,22 +45,6 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|_ALLOC_FAILED", re.IGNORECASE)
 Ids = list[int]
 
 T = TypeVar("T")
-
-
-class Steps(Protocol):
-    """A model that generates one token of each reply at a time."""
-
-    def begin(self, ids: Any) -> tuple[Any, Any]:
-        """Read prompts [batch, length]; return the logits [batch, vocabulary] of the first tokens, and a state."""
-        ...
-
-    def go_on(self, tokens: Any, state: Any) -> tuple[Any, Any]:
-        """Return the logits of each reply's next token after `tokens` [batch], and the next state."""
-        ...
-
-    def keep(self, state: Any, rows: list[int]) -> Any:
-        """Return the state of only these rows of the batch."""
-        ...
 
 
 class LanguageModelJudge:
@@ -86,42 +65,35 @@ class LanguageModelJudge:
     claims = False
 
     def __init__(self, weights: Weights, device: str | None = None, precision: str | None = None) -> None:
-        try:
+        with needs(
+            f"The judge {weights.name!r}", "judge", " The judge 'lexical' needs neither torch nor a model."
+        ):
             import torch
             import transformers
-        except ImportError as error:
-            raise MissingExtra(
-                f"The judge {weights.name!r} needs torch and transformers ({error}): pip install 'halluscope[judge]'. "
-                "The judge 'lexical' needs neither."
-            ) from error
         self._torch, self._transformers = torch, transformers
         self.weights = weights
-        try:
-            self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        except RuntimeError as error:
-            raise ValueError(
-                f"device is {device!r:.80}; expected 'cpu', 'cuda' or 'cuda:1'. {error}"
-            ) from error
+        self.device, dtype = placed(device)
+        self.dtype = getattr(torch, precision) if precision else dtype
         on_gpu = self.device.type == "cuda"
-        half = on_gpu and torch.cuda.get_device_capability(self.device)[0] >= BFLOAT16_FROM
-        self.dtype = getattr(torch, precision or ("bfloat16" if half else "float32"))
+        self.background = on_gpu  # whether a thread prepares prompts while the model reads others
+        self.pool = 65_536 if on_gpu else 4_096  # how many prompts are sorted by length at a time
         self.batch_tokens = 0  # how many prompt tokens a batch may hold; known once the model is loaded
-        self.background = (
-            on_gpu  # whether a thread prepares the next prompts while the model reads the current ones
-        )
+        # By how many tokens questions about one text may differ in length in a batch: on a GPU a small batch costs as
+        # much as a larger one, and a CPU computes the padding too
+        self.spread = 32 if on_gpu else 0
         self.key = f"{weights.key}:{str(self.dtype).removeprefix('torch.')}:{self.rule}"
         self._model: Any = None
         self._tokenizer: Any = None
-        self._voting: Any = None
+        # what generates replies token by token, and what does so faster for votes: classes of `steps`
         self._replying: Any = None
+        self._voting: Any = None
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on each pair, in batches of prompts of equal length, the shortest texts first."""
         self.load()
         visible = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
         lengths = np.array([len(visible[i]) for i in pairs[:, 0].tolist()])
-        size = self._of_device(POOL)
-        pools = np.split(np.argsort(lengths, kind="stable"), range(size, len(pairs), size))
+        pools = np.split(np.argsort(lengths, kind="stable"), range(self.pool, len(pairs), self.pool))
         read = ((pool, self._token_ids(visible, questions, pairs[pool])) for pool in pools)
         for pool, ids in self._prepared(read):
             for rows, codes in self._votes(ids, pairs[pool, 0]):
@@ -186,12 +158,21 @@ class LanguageModelJudge:
                 stacklevel=3,
             )
         model = self._pretrained().to(self.device).eval()
+        self._parameters = inspect.signature(model.forward).parameters
+        if "past_key_values" not in self._parameters:
+            raise JudgeUnavailable(
+                f"The judge {self.weights.name!r} is a {type(model).__name__}, which transformers does not run with a "
+                "cache of keys and values; expected a model with attention."
+            )
+        from halluscope.judging.models.steps import LeanT5, Steps
+
         ends = model.generation_config.eos_token_id
-        self._model = model
         self._ends = set(ends if isinstance(ends, list) else [ends])
-        self._replying = self._steps(model)
-        self._voting = self._steps_of_votes(model) or self._replying
+        self._replying = Steps(model)
+        is_t5 = type(model).__name__ == "T5ForConditionalGeneration"
+        self._voting = LeanT5(model) if is_t5 else self._replying
         self._plan_batches()
+        self._model = model
 
     def _pretrained(self) -> Any:
         options = self.weights.load_options | {"dtype": self.dtype}
@@ -199,7 +180,7 @@ class LanguageModelJudge:
 
     def _plan_batches(self) -> None:
         """Set how many prompt tokens a batch may hold in the device's memory."""
-        most = self._of_device(BATCH_TOKENS)
+        most = 65_536 if self.device.type == "cuda" else 4_096
         if self.device.type == "cuda":
             free, _ = self._torch.cuda.mem_get_info(self.device.index)
             a_token = _bytes_a_token(self.config, self.dtype.itemsize)
@@ -210,9 +191,6 @@ class LanguageModelJudge:
         self._model = self._tokenizer = self._voting = self._replying = None
         if self.device.type == "cuda":
             self._torch.cuda.empty_cache()
-
-    def _of_device(self, table: dict[str, int]) -> int:
-        return table.get(self.device.type, table["cpu"])
 
     def prompt(self, text: str, question: Question) -> str:
         """Return the whole prompt as the tokenizer gets it, for a text that `show` returned."""
@@ -273,8 +251,12 @@ class LanguageModelJudge:
 
     def _votes(self, ids: Sequence[Ids], texts: Any) -> Iterator[tuple[Any, list[int]]]:
         """Yield rows of `ids` and their votes, batch by batch; `texts` gives the number of each prompt's text."""
-        for rows, block in self._prepared(self._blocks(ids)):
-            yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part)), block)
+        return self._decided(self._prepared(self._blocks(ids)))
+
+    def _decided(self, blocks: Iterable[Any], *prefix: Any) -> Iterator[tuple[Any, list[int]]]:
+        """Yield the rows and votes of batches, which may continue from the state of a shared beginning."""
+        for rows, block in blocks:
+            yield rows, self._in_memory(lambda part: self._decide(self._voting.begin(part, *prefix)), block)
 
     def _prepared(self, items: Iterable[T]) -> Iterable[T]:
         return ahead(items) if self.background else items
@@ -325,16 +307,23 @@ class LanguageModelJudge:
     def _check(self, tokenizer: Any) -> None:
         """Refuse a tokenizer that does not suit this kind of judge, before the model is loaded."""
 
-    def _steps(self, model: Any) -> Steps:
-        raise NotImplementedError
 
-    def _steps_of_votes(self, model: Any) -> Steps | None:
-        """Return `Steps` that are faster for replies of a few tokens; None if there are none."""
-        return None
+def placed(device: str | None) -> tuple[Any, Any]:
+    """Return torch's device, by default a GPU if there is one, and its precision."""
+    import torch
+
+    try:
+        found = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    except RuntimeError as error:
+        raise ValueError(f"device is {device!r:.80}; expected 'cpu', 'cuda' or 'cuda:1'. {error}") from error
+    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
+        raise ValueError(f"device is {device!r:.80}; torch finds {torch.cuda.device_count()} GPUs.")
+    half = found.type == "cuda" and torch.cuda.get_device_capability(found)[0] >= BFLOAT16_FROM
+    return found, torch.bfloat16 if half else torch.float32
 
 
 def greedy(
-    begun: tuple[Any, Any], steps: Steps, read: Callable[[list[int]], T | None], max_new_tokens: int
+    begun: tuple[Any, Any], steps: Any, read: Callable[[list[int]], T | None], max_new_tokens: int
 ) -> list[T]:
     """Return what `read` returns for each reply; a reply that has been read is not continued.
 

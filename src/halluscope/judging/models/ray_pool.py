@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.errors import JudgeUnavailable, needs
 from halluscope.judging.judge import Answered, Judge, Pairs
 from halluscope.judging.questions import Question
 
@@ -129,12 +129,8 @@ def start(worker: type, workers: int, on_gpus: bool = True) -> tuple[Any, int, C
 
     Each worker has a GPU of its own if there are any. Otherwise it divides this machine's CPUs with the others.
     """
-    try:
+    with needs(f"workers={workers}", "ray"):
         import ray
-    except ImportError as error:
-        raise MissingExtra(
-            f"workers={workers} needs ray ({error}): pip install 'halluscope[ray]'."
-        ) from error
     if not ray.is_initialized():
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")

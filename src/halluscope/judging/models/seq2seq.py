@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.errors import JudgeUnavailable, needs
 from halluscope.files.writing import new_folder
 from halluscope.judging.judge import SEPARATOR, Pairs
-from halluscope.judging.models.language_model import MAX_NEW_TOKENS, Ids, LanguageModelJudge, Steps
+from halluscope.judging.models.language_model import MAX_NEW_TOKENS, Ids, LanguageModelJudge
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import RULES
@@ -72,16 +72,6 @@ class Seq2SeqJudge(LanguageModelJudge):
                 "the model a T5?"
             )
 
-    def _steps(self, model: Any) -> Steps:
-        from halluscope.judging.models.steps import Seq2SeqSteps
-
-        return Seq2SeqSteps(model)
-
-    def _steps_of_votes(self, model: Any) -> Steps | None:
-        from halluscope.judging.models.steps import LeanT5
-
-        return LeanT5(model) if type(model).__name__ == "T5ForConditionalGeneration" else None
-
     def _token_ids(self, visible: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
         """Return the tokens of each pair's prompt, joined from a text's beginning and a question's end.
 
@@ -91,23 +81,18 @@ class Seq2SeqJudge(LanguageModelJudge):
         """
         asked = np.unique(pairs[:, 1]).tolist()
         tails = dict(zip(asked, self._tokenized([questions[i].parts[2] for i in asked]), strict=True))
-        beginnings = [(text, questions[question].frame) for text, question in pairs.tolist()]
-        firsts: dict[tuple[int, str], int] = {}
-        for row, beginning in enumerate(beginnings):
-            firsts.setdefault(beginning, row)
-        wholes = super()._token_ids(visible, questions, pairs[list(firsts.values())])
         heads: dict[tuple[int, str], Ids] = {}
-        for (beginning, row), whole in zip(firsts.items(), wholes, strict=True):
-            tail = tails[int(pairs[row, 1])]
-            heads[beginning] = whole[: -len(tail)] if whole[-len(tail) :] == tail else []
-        ids = [
-            head + tails[question] if (head := heads[beginning]) else []
-            for beginning, question in zip(beginnings, pairs[:, 1].tolist(), strict=True)
-        ]
-        unsplit = [row for row, one in enumerate(ids) if not one]
-        for row, whole in zip(unsplit, super()._token_ids(visible, questions, pairs[unsplit]), strict=True):
-            ids[row] = whole
-        return ids
+        found: list[Ids] = []
+        for text, question in pairs.tolist():
+            beginning, tail = (text, questions[question].frame), tails[question]
+            if head := heads.get(beginning):
+                found.append(head + tail)
+                continue
+            (whole,) = self._tokenized([self.prompt(visible[text], questions[question])])
+            found.append(whole)
+            if beginning not in heads:
+                heads[beginning] = whole[: -len(tail)] if whole[-len(tail) :] == tail else []
+        return found
 
 
 class ConvertedJudge(Seq2SeqJudge):
@@ -127,12 +112,8 @@ class ConvertedJudge(Seq2SeqJudge):
         checks: bool = False,
     ) -> None:
         super().__init__(weights, device, checks=checks)
-        try:
+        with needs("engine='ctranslate2'", "fast"):
             import ctranslate2
-        except ImportError as error:
-            raise MissingExtra(
-                f"engine='ctranslate2' needs ctranslate2 ({error}): pip install 'halluscope[fast]'."
-            ) from error
         self._ctranslate2 = ctranslate2
         self._precision, self._recheck = precision, recheck
         by = f"ctranslate2-{ctranslate2.__version__}-{self.device.type}-{precision}"

@@ -1,4 +1,8 @@
-"""Models of transformers, one token of each reply at a time (see `language_model.Steps`), and a lean T5.
+"""Models of transformers, one token of each reply at a time, and a lean T5 in the same form.
+
+`begin` reads prompts [batch, length] and returns the logits [batch, vocabulary] of the first tokens, with a state;
+`go_on` returns the logits of the tokens after `tokens` [batch], and the next state; `keep` returns the state of only
+these rows of the batch.
 
 `LeanT5` is T5 for replies of a few tokens, without what these do not need; its logits equal the model's own, up to
 rounding. Prompts of one length need neither padding nor mask. With few queries, the keys and values of cross-attention
@@ -19,40 +23,11 @@ from torch.nn.functional import gelu, linear, rms_norm, scaled_dot_product_atten
 State = tuple[torch.Tensor, torch.Tensor]
 
 
-class Seq2SeqSteps:
-    """Any encoder-decoder.
+class Steps:
+    """Any model; its state is its cache, and the encoder's output or a decoder's mask.
 
     It gets a mask: without one, a prompt that contains the tokenizer's padding token would lose it.
     """
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, Any]:
-        mask = ids.new_ones(ids.shape)
-        encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
-        start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
-        return self.go_on(start, (encoded, None))
-
-    def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
-        encoded, cache = state
-        out = self._model(
-            encoder_outputs=(encoded,),
-            attention_mask=tokens.new_ones(encoded.shape[:2]),
-            decoder_input_ids=tokens[:, None],
-            past_key_values=cache,
-            use_cache=True,
-        )
-        return out.logits[:, -1], (encoded, out.past_key_values)
-
-    def keep(self, state: Any, rows: list[int]) -> Any:
-        encoded, cache = state
-        cache.reorder_cache(torch.tensor(rows))
-        return encoded[rows], cache
-
-
-class CausalSteps:
-    """Any decoder-only model; it gets a mask for the same reason."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -62,23 +37,38 @@ class CausalSteps:
 
         A prompt that is shorter than the others begins with negative numbers, which are not read.
         """
+        if self._model.config.is_encoder_decoder:
+            mask = ids.new_ones(ids.shape)
+            encoded = self._model.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state
+            start = ids.new_full((len(ids),), self._model.generation_config.decoder_start_token_id)
+            return self.go_on(start, (None, encoded))
         cache, before = copy.deepcopy(prefix) if prefix is not None else (None, ids[:1, :0])
         if cache is not None:
             cache.batch_repeat_interleave(len(ids))
         mask = torch.cat([before.expand(len(ids), -1), (ids >= 0).to(ids.dtype)], 1)
-        return self._read(ids.clamp(min=0), (cache, mask))
+        return self._read(ids.clamp(min=0), cache, mask)
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
-        cache, mask = state
-        return self._read(tokens[:, None], (cache, torch.cat([mask, mask.new_ones((len(mask), 1))], 1)))
+        cache, beside = state
+        if not self._model.config.is_encoder_decoder:
+            return self._read(
+                tokens[:, None], cache, torch.cat([beside, beside.new_ones((len(beside), 1))], 1)
+            )
+        out = self._model(
+            encoder_outputs=(beside,),
+            attention_mask=tokens.new_ones(beside.shape[:2]),
+            decoder_input_ids=tokens[:, None],
+            past_key_values=cache,
+            use_cache=True,
+        )
+        return out.logits[:, -1], (out.past_key_values, beside)
 
     def keep(self, state: Any, rows: list[int]) -> Any:
-        cache, mask = state
+        cache, beside = state
         cache.reorder_cache(torch.tensor(rows))
-        return cache, mask[rows]
+        return cache, beside[rows]
 
-    def _read(self, ids: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
-        cache, mask = state
+    def _read(self, ids: torch.Tensor, cache: Any, mask: torch.Tensor) -> tuple[torch.Tensor, Any]:
         # each token's place among the tokens that are read in its row
         places = {} if mask.all() else {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]}
         out = self._model(
