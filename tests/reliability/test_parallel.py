@@ -16,8 +16,7 @@ from halluscope import cli, vocabularies
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reliability.parallel import parallel_form
-from halluscope.reliability.parallel.negation import Refused, negate, opposite
-from halluscope.reliability.parallel.rephrasing import frame, rephrase, shuffle, table
+from halluscope.reliability.parallel.rules import Refused, frame, negate, opposite, rephrase, shuffle, table
 from halluscope.responses import parsers as replies
 
 COCO = vocabularies.load("coco")

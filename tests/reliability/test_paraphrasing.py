@@ -9,8 +9,8 @@ import pytest
 from halluscope import cli
 from halluscope.judging.cache import Cache
 from halluscope.reliability.parallel import free_questions, parallel_form
-from halluscope.reliability.parallel.negation import Refused
 from halluscope.reliability.parallel.paraphrasing import paraphrase
+from halluscope.reliability.parallel.rules import Refused
 from tests.scripted_server import ScriptedServer, refuse, reply
 
 WORDS = {

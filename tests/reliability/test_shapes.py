@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope.reliability.parallel import parallel_form
-from halluscope.reliability.parallel.negation import Refused
-from halluscope.reliability.parallel.rephrasing import reshape
+from halluscope.reliability.parallel.rules import Refused, reshape
 
 SAID = {
     "What color is the sky?": ("Which color does the sky have?", "What is the color of the sky?"),

@@ -104,7 +104,7 @@ def parallel(options: argparse.Namespace) -> None:
     form = _form(plain, options)
     if options.marks is not None:
         sheet = read_sheet(options.marks, allow_unmarked=True)
-        form = form.without(rejected(form.rows, sheet), sheet.name)
+        form.leave_out(rejected(form.rows, sheet), sheet.name)
     for reason, indices in form.refused.items():
         tell(f"no parallel form: {len(indices):,} rows, since {reason}; such as row {indices[0]}")
     if not form.rows:

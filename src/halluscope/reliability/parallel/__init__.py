@@ -4,8 +4,8 @@ Rows keep their ids and columns, so responses to them are scored like responses 
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,15 +14,23 @@ from typing import Any
 from halluscope.files.writing import json_line, new_file, new_folder
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading.datasets import picture_columns, without_pictures
-from halluscope.reliability.parallel.negation import OPPOSITE, Refused, negate, opposite
-from halluscope.reliability.parallel.rephrasing import digest, frame, rephrase, shuffle
+from halluscope.reliability.parallel.rules import (
+    OPPOSITE,
+    Refused,
+    digest,
+    frame,
+    negate,
+    opposite,
+    patterns,
+    rephrase,
+    shuffle,
+)
 from halluscope.sanitize import short_repr
 
 # The columns that may hold a row's question, in the order of preference.
 QUESTIONS = ("question", "text", "instruction", "prompt")
 ANSWERS_OF_TEXT = ("answer", "ground_truth")
 ANSWERS = (*ANSWERS_OF_TEXT, "gt_answer", "label")
-YES_NO = ("yes", "no")
 # The values of a `gt_answer` or `label` that mean yes or no; in an `answer`, 1 is a number ("How many dogs ...?").
 CODED = (*OPPOSITE, "true", "false")
 OPTIONS = ("options", "choices")
@@ -33,10 +41,6 @@ VERSION = "1"
 LINES = ".jsonl"  # the ending of a file of JSON lines
 FORM = "form"  # the column that names the parallel form of a row; original rows do not have it
 
-_LEADING = re.compile(r"\s*(yes|no)\b(?:[\s,.:;!]+|$)(?!answer)", re.IGNORECASE)
-_SAYS_MORE = re.compile(r"(?:yes|no)[,.:;!]\s")
-_LETTERS = tuple(tuple(re.compile(rf"(?:^|[\s(\[]){one}[.):\]]") for one in pair) for pair in ("AB", "12"))
-
 Row = Mapping[str, Any]
 
 
@@ -44,32 +48,27 @@ def unknown(row: Row) -> str:
     return ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class ParallelForm:
     rows: list[dict[str, Any]] = field(default_factory=list)
     originals: list[int] = field(default_factory=list)  # the index of each row's original
     methods: list[str] = field(default_factory=list)  # how each row was made
-    refused: dict[str, list[int]] = field(
-        default_factory=dict
-    )  # reason -> indices of originals without a form
+    # reason -> indices of originals without a form
+    refused: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     @property
     def how(self) -> dict[str, int]:
         """How many rows were "negated", "shuffled" and "rephrased"."""
         return dict(Counter(self.methods))
 
-    def without(self, reasons: Mapping[int, str], marks: str) -> "ParallelForm":
+    def leave_out(self, reasons: Mapping[int, str], marks: str) -> None:
         """Leave out rows (index -> reason); the form's name then ends in `marks`, the name of the sheet of reasons."""
-        refused = {reason: [*indices] for reason, indices in self.refused.items()}
         for index, reason in reasons.items():
-            refused.setdefault(reason, []).append(self.originals[index])
+            self.refused[reason].append(self.originals[index])
         left = [index for index in range(len(self.rows)) if index not in reasons]
-        return ParallelForm(
-            [{**self.rows[index], FORM: f"{self.rows[index][FORM]}-{marks}"} for index in left],
-            [self.originals[index] for index in left],
-            [self.methods[index] for index in left],
-            refused,
-        )
+        self.rows = [{**self.rows[index], FORM: f"{self.rows[index][FORM]}-{marks}"} for index in left]
+        self.originals = [self.originals[index] for index in left]
+        self.methods = [self.methods[index] for index in left]
 
 
 def parallel_form(
@@ -100,7 +99,7 @@ def parallel_form(
         try:
             method, columns = _parallel(row, index, seed, reword, subject)
         except Refused as reason:
-            form.refused.setdefault(str(reason), []).append(index)
+            form.refused[str(reason)].append(index)
             continue
         earlier = row.get(FORM)  # a row may already be in a parallel form
         again = isinstance(earlier, str) and earlier.startswith("parallel-")
@@ -145,19 +144,14 @@ def _parallel(
     options = next((name for name in OPTIONS if row.get(name) is not None), None)
     if options and answer:
         return SHUFFLED, _shuffled(row, column, options, answer, seed)
-    if answer and _is_yes_or_no(row[answer], YES_NO if answer in ANSWERS_OF_TEXT else CODED):
-        return NEGATED, _negated(row, column, answer, seed, subject(row))
+    if answer:
+        said = str(row[answer]).strip().rstrip(".!").lower()
+        known = ("yes", "no") if answer in ANSWERS_OF_TEXT else CODED
+        if isinstance(row[answer], bool) or said in known:
+            return NEGATED, _negated(row, column, answer, seed, subject(row))
+        if patterns().answer_says_more.match(said):
+            raise Refused("its answer says more than yes or no")
     return REPHRASED, {column: reword(row[column])}
-
-
-def _is_yes_or_no(answer: object, known: Sequence[str]) -> bool:
-    """Whether an answer is yes or no; refuses an answer that says more than that."""
-    text = str(answer).strip().rstrip(".!").lower()
-    if isinstance(answer, bool) or text in known:
-        return True
-    if _SAYS_MORE.match(text):
-        raise Refused("its answer says more than yes or no")
-    return False
 
 
 def _negated(row: Row, column: str, answer: str, seed: int, subject: str) -> dict[str, Any]:
@@ -167,7 +161,7 @@ def _negated(row: Row, column: str, answer: str, seed: int, subject: str) -> dic
         columns["object"] = asked["object"]
     if isinstance(details := row.get("gt_answer_details"), str):
         # without an opening yes or no, which has changed
-        if opening := _LEADING.match(details):
+        if opening := patterns().leading.match(details):
             rest = details[opening.end() :]
             details = rest if re.search(r"\w", rest) else str(opposite(opening[1].lower()))
         columns["gt_answer_details"] = details
@@ -175,14 +169,14 @@ def _negated(row: Row, column: str, answer: str, seed: int, subject: str) -> dic
 
 
 def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> dict[str, Any]:
+    question = row[column]
     if not isinstance(row[options], list):
         raise Refused("its options are not a list of texts")
-    # a question that itself lists options by letters or numbers: "A. cat B. dog"
-    starts = ((first.search(row[column]), second) for first, second in _LETTERS)
-    if any(start and second.search(row[column], start.end()) for start, second in starts):
+    starts = ((first.search(question), second) for first, second in patterns().lists)
+    if any(start and second.search(question, start.end()) for start, second in starts):
         raise Refused("its question holds the options in their order")
     shuffled, right = shuffle(row[options], row[answer], seed)
-    return {column: frame(row[column], seed), options: shuffled, answer: right}
+    return {column: frame(question, seed), options: shuffled, answer: right}
 
 
 def write(

@@ -12,7 +12,7 @@ from halluscope.judging.ask import collect
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import ChatJudge
 from halluscope.judging.prompts import Asked, fill, one_of
-from halluscope.reliability.parallel.negation import Refused
+from halluscope.reliability.parallel.rules import Refused
 
 # Part of the form's name; the number goes up when a prompt or a check changes.
 PROMPTS = "paraphrase-1"
@@ -72,14 +72,9 @@ def paraphrase(
 
     distinct = list(dict.fromkeys(questions))
     replies = ask([Asked(fill(SAY, question=question), _line) for question in distinct], model)
-    wordings: dict[str, Wording] = {}
-    for question, reply in zip(distinct, replies, strict=True):
-        if reply is None:
-            wordings[question] = Refused("the model gave no other wording in one line")
-        elif fault := _fault(question, reply):
-            wordings[question] = Refused(f"the model's wording {fault}")
-        else:
-            wordings[question] = reply
+    wordings = {
+        question: _checked(question, reply) for question, reply in zip(distinct, replies, strict=True)
+    }
     if check is not None:
         good = {question: wording for question, wording in wordings.items() if isinstance(wording, str)}
         prompts = [fill(CHECK, question=question, wording=wording) for question, wording in good.items()]
@@ -109,20 +104,22 @@ def _line(reply: str) -> str | None:
     return lines[0].strip('"\u201c\u201d` ') if len(lines) == 1 else None
 
 
-def _fault(question: str, wording: str) -> str | None:
-    """Return the fault that a rule finds in a wording, in the words of the message; None if there is none."""
+def _checked(question: str, wording: str | None) -> Wording:
+    """Return a wording, or refuse it for a fault that a rule finds."""
+    if wording is None:
+        return Refused("the model gave no other wording in one line")
     before, after = question.lower(), wording.lower()
     bare, bare_wording = (re.sub(r"[\W_]+", " ", text).strip() for text in (before, after))
+    numbers, negations = (
+        [Counter(pattern.findall(text)) for text in (before, after)] for pattern in (_NUMBER, _NEGATION)
+    )
     faults = {
         "is not a single question": wording.count("?") != 1 or not wording.endswith("?"),
         "contains characters that cannot be shown": not wording.isprintable(),
         "is the question itself": bare == bare_wording,
         "is much longer than the question": len(wording) > 2 * len(question) + _LONGEST,
-        "has different numbers from the question": (
-            Counter(_NUMBER.findall(before)) != Counter(_NUMBER.findall(after))
-        ),
-        "has more or fewer negations than the question": (
-            len(_NEGATION.findall(before)) != len(_NEGATION.findall(after))
-        ),
+        "has different numbers from the question": numbers[0] != numbers[1],
+        "has more or fewer negations than the question": negations[0].total() != negations[1].total(),
     }
-    return next((fault for fault, is_at_fault in faults.items() if is_at_fault), None)
+    fault = next((fault for fault, is_at_fault in faults.items() if is_at_fault), None)
+    return Refused(f"the model's wording {fault}") if fault else wording
