@@ -17,7 +17,7 @@ from PIL import Image as Pillow
 
 from halluscope import cli, registry
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
-from halluscope.benchmarks.hallusionbench.prompts import PROMPTS
+from halluscope.benchmarks.hallusionbench.metric import PROMPTS
 from halluscope.benchmarks.hallusionbench.scoring import FAILURES, Layout, diagnose, needs_same
 from halluscope.building.spec import read as read_spec
 from halluscope.errors import BuildError
@@ -270,7 +270,7 @@ def test_every_branch_of_the_decision_tree():
     asked["VS original"] = [row("VS", "map", 0, 0, 0, 0, 1), row("VS", "map", 0, 1, 0, 1, 0)]
     asked["VS edited"] = [row("VS", "map", 0, 0, 0, 0, 1), row("VS", "map", 0, 1, 0, 2, 0)]
     for name, control, correctness in product(asked, (0, 1, 2), (0, 1, 2)):
-        layout = Layout.of(hallusionbench.GRADED.read_all(asked[name]))
+        layout = Layout(hallusionbench.GRADED.read_all(asked[name]))
         verdicts = np.array([control, correctness])
         found = [diagnose(layout, verdicts, np.array([False, agrees]))[1] for agrees in (False, True)]
         assert (found[0] != found[1]) == needs_same(layout, verdicts)[1], (name, control, correctness)
@@ -363,7 +363,7 @@ def test_a_language_model_judges_like_the_rules_where_they_can_read():
     assert {name: modelled[name] for name in figures(ruled)} == figures(ruled)
     assert "correctness:fake-1,prompts-2" in modelled["signature"]
     agreement = [prompt for prompt in judge.asked if "Answer 2:" in prompt]
-    layout = Layout.of(hallusionbench.GRADED.read_all(references))
+    layout = Layout(hallusionbench.GRADED.read_all(references))
     correct = said == layout.yes
     assert 0 < len(agreement) <= needs_same(layout, correct.astype(int)).sum()  # equal prompts are asked once
 
@@ -564,11 +564,11 @@ def changed(number, **values):
         ({"references": ["yes"] * 12}, r"references\[0\] is 'yes'; expected a row"),
         (changed(3, set_id=None), r"references\[3\]: set_id is None; expected a 64-bit whole number"),
         (changed(3, set_id="x"), r"references\[3\]: set_id is 'x'"),
-        (changed(0, visual_input=-1), r"visual_input is -1; expected 0"),
+        (changed(0, visual_input=-1), r"visual_input is -1 in VD with figure_id 0; expected 0"),
         (changed(3, category="VX"), r"references\[3\]: category is 'VX'"),
         (changed(3, subcategory="../x"), r"subcategory is '../x'"),
         (changed(0, gt_answer="maybe"), r"references\[0\]: gt_answer is 'maybe'"),
-        (changed(0, visual_input=3), r"visual_input is 3; expected 0"),
+        (changed(0, visual_input=3), r"visual_input is 3 in VD with figure_id 0; expected 0"),
         (changed(0, visual_input=0), r"visual_input is 0 in VD with figure_id 0"),
         (changed(3, visual_input=1), r"visual_input is 1 in VS with figure_id 0"),
         ({"correctness": [1] * 11}, "11 values of correctness and 12 predictions"),

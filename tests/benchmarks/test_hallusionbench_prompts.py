@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.benchmarks.hallusionbench.prompts import CODES, PROMPTS, asked, read
+from halluscope.benchmarks.hallusionbench.metric import CODES, PROMPTS, asked, read
 
 VERDICTS, AGREEMENTS = CODES["correctness"], CODES["same"]
 correctness, same = partial(asked, "correctness"), partial(asked, "same")

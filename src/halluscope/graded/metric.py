@@ -181,6 +181,13 @@ class Graded(Rows):
 
     def defaults(self, chosen: Values) -> Values:
         """Return the choices, with the first one of an option that the user left open."""
+        if chosen.get("reading") == "official":
+            if chosen["prompts"] == "ours":
+                raise ValueError(
+                    "reading is 'official', which reads only replies to the authors' prompts, but prompts is 'ours'; "
+                    "expected prompts='authors', or reading='strict'."
+                )
+            chosen = {**chosen, "prompts": "authors"}
         return {name: self.choices[name][0] if value is None else value for name, value in chosen.items()}
 
     def select(self, case: Case) -> Case:

@@ -21,6 +21,7 @@ from halluscope.reporting.report_items import (
 from halluscope.reporting.tables import (
     Named,
     Report,
+    Table,
     group_table,
     is_defined,
     percent,
@@ -45,18 +46,17 @@ class View:
 
     # The result
 
-    def report(self, results: Named, **_: Any) -> Report:
+    def report(self, results: Named, **options: Any) -> Report:
         """Return tables of scores, the best result first, and remarks on each result."""
-        is_points = self.record.is_points
-        by = self.ranked_by(results)
+        remarks = {name: [*self.remarks(one), f"signature: {one['signature']}"] for name, one in results}
+        return tables.report(self.tables(results, **options), remarks)
+
+    def tables(self, results: Named, **_: Any) -> list[Table]:
+        is_points, by = self.record.is_points, self.ranked_by(results)
         best = ranked(results, by, higher=self.record.direction(by) == "higher")
-        every = [table(best, self.data["columns"], is_points)]
-        if groups := self.data.get("groups"):
-            every.append(group_table(best, groups, is_points))
-        remarks = {
-            name: [*self.remarks(result), f"signature: {result['signature']}"] for name, result in results
-        }
-        return tables.report(every, remarks)
+        groups = self.data.get("groups")
+        of_groups = [group_table(best, groups, is_points)] if groups else []
+        return [table(best, self.data["columns"], is_points), *of_groups]
 
     def ranked_by(self, results: Named) -> str:
         return self.record.principal
@@ -104,10 +104,11 @@ class View:
         """
         for row, text in zip(rows, judged_texts(rows, options), strict=True):
             asked = row["inputs"]["references"]
+            image = asked[self.record.datasets[0].image_key]
             yield Item(
-                id=str(row["id"]),
+                id=str(row["id"] if "id" in row else row["question"]),
                 text=text,
-                image=str(asked[self.record.datasets[0].image_key]),
+                image=None if image is None else str(image),
                 question=asked["question"],
                 facts=[*self.verdict(row, text), *self.reasons(row), *self.known(asked)],
                 errors=self.errors(row),

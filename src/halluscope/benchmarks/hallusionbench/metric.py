@@ -8,49 +8,52 @@ Each response is judged correct, incorrect or uncertain. Where the diagnosis nee
 response agrees with the response to the control question. Verdicts become scores per question, pair and figure.
 """
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from halluscope import options as options_of
-from halluscope.benchmarks.hallusionbench import prompts, scoring
-from halluscope.benchmarks.hallusionbench.report import HallusionView
-from halluscope.benchmarks.hallusionbench.scoring import FAILURES, UNCERTAIN, Layout
+from halluscope.benchmarks.hallusionbench import scoring
+from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, UNCERTAIN, Layout
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
 from halluscope.graded.metric import Case, Graded
+from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
 from halluscope.inputs import listed
 from halluscope.judging import rules
 from halluscope.judging.options import GIVEN, VerdictOptions
+from halluscope.judging.prompts import Asked, fill, json_object, json_of
 from halluscope.judging.verdicts import Judged
-from halluscope.judging.votes import NO, YES
 from halluscope.reading.fields import Fields
-from halluscope.sanitize import short_repr
+from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
+from halluscope.reporting.tables import Named, Table, group_table, is_defined, percent, ranked, score, table
+from halluscope.responses import parsers
+from halluscope.sanitize import encodable, short_repr
 from halluscope.signature import data_of
 from halluscope.stats.tallies import Bools, Ints, Tally
 
-ROLES = ("no_visual", "original", "edited")
-"""The kind of image that a question is about, by its `visual_input`."""
+ROLES = (
+    "no_visual",
+    "original",
+    "edited",
+)  # the kind of image that a question is about, by its `visual_input`
 
 UNREAD = -1
-HEADLINE = ("aAcc", "qAcc", "fAcc")
-CODES = {"correctness": (0, 1, 2), "same": (0, 1)}
-"""Verdict -> its codes."""
+# What is asked -> the words of a verdict, and their codes
+CODES = {"correctness": {"correct": 1, "incorrect": 0, "unclear": 2}, "same": {"same": 1, "different": 0}}
 
+ANSWERS = {rules.NO: 0, rules.YES: 1, rules.UNCERTAIN: 2, None: UNREAD}
 # Judge -> its name in a signature, with its version, and what it reads in a response to a question
 READERS: Mapping[str, tuple[str, Callable[[str, str], str | None]]] = {
     "rules": (rules.KEY, lambda text, question: rules.read(text, question).answer),
-    "vlmevalkit": ("vlmevalkit", lambda text, question: _vlmevalkit(text)),
+    "vlmevalkit": ("vlmevalkit", lambda text, question: parsers.said_of(parsers.vlmevalkit(text))),
 }
-
-
-def _vlmevalkit(text: str) -> str | None:
-    from halluscope.responses import parsers
-
-    return {YES: rules.YES, NO: rules.NO}.get(parsers.vlmevalkit(text))
 
 
 class Question(Row):
@@ -88,11 +91,10 @@ def _word(row: Fields, name: str) -> str:
 
 
 def _answer(row: Fields, name: str) -> str:
-    value: Any = row.given.get(name)
-    answer = str(value).strip().lower() if isinstance(value, str | int) else ""
-    if answer not in (known := {"yes": "yes", "no": "no", "1": "yes", "0": "no"}):
+    known = {"yes": "yes", "no": "no", "1": "yes", "0": "no"}
+    if (answer := known.get(str(row.given.get(name)).strip().lower())) is None:
         raise row.wrong(name, "'yes' or 'no'")
-    return known[answer]
+    return answer
 
 
 class HallusionBench(Graded):
@@ -109,21 +111,17 @@ class HallusionBench(Graded):
 
     def derive(self, values: Values, where: str) -> Values:
         visual, category, figure = (values[name] for name in ("visual_input", "category", "figure_id"))
-        if visual not in (0, 1, 2):
+        if visual not in ((0,) if category == "VS" and figure == 0 else (1, 2)):
             raise ValueError(
-                f"{where}: visual_input is {visual}; expected 0 (none), 1 (original) or 2 (edited)."
-            )
-        if (visual == 0) != (category == "VS" and figure == 0):
-            raise ValueError(
-                f"{where}: visual_input is {visual} in {category} with figure_id {figure}; expected 0 for VS rows with "
-                "figure_id 0, and for no other row."
+                f"{where}: visual_input is {visual} in {category} with figure_id {figure}; expected 0 (no image) for "
+                "VS rows with figure_id 0, and 1 (original) or 2 (edited) for all others."
             )
         of_set = f"{category}/{values['subcategory']}/{values['set_id']}"
-        figure = f"{of_set}_{figure}" if visual else None
+        shown = f"{of_set}_{figure}" if visual else None
         return {
             "pair": f"{of_set}/q{values['question_id']}",
-            "figure": figure,
-            "filename": figure and f"{figure}.png",
+            "figure": shown,
+            "filename": shown and f"{shown}.png",
             "role": ROLES[visual],
         }
 
@@ -169,16 +167,7 @@ class HallusionBench(Graded):
     # The verdicts
 
     def defaults(self, chosen: Values) -> Values:
-        official = chosen["reading"] == "official"
-        if official and chosen["prompts"] == "ours":
-            raise ValueError(
-                "reading is 'official', which reads only replies to the authors' prompts, but prompts is 'ours'; "
-                "expected prompts='authors', or reading='strict'."
-            )
-        usual = super().defaults(
-            {**chosen, "prompts": chosen["prompts"] or ("authors" if official else None)}
-        )
-        return {**usual, "bias": chosen["bias"]}
+        return {**super().defaults(chosen), "bias": chosen["bias"]}
 
     def select(self, case: Case) -> Case:
         protocol, rows = case.chosen["protocol"], case.rows
@@ -188,7 +177,7 @@ class HallusionBench(Graded):
             raise ValueError(
                 f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
             )
-        counted = {name: None if codes is None else codes[kept] for name, codes in given.items()}
+        counted = {name: codes if codes is None else codes[kept] for name, codes in given.items()}
         texts = [case.texts[place] for place in kept]
         return Case([rows[place] for place in kept], texts, case.chosen, {**case.options, **counted})
 
@@ -197,12 +186,18 @@ class HallusionBench(Graded):
         given = {name: case.options[name] for name in CODES}
         options = {name: value for name, value in case.options.items() if name not in CODES}
         grading = options_of.build(VerdictOptions, options, self.name, judge="rules")
-        layout, diagnosed = Layout.of(rows), chosen["protocol"] == "official"
-        if diagnosed:
-            _check_controls(rows, layout)
+        layout, diagnosed = Layout(rows), chosen["protocol"] == "official"
+        missing = np.flatnonzero(layout.control == scoring.NO_CONTROL)
+        if diagnosed and len(missing):
+            raise ValueError(
+                f"references[{missing[0]}] is the question {describe(rows[missing[0]])}, but its control question "
+                f"(figure 0) is missing (rows without one: {len(missing)}); expected whole control pairs. Score all "
+                "rows of the dataset, or leave out the questions without a visual by protocol='lmms-eval' or "
+                "'vlmevalkit'."
+            )
         rule = grading.judge if grading.named(READERS) else None
-        needs_judge = given["correctness"] is None or (given["same"] is None and diagnosed)
-        if not needs_judge:
+        asks = [name for name in ("correctness", *["same"] * diagnosed) if given[name] is None]
+        if not asks:
             grading.check_once("the verdicts are given and nothing is judged")
         elif rule:
             grading.check_once(f"{rule!r} gives the same verdicts each time")
@@ -213,99 +208,98 @@ class HallusionBench(Graded):
                     "model needs the question. Pass the dataset's whole rows, or judge by 'rules'."
                 )
             grading.prepare(READERS)
-        reader_key, read = READERS[rule or "rules"]
+        reader, read = READERS[rule or "rules"]
         bias = chosen["bias"] or ("answers" if given["correctness"] is None and rule else "official")
-        pairs = zip(texts, rows, strict=True) if rule or bias == "answers" else ()
-        answers = [read(text, row.question) for text, row in pairs]
+        said = np.full(len(rows), UNREAD)  # 0 no, 1 yes, 2 uncertain
+        if rule or bias == "answers":
+            pairs = zip(texts, rows, strict=True)
+            said = np.array([ANSWERS[read(text, row.question)] for text, row in pairs])
+        every: list[int] = []  # all verdicts of a judge
 
-        def ask(what: str, places: Sequence[int]) -> Ints:
-            """Return verdicts [repeats, places], `UNREAD` where one is missing."""
-            if rule:
-                return np.array([[_by_rule(what, rows, answers, layout, place) for place in places]])
-            asked = [
-                prompts.asked(
-                    what,
-                    {
-                        "question": rows[place].question,
-                        "reference": rows[place].gt_answer_details or ("Yes." if rows[place].yes else "No."),
-                        "control": texts[int(layout.control[place])],
-                        "answer": texts[place],
-                    },
-                    chosen["prompts"],
-                    chosen["reading"],
-                )
-                for place in places
-            ]
-            codes = prompts.CODES[what]
-            replies = grading.verdicts(asked)
-            return np.array([[UNREAD if one is None else codes[one] for one in repeat] for repeat in replies])
-
-        every: list[int] = []
-        if given["correctness"] is None:
-            found = ask("correctness", range(len(rows)))
-            every += found.ravel().tolist()
-        else:
-            found = given["correctness"][np.newaxis]
-        correctness = np.where(found == UNREAD, UNCERTAIN, found)
-        values: dict[str, Any] = {"correctness": correctness, "unread": found == UNREAD}
-        if diagnosed and given["same"] is not None:
-            values["same"] = np.broadcast_to(given["same"] == 1, correctness.shape)
-        elif diagnosed:
-            needed = np.array([scoring.needs_same(layout, row) for row in correctness])
+        def verdicts(what: str, needed: Bools) -> Ints:
+            """Return verdicts [repeats, rows]: 0 where none is needed, `UNREAD` where it is missing."""
+            if given[what] is not None:
+                found: Ints = given[what][np.newaxis]
+                return found
             places = np.flatnonzero(needed.any(axis=0)).tolist()
-            agreed = ask("same", places) if places else np.zeros((len(correctness), 0), dtype=np.int64)
-            shape = max(len(correctness), len(agreed)), len(rows)
-            same = np.zeros(shape, dtype=bool)
-            same[:, places] = agreed == 1
-            every += agreed[np.broadcast_to(needed[:, places], agreed.shape)].tolist()
-            values = {name: np.broadcast_to(of, shape) for name, of in values.items()} | {"same": same}
+            if rule or not places:
+                control = said[layout.control]
+                same = np.where((said == UNREAD) | (control == UNREAD), UNREAD, said == control)
+                right = np.where((said == 0) | (said == 1), said == layout.yes, said)
+                codes: Any = [(same if what == "same" else right)[places]]
+            else:
+                replies = grading.verdicts(
+                    [
+                        asked(
+                            what,
+                            {
+                                "question": rows[place].question,
+                                "reference": rows[place].gt_answer_details
+                                or ("Yes." if rows[place].yes else "No."),
+                                "control": texts[int(layout.control[place])],
+                                "answer": texts[place],
+                            },
+                            chosen["prompts"],
+                            chosen["reading"],
+                        )
+                        for place in places
+                    ]
+                )
+                codes = [[UNREAD if one is None else CODES[what][one] for one in of] for of in replies]
+            found = np.zeros((len(codes), len(rows)), dtype=np.int64)
+            found[:, places] = codes
+            where, judged = np.broadcast_arrays(needed, found)
+            every.extend(judged[where].tolist())
+            return found
+
+        found = verdicts("correctness", np.ones((1, len(rows)), dtype=bool))
+        correctness = np.where(found == UNREAD, UNCERTAIN, found)
+        values = {
+            "correctness": correctness,
+            "unread": found == UNREAD,
+            "aAcc": scoring.right(layout, correctness),
+        }
+        if diagnosed:
+            values["same"] = verdicts("same", scoring.needs_same(layout, correctness)) == 1
+            values["failure"] = scoring.diagnose(layout, correctness, values["same"], chosen["diagnosis"])
         if bias == "answers":
-            known = {
-                "yes": [one == rules.YES for one in answers],
-                "read": [one is not None for one in answers],
-            }
-            values |= {name: np.broadcast_to(of, values["correctness"].shape) for name, of in known.items()}
-        judge = reader_key if rule else self._key(grading, chosen) if needs_judge else GIVEN
+            values |= {"yes": said[np.newaxis] == 1, "read": said[np.newaxis] != UNREAD}
+        shape = max(map(len, values.values())), len(rows)
+        values = {name: np.broadcast_to(of, shape) for name, of in values.items()}
+        judge: Any = reader
+        if by_model := bool(asks and not rule):
+            official = ["official"] if chosen["reading"] == "official" else []
+            judge = [grading.chat.key, PROMPTS[chosen["prompts"]]["key"], *official]
         key = {
             "protocol": chosen["protocol"],
-            "correctness": judge if given["correctness"] is None else GIVEN,
-            "same": "no" if not diagnosed else judge if given["same"] is None else GIVEN,
-            "bias": ["answers", reader_key] if bias == "answers" else bias,
-            "unread": every.count(UNREAD) / max(1, len(every)) if needs_judge else None,
-            "uncertain": float((found == UNCERTAIN).mean()) if given["correctness"] is None else None,
+            "correctness": judge if "correctness" in asks else GIVEN,
+            "same": judge if "same" in asks else GIVEN if diagnosed else "no",
+            "bias": ["answers", reader] if bias == "answers" else bias,
+            "unread": every.count(UNREAD) / max(1, len(every)) if asks else None,
+            "uncertain": float((found == UNCERTAIN).mean()) if "correctness" in asks else None,
         }
-        if not needs_judge or rule:
-            return Judged((), values, key)
-        return Judged((), values, key, grading.drawn, [{}] * len(rows))
-
-    def _key(self, grading: VerdictOptions, chosen: Values) -> list[str]:
-        named = [grading.chat.key, prompts.PROMPTS[chosen["prompts"]]["key"]]
-        return [*named, "official"] if chosen["reading"] == "official" else named
+        if by_model:
+            return Judged((), values, key, grading.drawn, [{}] * len(rows))
+        return Judged((), values, key)
 
     # The result
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
-        layout, correctness = Layout.of(case.rows), values["correctness"]
-        good = scoring.right(layout, correctness)
+        layout, good = Layout(case.rows), values["aAcc"]
         # the authors' script infers a yes: right where yes is right, or not right where no is right
-        yes = values.get("yes", np.equal(good, layout.yes))
-        by = case.chosen["diagnosis"]
-        failure = scoring.diagnose(layout, correctness, values["same"], by) if "same" in values else None
-        found = scoring.tally(layout, good, failure, yes, values.get("read", np.ones_like(good)))
+        yes, read = values.get("yes", good == layout.yes), values.get("read", np.ones_like(good))
+        found = scoring.tally(layout, good, values.get("failure"), yes, read)
         return {name: found[name] for name in (*self.data["benchmark"]["scores"], *found) if name in found}
 
     def facts(self, case: Case, scores: Values) -> Values:
-        layout, key = Layout.of(case.rows), case.verdicts.key
-        headline = float(np.mean([scores[name] for name in HEADLINE]))
+        key, known = case.verdicts.key, ("pair", "figure", "set")
+        headline = float(np.mean([scores[name] for name in ("aAcc", "qAcc", "fAcc")]))
         return {
             **({"overall": headline} if key["protocol"] == "vlmevalkit" else {}),
-            "unread": key["unread"],
-            "uncertain": key["uncertain"],
+            **{name: key[name] for name in ("unread", "uncertain")},
             "questions": len(case.rows),
-            "pairs": len(np.unique(layout.pair)),
-            "figures": len(np.unique(layout.figure[~layout.no_visual])),
-            "sets": len(np.unique(layout.set)),
-            "counts": scoring.counted(layout),
+            **{f"{name}s": len({getattr(row, name) for row in case.rows} - {None}) for name in known},
+            "counts": scoring.counted(Layout(case.rows)),
         }
 
     def signed(self, case: Case) -> Values:
@@ -318,32 +312,26 @@ class HallusionBench(Graded):
         return {"question": describe(row)}
 
     def digest(self, case: Case) -> Values:
-        if not case.verdicts.by_model:
-            return {}
-        values = case.verdicts.values
-        given = [values[name].astype(int) for name in CODES if name in values]
-        each = (
-            [*row.id, *(code for of in given for code in of[:, place])] for place, row in enumerate(case.rows)
+        by = case.verdicts
+        codes = (
+            np.concatenate([by.values[name] for name in CODES if name in by.values]).T.astype(int).tolist()
         )
-        return {"verdicts": data_of("verdicts", each)}
+        each = ([*row.id, *of] for row, of in zip(case.rows, codes, strict=True))
+        return {"verdicts": data_of("verdicts", each)} if by.by_model else {}
 
     def each(self, case: Case) -> list[Values]:
-        layout, values = Layout.of(case.rows), case.verdicts.values
-        correctness, same = values["correctness"], values.get("same")
-        right = scoring.right(layout, correctness[0])
-        none = np.zeros(len(right), dtype=np.int64)
-        by = case.chosen["diagnosis"]
-        failure = none if same is None else scoring.diagnose(layout, correctness[0], same[0], by)
-        several = len(correctness) > 1
+        values = {name: of.tolist() for name, of in case.verdicts.values.items()}
+        repeats = [*zip(*values["correctness"], strict=True)]
+        failure = values.get("failure", np.zeros_like(values["correctness"]))[0]
         return [
             {
-                "correctness": int(correctness[0, place]),
-                "aAcc": bool(right[place]),
-                "failure": FAILURES[failure[place]] or None,
-                "unread": bool(values["unread"][0, place]),
-                **({"repeats": {"correctness": correctness[:, place].tolist()}} if several else {}),
+                "correctness": values["correctness"][0][row],
+                "aAcc": values["aAcc"][0][row],
+                "failure": FAILURES[failure[row]] or None,
+                "unread": values["unread"][0][row],
+                **({"repeats": {"correctness": [*of]}} if len(of) > 1 else {}),
             }
-            for place in range(len(right))
+            for row, of in enumerate(repeats)
         ]
 
     def chance(self, references: Sequence[Any], protocol: str = "official") -> dict[str, float]:
@@ -352,47 +340,202 @@ class HallusionBench(Graded):
         Table 2's "Random Chance" is one such run, judged by GPT-4.
         """
         rows = self.read_all(references)
-        return scoring.chance(Layout.of([row for row in rows if self.wanted(row, protocol=protocol)]))
-
-
-def _by_rule(
-    what: str, rows: Sequence[Any], answers: Sequence[str | None], layout: Layout, place: int
-) -> int:
-    answer = answers[place]
-    if what == "same":
-        control = answers[int(layout.control[place])]
-        return UNREAD if None in (control, answer) else int(control == answer)
-    codes = {None: UNREAD, rules.UNCERTAIN: UNCERTAIN}
-    return codes.get(answer, int(rows[place].yes == (answer == rules.YES)))
+        return scoring.chance(Layout([row for row in rows if self.wanted(row, protocol=protocol)]))
 
 
 def _codes(values: Any, name: str, rows: int) -> Ints | None:
+    """Return given verdicts as numbers; digits may be texts."""
     if values is None:
         return None
-    allowed = CODES[name]
+    codes = sorted(CODES[name].values())
+    expected = ", ".join(map(str, codes))
     digits = list(values) if isinstance(values, str) else values
-    expected = ", ".join(map(str, allowed))
     given = listed(name, digits, f"a list, one of {expected} per row", rows)
-    known: dict[Any, int] = {key: code for code in allowed for key in (code, str(code))}
-    codes = []
+    known: dict[Any, int] = {key: code for code in codes for key in (code, str(code))}
     for row, value in enumerate(given):
-        plain = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(plain, int | float | str) or plain not in known:
+        if not isinstance(value, int | float | str | np.generic) or value not in known:
             raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected {expected}.")
-        codes.append(known[plain])
-    return np.array(codes, dtype=np.int64)
+    return np.array([known[value] for value in given], dtype=np.int64)
 
 
-def _check_controls(rows: Sequence[Any], layout: Layout) -> None:
-    missing = np.flatnonzero(layout.control == scoring.NO_CONTROL)
-    if len(missing):
-        raise ValueError(
-            f"references[{missing[0]}] is the question {describe(rows[missing[0]])}, but its control question (figure "
-            f"0) is missing (rows without one: {len(missing)}); expected whole control pairs. Score all rows of the "
-            "dataset, or leave out the questions without a visual by protocol='lmms-eval' or 'vlmevalkit'."
-        )
+# The prompts
+
+_TAKES_BACK = re.compile(
+    r"\b(?:no|not|cannot|never|neither|nor|none|wrong|false|mistaken|mistake|conflict|"
+    r"conflicts|conflicting|however|but|wait|actually|although|though|instead|rather|unless|"
+    r"except|correction|sorry)\b|n't\b"
+)
+
+
+# What follows holds for this project's prompts. A judge may merely repeat a word from a response, such as "correct". So
+# if a response contains one of the words for a verdict, the prompt marks all of these words with a suffix that the
+# response cannot contain, such as "correct-3f9a1c". A word that occurs in the response then counts only with its
+# suffix, and repeating the response never gives a verdict.
+#
+# One weakness remains: a response that argues for itself may persuade the judge, and nothing here can detect that. A
+# judge that is held to the schema (structured output) says one of the words and nothing else; from any other judge, a
+# reply that begins with the word and does not take it back also counts.
+
+
+def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str = "strict") -> Asked[str]:
+    """Return a prompt that asks for one of the words of `CODES[what]`.
+
+    Section 4.1 of the paper prints the prompt about correctness. It prints neither the frame around that prompt nor a
+    prompt that asks whether two responses agree, so both are this project's ("ours"). The authors' script ("authors")
+    has both prompts: its words about correctness differ slightly, and its comparison of two responses omits the
+    question. The authors' prompts are sent as their script sends them: texts as they are, no schema. Replies are read
+    strictly, or as the script reads them ("official"): a reply with "incorrect" in it is incorrect, another with
+    "correct" is correct, and any other unclear; a reply with "same" in it says that two responses agree, any other that
+    they do not.
+
+    Args:
+        what: "correctness" (fields: question, reference, answer) or "same" (question, control, answer).
+        fields: the texts that are filled in.
+        by: whose prompt.
+        reading: how a reply is read, "strict" or "official".
+    """
+    from hashlib import sha256
+
+    template: str = PROMPTS[by][what]
+    words = {word: word for word in CODES[what]}
+    fields = {name: text for name, text in fields.items() if f"{{{name}}}" in template}
+
+    def official(reply: str) -> str:
+        *others, last = words
+        return next((word for word in reversed(others) if word in reply.lower()), last)
+
+    if by == "authors":
+        reader = official if reading == "official" else partial(read, known=words)
+        return Asked(fill(template, encodable, **fields), reader)
+    text = "\n".join(fields[name] for name in ("control", "answer") if name in fields).lower()
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    marks = ("", *(f"-{digest[:length]}" for length in range(6, len(digest))))
+    mark = next(mark for mark in marks if not any(word + mark in text for word in words))
+    for word in words:
+        template = re.sub(rf"([“\"]){word}([”\"])", rf"\1{word}{mark}\2", template)
+    marked = {word + mark: word for word in words}
+    known = marked | {word: word for word in words if word not in text}
+    schema = json_of(verdict={"type": "string", "enum": [*marked]})
+    return Asked(fill(template, **fields), partial(read, known=known), schema)
+
+
+def read(reply: str, known: Mapping[str, str]) -> str | None:
+    """Return the verdict of a reply, None if the reply says none of the known words.
+
+    The word must be the "verdict" of a JSON object, or begin the reply, by itself, with nothing after it that may take
+    it back.
+
+    >>> known = {"same-3f9a1c": "same", "different-3f9a1c": "different"}
+    >>> read("**Same-3f9a1c**.", known), read('{"verdict": "same-3f9a1c"}', known), read("same", known)
+    ('same', 'same', None)
+    """
+    said = json_object(reply)
+    if said is not None:
+        return known.get(str(said["verdict"])) if said.keys() == {"verdict"} else None
+    text = reply.lower().replace("\u2019", "'")
+    found = re.match(rf"\W*(?:output\W+)?({'|'.join(known)})\b(?=\W*$|[\W_]*[.,:;!\n])", text)
+    if not found:
+        return None
+    verdict, rest = known[found[1]], text[found.end() :]
+    others = set(re.findall(r"[a-z]+", rest)).intersection(known.values()) - {verdict}
+    return None if others or _TAKES_BACK.search(rest) else verdict
+
+
+class HallusionView(View):
+    """How results are shown, like Tables 2 and 3, and rows, as control pairs."""
+
+    def tables(
+        self, results: Named, *, rows: Sequence[Any] = (), protocol: str = "official", **_: Any
+    ) -> list[Table]:
+        coin = [("random chance, expected", chance(rows, protocol))] if rows else []
+        best, by = ranked([*results, *coin], "aAcc"), self.data["by_category"]
+        of_categories = [
+            [name, of or "overall", *(score(result, f"{one}{of and '/'}{of}") for one in by)]
+            for name, result in results
+            for of in (*result["counts"], "")
+        ]
+        # with the paper's names beside the data's where they differ
+        groups, names = group_table(results, "aAcc"), self.data["paper_names"]
+        return [
+            table(best, self.data["columns"], name="table 2"),
+            table(best, self.data["analysis"], self.record.is_points, name="table 3"),
+            Table("categories", ["responses", "category", *by], of_categories, left=2, ranked=True),
+            replace(groups, header=[names.get(name, name) for name in groups.header]),
+        ]
+
+    def gaps(self, result: Values) -> Iterator[str]:
+        for name, text in self.data["gaps"].items():
+            if result.get(name):
+                yield text.format(percent(result[name]))
+
+    def meaning(self, scores: Values) -> str:
+        if not is_defined(scores["aAcc"]):
+            return str(self.data["undefined"])
+        shares = {name: percent(scores[name]) for name in ("aAcc", *FAILURES[1:])}
+        which = "perfect" if scores["aAcc"] == 1 else "meaning"
+        if which == "meaning" and not is_defined(scores[FAILURES[1]]):
+            which = "undiagnosed"
+        return str(self.data[which].format(**shares))
+
+    def items(self, rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:
+        right: dict[Any, list[bool]] = defaultdict(list)
+        every = [row["inputs"]["references"] for row in rows]
+        for row, asked in zip(rows, every, strict=True):
+            for group in (asked["pair"], asked["figure"]):
+                right[group].append(row["aAcc"])
+        for asked, item in zip(every, super().items(rows, options), strict=True):
+            pair = right[asked["pair"]]
+            shares = {"control pair": pair, **({"figure": right[item.image]} if item.image else {})}
+            yield replace(
+                item,
+                group=asked["pair"],
+                facts=[
+                    *item.facts,
+                    *(
+                        Fact(name, [(f"{sum(of)} of {len(of)} right", "good" if all(of) else "bad")])
+                        for name, of in shares.items()
+                    ),
+                ],
+                parts={
+                    "category": asked["category"],
+                    "subcategory": f"{asked['category']}/{asked['subcategory']}",
+                    "asked about": self.data["asked_about"][asked["role"]],
+                },
+                badness=item.badness + pair.count(False) / len(pair),
+            )
+
+    def known(self, asked: Values) -> Iterator[Fact]:
+        yield Fact("asked about", [(self.data["asked_about"][asked["role"]], "plain")])
+        right, details = asked["gt_answer"], asked["gt_answer_details"]
+        yield Fact("right answer", [(f"{right}: {details}" if details else right, "plain")])
+
+    def verdict(self, row: Values, text: str) -> Iterator[Fact]:
+        asked = row["inputs"]["references"]
+        kind: Kind = "good" if row["aAcc"] else "bad"
+        said = self.data["verdicts"][row["correctness"]]
+        if row["unread"]:
+            said, kind = "unreadable, which counts as uncertain", "open"
+        elif row["aAcc"] and row["correctness"] != CORRECT:
+            said = "uncertain, which is right without an image"
+        yield Fact("verdict", [(said, kind)])
+        if failure := row["failure"]:
+            leaves = self.data["leaves"][failure]
+            leaf = leaves.get(asked["category"] if asked["figure"] else "none") or leaves["any"]
+            yield Fact("failure", [(f"{failure.replace('_', ' ')}: {leaf}", "bad")])
+
+    def errors(self, row: Values) -> list[str]:
+        why = row["failure"] or self.data["verdicts"][row["correctness"]]
+        failed = [] if row["aAcc"] else [why.replace("_", " ")]
+        return [*failed, *([UNREADABLE] if row["unread"] else [])]
+
+    def badness(self, row: Values) -> float:
+        return float(not row["aAcc"])
+
+    def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
+        return super().asks({**row, "right": row["aAcc"]})
 
 
 GRADED = HallusionBench(__package__)
 VIEW = HallusionView(GRADED)
+PROMPTS = GRADED.data["prompts"]
 compute, chance = GRADED.compute, GRADED.chance

@@ -20,8 +20,6 @@ from halluscope.sanitize import encodable
 from halluscope.signature import keys_of
 from halluscope.stats.tallies import Bools
 
-OFFICIAL, AUTHORS = "official", "authors"
-
 _MARKS = r"[*_`\"]*"
 _RATING = re.compile(rf"\brating\b{_MARKS}\s*:\s*{_MARKS}\s*(\d+(?:[.,]\d+)?)(?:\s*/\s*6\b)?", re.IGNORECASE)
 _BEGINS = re.compile(rf"\W*{_RATING.pattern}", re.IGNORECASE)
@@ -60,7 +58,7 @@ def read_officially(reply: str, response: str = "") -> Verdict:
     return Verdict({"rating": rating, "readable": len(ratings) == 1}, {"analysis": encodable(reply)})
 
 
-READERS = {"strict": ("strict-2", read_words), OFFICIAL: ("official-3", read_officially)}
+READERS = {"strict": ("strict-2", read_words), "official": ("official-3", read_officially)}
 """The readings of a reply to the authors' prompt: the name in a signature, with a version, and the reader."""
 
 
@@ -74,18 +72,9 @@ class MMHal(Graded):
     def words(self, reply: str) -> Values:
         return {"rating": int(read_officially(reply).numbers["rating"])}
 
-    def defaults(self, chosen: Values) -> Values:
-        official = chosen["reading"] == OFFICIAL
-        if official and chosen["prompts"] == "ours":
-            raise ValueError(
-                f"reading is {OFFICIAL!r}, which reads only replies to the authors' own prompt, but prompts is 'ours'; "
-                f"expected prompts={AUTHORS!r}, or reading='strict'."
-            )
-        return super().defaults({**chosen, "prompts": chosen["prompts"] or (AUTHORS if official else None)})
-
     def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
         name, reader = READERS[options["reading"]]
-        return name, reader if prompts == AUTHORS else None
+        return name, reader if prompts == "authors" else None
 
     def counts(self, rows: Sequence[Any]) -> Values:
         return {**super().counts(rows), "topics": len({row.topic for row in rows})}
