@@ -20,7 +20,7 @@ from halluscope.judging import ask as asking
 from halluscope.judging.ask import answers
 from halluscope.judging.cache import VOTE, Cache
 from halluscope.judging.client import AdaptiveConcurrency, Failure
-from halluscope.judging.endpoint import EndpointVoter
+from halluscope.judging.endpoint import EndpointVoter, vote_of
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import NO, OTHER, YES
@@ -147,9 +147,6 @@ def completion(text, reason="stop", tops=None, token=None) -> dict:
     return body
 
 
-VOTER = EndpointVoter("m@http://h/v1")
-
-
 @pytest.mark.parametrize(
     ("text", "reason", "code"),
     [
@@ -163,7 +160,7 @@ VOTER = EndpointVoter("m@http://h/v1")
     ],
 )
 def test_the_reading_rule_reads_the_reply_though_it_is_cut_off(text, reason, code):
-    got, by = VOTER.read(completion(text, reason))
+    got, by = vote_of(completion(text, reason))
     assert got == code and math.isnan(by)
 
 
@@ -180,7 +177,7 @@ def test_the_reading_rule_reads_the_reply_though_it_is_cut_off(text, reason, cod
     ],
 )
 def test_no_reply_is_no_vote(said, reason):
-    got = VOTER.read(said)
+    got = vote_of(said)
     assert isinstance(got, Failure) and got.reason == reason
 
 
@@ -209,7 +206,7 @@ def test_no_reply_is_no_vote(said, reason):
 )
 def test_the_margin_is_the_log_of_the_odds(text, tops, margin):
     token = text if tops and text not in [top for top, _ in tops] and text == "Yes" else None
-    code, got = VOTER.read(completion(text, tops=tops, token=token))
+    code, got = vote_of(completion(text, tops=tops, token=token))
     assert got == pytest.approx(margin, nan_ok=True)
     assert code == {"Y": YES, "N": NO, "*": NO, "M": OTHER}[text[0]] or text == "Nowhere"
 
@@ -239,7 +236,7 @@ TOP = {"token": "No", "logprob": -3.0}
 def test_logprobs_that_are_none_change_no_vote(logprobs):
     body = reply("Yes").body
     body["choices"][0]["logprobs"] = logprobs
-    code, margin = VOTER.read(body)
+    code, margin = vote_of(body)
     assert code == YES and math.isnan(margin)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from halluscope.answering.answer import Asked, Said
 from halluscope.errors import JudgingFailed
 from halluscope.files.pictures import data_uri
-from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure, Server
+from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure
 from halluscope.judging.endpoint import ENDS, Endpoint, disarmed, reply_of
 from halluscope.judging.judge import AT_ONCE, SEED
 from halluscope.sanitize import one_line, redact
@@ -31,15 +31,15 @@ class ServedVlm(Endpoint):
     chat = "server"
 
     def __init__(self, model: str, at_once: int = AT_ONCE, timeout: float = TIMEOUT) -> None:
-        server = Server.named(model.removeprefix(ENDPOINT))
-        super().__init__(server, at_once, 6, timeout, (), temperature=0.0, max_tokens=16)
+        settings = {"temperature": 0.0, "max_tokens": 16}
+        super().__init__(model.removeprefix(ENDPOINT), settings, at_once=at_once, timeout=timeout)
         self._opened = False  # whether any reply has come
 
     @property
     def key(self) -> str:
         """The model, a digest of the address if it is not OpenAI's, and the settings that the server refuses."""
         refused = sorted(self.refused & {"temperature", SEED})
-        return ":".join([self.client.server.key, *(f"{name}=refused" for name in refused)])
+        return ":".join([self.name, *(f"{name}=refused" for name in refused)])
 
     def probe(self, draws: bool) -> "ServedVlm":
         """Find out which settings the server refuses, before `key` is read."""

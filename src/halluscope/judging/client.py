@@ -141,8 +141,7 @@ class Server:
     @property
     def origin(self) -> str:
         """The address up to the path, for messages."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}"
+        return self.url.removesuffix(urlsplit(self.url).path)
 
     @property
     def is_here(self) -> bool:
@@ -160,11 +159,6 @@ class Server:
         agreed = {host.strip().lower() for host in os.environ.get(CONSENT, "").split(",")}
         names = {parts.netloc, parts.netloc.removesuffix(f":{parts.port}")}
         return parts.scheme == "https" or self.is_here or bool(names & agreed)
-
-    def authorization(self) -> dict[str, str]:
-        """Return the header with the access key; empty if there is no key, or it may not be sent."""
-        key = self.access_key()
-        return {"Authorization": f"Bearer {key}"} if key and self.may_have_key else {}
 
     def access_key(self) -> str:
         """Return the access key, read from the environment each time so that no object holds it; "" if not set."""
@@ -294,42 +288,42 @@ class Client:
                 if isinstance(said, Failure) and (said.status in (401, 403, 404) or unserved >= DOWN_AFTER):
                     raise self.unavailable(said)
                 yield under_way[future], said
-                del under_way[
-                    future
-                ]  # only now, so that the caller has kept all but few replies if he is killed
+                # only now, so that the caller has kept all but few replies if he is killed
+                del under_way[future]
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
-        server, model = self.server, sanitize.short_repr(self.server.model)
-        if failure.status in (401, 403) and not server.may_have_key:
-            return JudgeUnavailable(
-                f"{server.origin} requires an access key (HTTP {failure.status}). It was not sent: the address begins "
-                "with http://, so anyone on the network between here and there could read the key. Use an address that "
-                f"begins with https://; or, if you trust the network, set the environment variable {CONSENT} to the "
-                "host's name."
-            )
-        if failure.status in (401, 403):
-            return JudgeUnavailable(
-                f"{server.origin} refuses the access key in the environment variable {server.key_variable} "
-                f"(HTTP {failure.status}). Set it to a key for that server that allows the use of {model}."
-            )
-        if failure.elsewhere:
-            return JudgeUnavailable(
-                f"{server.origin} points to another address (HTTP {failure.status}): {failure.said}. Redirects are "
-                f"not followed, because they could take prompts and keys anywhere. If that address is the right one, "
-                f"name it: '{server.kind}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
-            )
+        server, model, status = self.server, sanitize.short_repr(self.server.model), failure.status
         said = f", {failure.said}" if failure.words else ""
-        if failure.served:
-            return JudgeUnavailable(
-                f"{server.origin} gives no reply from {model}: {failure.reason}{said}. Check the model's name and the "
-                "address, which usually ends in /v1."
+        if status in (401, 403) and not server.may_have_key:
+            what = (
+                f"requires an access key (HTTP {status}). It was not sent: the address begins with http://, so anyone "
+                "on the network between here and there could read the key. Use an address that begins with https://; "
+                f"or, if you trust the network, set the environment variable {CONSENT} to the host's name."
             )
-        return JudgeUnavailable(
-            f"{server.origin} cannot be reached: {failure.reason}, after at most {self.attempts} attempts{said}. Check "
-            "the address, the quota of the access key, and whether the server is running; then run again. Earlier "
-            "replies are kept if there is a cache."
-        )
+        elif status in (401, 403):
+            what = (
+                f"refuses the access key in the environment variable {server.key_variable} (HTTP {status}). Set it to "
+                f"a key for that server that allows the use of {model}."
+            )
+        elif failure.elsewhere:
+            what = (
+                f"points to another address (HTTP {status}): {failure.said}. Redirects are not followed, because they "
+                "could take prompts and keys anywhere. If that address is the right one, name it: "
+                f"'{server.kind}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
+            )
+        elif failure.served:
+            what = (
+                f"gives no reply from {model}: {failure.reason}{said}. Check the model's name and the address, which "
+                "usually ends in /v1."
+            )
+        else:
+            what = (
+                f"cannot be reached: {failure.reason}, after at most {self.attempts} attempts{said}. Check the "
+                "address, the quota of the access key, and whether the server is running; then run again. Earlier "
+                "replies are kept if there is a cache."
+            )
+        return JudgeUnavailable(f"{server.origin} {what}")
 
     @contextmanager
     def _opened(self) -> Iterator[tuple["BlockingPortal", "AsyncClient"]]:
@@ -373,57 +367,50 @@ class Client:
                     await asyncio.sleep(wait)
                 return said
         except TimeoutError:
-            return _silent(self.attempts * self.timeout, ", all attempts together")
+            seconds = f"{self.attempts * self.timeout:g} s, all attempts together"
+            return Failure(f"no reply within {seconds}", late=True)
 
     async def _attempt(self, client: "AsyncClient", path: str, content: bytes) -> Any:
+        """Return the value of a reply's JSON, or the `Failure` that says why it has no value."""
         import httpx2
 
-        headers = {
-            "Content-Type": "application/json",
-            "Accept-Encoding": "identity",
-            **self.server.authorization(),
-        }
-        url = f"{self.server.url}/{path}"
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+        if (key := self.server.access_key()) and self.server.may_have_key:
+            headers["Authorization"] = f"Bearer {key}"
+        body, most = bytearray(), limits.most("reply")
         try:
-            async with client.stream("POST", url, content=content, headers=headers) as response:
-                return await _read(response)
+            sent = client.stream("POST", f"{self.server.url}/{path}", content=content, headers=headers)
+            async with sent as response:
+                status = response.status_code
+                if 300 <= status < 400:
+                    reason = f"HTTP {status}, a redirect, which is not followed"
+                    return Failure(reason, status, response.headers.get("location", ""))
+                async for (
+                    chunk
+                ) in response.aiter_bytes():  # unpacks a reply that is compressed, chunk by chunk
+                    body += chunk
+                    if len(body) > most:
+                        break
         except httpx2.TimeoutException:
-            return _silent(self.timeout)
+            return Failure(f"no reply within {self.timeout:g} s", late=True)
+        except httpx2.DecodingError:
+            return Failure("compressed, but damaged", 200)
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL):
             return Failure("no connection")
-
-
-async def _read(response: "Response") -> Any:
-    """Return the value of a reply's JSON, or the `Failure` that says why it has no value."""
-    import httpx2
-
-    status, most = response.status_code, limits.most("reply")
-    if 300 <= status < 400:
-        where = response.headers.get("location", "")
-        return Failure(f"HTTP {status}, a redirect, which is not followed", status, where)
-    body, wrong = bytearray(), ""
-    try:
-        async for chunk in response.aiter_bytes():  # unpacks a reply that is compressed, chunk by chunk
-            body += chunk
-            if len(body) > most:
-                wrong = (
-                    f"larger than the limit 'reply' of {most:,} bytes (raise it by --limits reply={2 * most})"
-                )
-                break
-    except httpx2.DecodingError:
-        wrong = "compressed, but damaged"
-    if status >= 400:
-        try:  # without JSON's escapes, which could hide an access key
-            words = json.dumps(json.loads(body), ensure_ascii=False)
-        except (ValueError, RecursionError):
+        if status < 400 and len(body) > most:
+            hint = f"raise it by --limits reply={2 * most}"
+            return Failure(f"larger than the limit 'reply' of {most:,} bytes ({hint})", status)
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
+            if status < 400:
+                return Failure("not JSON", status)
             words = body.decode("utf-8", "replace")
-        return Failure(f"HTTP {status}", status, "" if wrong else words, _wait_of(response))
-    if wrong:
-        return Failure(wrong, status)
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):  # RecursionError: thousands of nested brackets
-        return Failure("not JSON", status)
+        else:
+            if status < 400:
+                return value
+            words = json.dumps(value, ensure_ascii=False)  # escapes could hide an access key
+        return Failure(f"HTTP {status}", status, "" if len(body) > most else words, _wait_of(response))
 
 
 def _wait_of(response: "Response") -> float:
@@ -437,10 +424,6 @@ def _wait_of(response: "Response") -> float:
         except (ValueError, OverflowError):
             return 0.0
     return wait if wait > 0 else 0.0  # 0 for NaN too
-
-
-def _silent(seconds: float, of: str = "") -> Failure:
-    return Failure(f"no reply within {seconds:g} s{of}", late=True)
 
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:

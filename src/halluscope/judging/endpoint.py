@@ -30,7 +30,7 @@ from halluscope.judging.judge import (
     check_leave_out,
 )
 from halluscope.judging.questions import Question
-from halluscope.judging.votes import FAILED, NO, OTHER, RULES, YES, first_word
+from halluscope.judging.votes import FAILED, NO, OTHER, YES, first_word
 
 PATH = "chat/completions"
 TOPS = "top_logprobs"
@@ -41,7 +41,6 @@ _PROBE = "Reply with one word: ready"
 _RENAMED = {"max_tokens": "max_completion_tokens"}
 # Patterns of the names under which servers refuse a setting, if they may use another name than its own
 _NAMED = {FORMAT: f"{FORMAT}|json_schema", LOGPROBS: f"{LOGPROBS}|{TOPS}"}
-_ALONG = {LOGPROBS: TOPS}  # The setting that is left out along with another
 
 # Matches where a control token of a common chat template begins
 _CONTROL = re.compile(
@@ -77,40 +76,40 @@ class Endpoint:
     """A model behind an endpoint, and the settings that it accepts.
 
     The settings, `temperature` and `max_tokens` among them, are sent with each prompt; None leaves one to the server. A
-    setting that the server refuses is left out from then on, with a warning, or sent by its newer name.
+    setting that the server refuses is left out from then on, with a warning, or sent by its newer name. The key is sent
+    to https:// addresses and to this machine, and over http:// to another only if HALLUSCOPE_KEY_TO names the host.
     """
 
     def __init__(
         self,
-        server: Server,
-        at_once: int,
-        attempts: int,
-        timeout: float,
-        leave_out: str | Sequence[str],
-        **settings: Any,
+        model: str,
+        settings: Mapping[str, Any],
+        base_url: str | None = None,
+        key_variable: str = KEY_VARIABLE,
+        at_once: int = AT_ONCE,
+        attempts: int = 6,
+        timeout: float = 60.0,
+        leave_out: str | Sequence[str] = (),
     ) -> None:
-        self.client = Client(server, at_once, attempts, timeout)
+        self.client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
+        self.model = self.client.server.model  # the model's name on the server
+        self.name = self.client.server.key  # the model, and a digest of the address if it is not OpenAI's
         self.refused: set[str] = set()  # the settings that the server does not accept
-        for name in check_leave_out(leave_out):
-            self._refuses(name)
+        for setting in check_leave_out(leave_out):
+            self._refuses(setting)
         self.failures: Counter[str] = Counter()  # how many prompts got no reply, by reason
         self.usage = Usage()
-        self.max_tokens = settings["max_tokens"]
+        self.max_tokens: int = settings["max_tokens"]
         self._settings = settings
         self._probed = False
 
     @property
-    def model(self) -> str:
-        """The model's name on the server."""
-        return self.client.server.model
-
-    @property
     def key(self) -> str:
-        """The model, a digest of the address if it is not OpenAI's, and the sent settings that can change a reply."""
+        """The name, and the settings that are sent and can change a reply; `probe_settings` may change it."""
         temperature = None if "temperature" in self.refused else self._settings["temperature"]
         sent = f"temperature={'default' if temperature is None else f'{temperature:g}'}"
         seedless = f":{SEED}=refused" if SEED in self.refused else ""
-        return f"{self.client.server.key}:{sent}{seedless}:max_tokens={self.max_tokens}"
+        return f"{self.name}:{sent}{seedless}:max_tokens={self.max_tokens}"
 
     @property
     def spent(self) -> str:
@@ -172,7 +171,7 @@ class Endpoint:
         return None
 
     def _refuses(self, name: str) -> None:
-        self.refused |= {name, _ALONG.get(name, name)}
+        self.refused |= {LOGPROBS, TOPS} if name == LOGPROBS else {name}
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = False) -> str | Failure:
@@ -225,67 +224,45 @@ class EndpointVoter(Endpoint):
 
     The questions about a text are asked one after the other, so that the server has the beginning of the prompt in its
     cache. The vote is what the rule "first-word" reads, even in a reply that is cut off; the likeliest first tokens, if
-    the server gives them, give the vote's margin, and never change the vote. The key is sent to https:// addresses and
-    to this machine, and over http:// to another only if HALLUSCOPE_KEY_TO names the host. A setting that the server
-    turns out to refuse is left out with a warning; `key` records it if it can change a vote.
+    the server gives them, give the vote's margin, and never change the vote.
     """
 
     stored = True
-    rule = "first-word"
 
     def __init__(
-        self,
-        model: str,
-        base_url: str | None = None,
-        key_variable: str = KEY_VARIABLE,
-        max_tokens: int = VOTE_TOKENS,
-        at_once: int = AT_ONCE,
-        attempts: int = 6,
-        timeout: float = 60.0,
-        leave_out: str | Sequence[str] = (),
+        self, model: str, base_url: str | None = None, *, max_tokens: int = VOTE_TOKENS, **http: Any
     ) -> None:
-        super().__init__(
-            Server.named(model, base_url, key_variable),
-            at_once,
-            attempts,
-            timeout,
-            leave_out,
-            temperature=0.0,
-            max_tokens=max_tokens,
-            seed=0,
-            logprobs=True,
-            top_logprobs=TOP_LOGPROBS,
-        )
-        self._unread = ""
-
-    @property
-    def name(self) -> str:
-        """The model, and a digest of the address if it is not OpenAI's."""
-        return self.client.server.key
+        tops = {LOGPROBS: True, TOPS: TOP_LOGPROBS}
+        settings = {"temperature": 0.0, "max_tokens": max_tokens, SEED: 0, **tops}
+        super().__init__(model, settings, base_url, **http)
 
     @property
     def key(self) -> str:
-        """The name, the settings that are sent, which `probe_settings` may change, and the reading rule."""
-        return f"{super().key}:{self.rule}"
+        return f"{super().key}:first-word"
 
     def answer(
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[AnsweredBy]:
         """Vote on each pair, text by text, with margins; `FAILED` if no reply came."""
+        unread: list[str] = []
+
+        def read(completion: Any) -> Vote | Failure:
+            vote = vote_of(completion)
+            if not isinstance(vote, Failure) and vote[0] == OTHER:
+                unread.append(str(reply_of(completion, ENDS)))
+            return vote
+
         self.probe_settings()
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        asked = (pairs[row].tolist() for row in order)
-        bodies = (self.body(texts[text], questions[question]) for text, question in asked)
-        unread = 0
-        for batch in _batches(self.each(bodies, self.read)):
-            votes = [(FAILED, math.nan) if isinstance(said, Failure) else said for _, said in batch]
+        bodies = (self.body(texts[text], questions[question]) for text, question in pairs[order].tolist())
+        for batch in _batches(self.each(bodies, read)):
+            votes = [(FAILED, math.nan) if isinstance(vote, Failure) else vote for _, vote in batch]
             codes, margins = zip(*votes, strict=True)
-            unread += codes.count(OTHER)
             yield order[[index for index, _ in batch]], np.array(codes, dtype=np.int8), np.array(margins)
-        if unread > MANY * len(pairs):
+        if len(unread) > MANY * len(pairs):
             warnings.warn(
-                f"{unread:,} of {len(pairs):,} replies of {self.model} begin with neither yes nor no, such as "
-                f"{sanitize.quoted(self._unread, 80)}; they count as unreadable votes. If the model thinks before it "
+                f"{len(unread):,} of {len(pairs):,} replies of {self.model} begin with neither yes nor no, such as "
+                f"{sanitize.quoted(unread[0], 80)}; they count as unreadable votes. If the model thinks before it "
                 "replies, turn that off when you start the server; otherwise use a model that follows instructions.",
                 stacklevel=1,
             )
@@ -294,13 +271,6 @@ class EndpointVoter(Endpoint):
         """Return the request for one question about a text, as JSON."""
         return self.request(question.prompt(text))
 
-    def read(self, completion: Any) -> Vote | Failure:
-        """Return the vote in a chat completion, as `vote_of` does, and remember an unreadable reply."""
-        said = vote_of(completion)
-        if not isinstance(said, Failure) and said[0] == OTHER:
-            self._unread = str(reply_of(completion, ENDS))
-        return said
-
 
 def vote_of(completion: Any) -> Vote | Failure:
     """Return the vote in a chat completion with its margin, or a `Failure` that says why it has no vote."""
@@ -308,7 +278,7 @@ def vote_of(completion: Any) -> Vote | Failure:
     reply = reply_of(completion, ENDS)
     if isinstance(reply, Failure):
         return reply
-    code = RULES[EndpointVoter.rule](reply, True)
+    code = first_word(reply)
     return (code, margin(completion, code)) if code in (YES, NO) else (OTHER, math.nan)
 
 
@@ -358,34 +328,27 @@ def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
 class EndpointJudge(Endpoint):
     """A model that is asked over HTTP, with each prompt as the only message of a chat.
 
-    The arguments are those of `EndpointVoter`, and: `temperature` says how freely a reply is drawn (None leaves it to
-    the server), `structured` holds replies to the JSON schema that goes with a prompt. `max_tokens` includes thinking.
+    `temperature` says how freely a reply is drawn (None leaves it to the server), `structured` holds replies to the
+    JSON schema that goes with a prompt. `max_tokens` includes thinking.
     """
+
+    seeded = True
 
     def __init__(
         self,
         model: str,
         base_url: str | None = None,
-        key_variable: str = KEY_VARIABLE,
+        *,
         temperature: float | None = 0.0,
         max_tokens: int = MAX_TOKENS,
         structured: bool = False,
-        at_once: int = AT_ONCE,
-        attempts: int = 6,
-        timeout: float = 60.0,
-        leave_out: str | Sequence[str] = (),
+        **http: Any,
     ) -> None:
-        server = Server.named(model, base_url, key_variable)
-        super().__init__(
-            server, at_once, attempts, timeout, leave_out, temperature=temperature, max_tokens=max_tokens
-        )
+        super().__init__(model, {"temperature": temperature, "max_tokens": max_tokens}, base_url, **http)
         self._structured = structured
-
-    seeded = True
 
     @property
     def key(self) -> str:
-        """The model, a digest of the address if it is not OpenAI's, and the settings sent with a prompt."""
         return f"{super().key}{':json_schema' if self.structured else ''}"
 
     @property
@@ -403,16 +366,13 @@ class EndpointJudge(Endpoint):
         every = len(prompts)
         asked = list(zip(prompts, schemas or [None] * every, seeds or [0] * every, strict=True))
         self.probe_settings(**self._own(next((schema for _, schema, _ in asked if schema), None)))
-        replies = self.each((self.body(*one) for one in asked), self.read)
+        bodies = (self.body(*one) for one in asked)
+        replies = self.each(bodies, lambda completion: reply_of(completion, empty=True))
         return ((index, reply if isinstance(reply, str) else None) for index, reply in replies)
 
     def body(self, prompt: str, schema: Schema | None = None, seed: int = 0) -> dict[str, Any]:
         """Return the request for one prompt, as JSON."""
         return self.request(prompt, **self._own(schema, seed))
-
-    def read(self, completion: Any) -> str | Failure:
-        """Return the reply in a chat completion, even an empty one; a reply that was cut off is a `Failure`."""
-        return reply_of(completion, empty=True)
 
     def _own(self, schema: Schema | None, seed: int = 0) -> dict[str, Any]:
         if not (schema and self.structured):

@@ -169,7 +169,7 @@ class ScoringVoter:
         self.client = Client(replace(server, url=root), at_once, attempts, timeout)
         plain = f"{server.model}@{root}/v1"
         self._chat = (
-            EndpointVoter(plain, None, key_variable, at_once=at_once, leave_out=leave_out)
+            EndpointVoter(plain, key_variable=key_variable, at_once=at_once, leave_out=leave_out)
             if recheck
             else None
         )
