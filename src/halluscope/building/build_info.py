@@ -7,9 +7,9 @@ replaced.
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import BuildError
@@ -23,37 +23,52 @@ ABOUT = (
 )
 
 
-class Leaf(NamedTuple):
-    """Which values of JSON fit, in code and in words."""
-
-    fits: Callable[[Any], Any]
-    what: str
-
-
-def text(pattern: str, what: str) -> Leaf:
-    return Leaf(lambda value: isinstance(value, str) and re.fullmatch(pattern, value), what)
+# What a value may be: a pattern of its JSON, and the kind in words. No text that fits can be Markdown, HTML or YAML, so
+# a card may show every value unchanged.
+_FILE = r"data/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)?[A-Za-z0-9_-][A-Za-z0-9_.-]*-[0-9]{5}-of-[0-9]{5}\.parquet"
+_IN_DATA = "a file in data/ such as data/test-00000-of-00001.parquet"
+KINDS = {
+    "bool": (r"true|false", "true or false"),
+    "bool or null": (r"true|false|null", "true, false or null"),
+    "whole": (r"[0-9]{1,18}", "a whole number of at least 0"),
+    "number": (r"-?[0-9]{1,18}(?:\.[0-9]+)?(?:e-[0-9]+)?", "a number"),
+    "sha256": (r'"[0-9a-f]{64}"', "64 lower-case hexadecimal digits"),
+    "sha256 or null": (r'"[0-9a-f]{64}"|null', "64 lower-case hexadecimal digits, or null"),
+    "name": (r'"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"', "a name of letters, digits, '_', '.' and '-'"),
+    "count": (r"\"\w[\w ,'&/()-]{0,99}\"", "the plain name of a count"),
+    "version": (r'"[A-Za-z0-9.+-]{1,40}"', "a version such as 1.0.0"),
+    "writer": (r'"pyarrow [A-Za-z0-9.+-]{1,40}"', "pyarrow and its version"),
+    "text": (r'".{0,200}"', "a line of text"),
+    "shard": (f'"{_FILE}"', _IN_DATA),
+    "built": (f'"(?:README\\.md|spec\\.toml|stats\\.json|{_FILE})"', _IN_DATA),
+}
 
 
 def check(value: Any, schema: Any, where: str) -> None:
     """Check a value of a JSON file.
 
-    A schema is a `Leaf`; a list of one schema, for a list that is not empty; an object with exactly its keys, or with
-    any keys that fit a `Leaf`; or a function that returns the schema of the value.
+    A schema is one of `KINDS`; a list of one schema, for a list that is not empty; an object with exactly its keys, or
+    with any keys of one of `KINDS`, which an asterisk marks; or a function that returns the schema of the value.
     """
     if callable(schema):
         schema = schema(value)
-    leaf: Leaf = _LIST if isinstance(schema, list) else _OBJECT if isinstance(schema, dict) else schema
-    if not leaf.fits(value):
-        raise BuildError(f"{where} is {short_repr(value)}; expected {leaf.what}.")
+    if isinstance(schema, str):
+        pattern, expected = KINDS[schema]
+        fits: Any = re.fullmatch(pattern, json.dumps(value, ensure_ascii=False))
+    else:
+        expected = "a list that is not empty" if isinstance(schema, list) else "a JSON object"
+        fits = type(value) is type(schema) and value != []
+    if not fits:
+        raise BuildError(f"{where} is {short_repr(value)}; expected {expected}.")
     if isinstance(schema, list):
         for index, item in enumerate(value):
             check(item, schema[0], f"{where}[{index}]")
     elif isinstance(schema, dict):
-        (key_schema, of_each), *_ = schema.items()
-        if isinstance(key_schema, Leaf):
+        first = next(iter(schema))
+        if first.startswith("*"):
             for key in value:
-                check(key, key_schema, f"{where}, a name")
-            schema = dict.fromkeys(value, of_each)
+                check(key, first[1:], f"{where}, a name")
+            schema = dict.fromkeys(value, schema[first])
         for wrong in sorted(schema.keys() ^ value.keys()):
             state = "missing" if wrong in schema else "unknown"
             raise BuildError(f"{where}: {short_repr(wrong)} is {state}; expected {', '.join(schema)}.")
@@ -61,50 +76,30 @@ def check(value: Any, schema: Any, where: str) -> None:
             check(value[key], inner, f"{where}.{key}" if where.endswith("]") else f"{where}: {key}")
 
 
-def _or_null(schema: Leaf) -> Leaf:
-    return Leaf(lambda value: value is None or schema.fits(value), f"{schema.what}, or null")
-
-
-_LIST = Leaf(lambda value: isinstance(value, list) and value, "a list that is not empty")
-_OBJECT = Leaf(lambda value: isinstance(value, dict), "a JSON object")
-_BOOL = Leaf(lambda value: isinstance(value, bool), "true or false")
-_WHOLE = Leaf(lambda value: type(value) is int and 0 <= value < 2**63, "a whole number of at least 0")
-_NUMBER = Leaf(lambda value: type(value) in (int, float) and abs(value) < 2**63, "a number")
-SHA256 = text("[0-9a-f]{64}", "64 lower-case hexadecimal digits")
-_FILE = r"data/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)?[A-Za-z0-9_-][A-Za-z0-9_.-]*-[0-9]{5}-of-[0-9]{5}\.parquet"
-FILE = text(_FILE, "a file in data/ such as data/test-00000-of-00001.parquet")
-_NAME = text(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}", "a name of letters, digits, '_', '.' and '-'")
-_COUNT = text(r"\w[\w ,'&/()-]{0,99}", "the plain name of a count")
-
-
 def _count(depth: int) -> Any:
-    return lambda value: {_COUNT: _count(depth - 1)} if depth and isinstance(value, dict) else _NUMBER
+    return lambda value: {"*count": _count(depth - 1)} if depth and isinstance(value, dict) else "number"
 
 
-# No text that fits can be Markdown, HTML or YAML, so a card may show every value unchanged.
 SCHEMA = {
-    "name": _NAME,
-    "version": text(r"[A-Za-z0-9.+-]{1,40}", "a version such as 1.0.0"),
-    "spec_sha256": SHA256,
-    "subset": _BOOL,
-    "counts": {_COUNT: _count(5)},
-    "sources": {_NAME: {"sha256": _or_null(SHA256), "published": _or_null(_BOOL)}},
+    "name": "name",
+    "version": "version",
+    "spec_sha256": "sha256",
+    "subset": "bool",
+    "counts": {"*count": _count(5)},
+    "sources": {"*name": {"sha256": "sha256 or null", "published": "bool or null"}},
     "tables": [
         {
-            "config": _NAME,
-            "split": _NAME,
-            "columns": [_NAME],
-            "rows": _WHOLE,
-            "bytes": _WHOLE,
-            "shards": [{"file": FILE, "bytes": _WHOLE, "sha256": SHA256}],
+            "config": "name",
+            "split": "name",
+            "columns": ["name"],
+            "rows": "whole",
+            "bytes": "whole",
+            "shards": [{"file": "shard", "bytes": "whole", "sha256": "sha256"}],
         }
     ],
-    "written_by": text(r"pyarrow [A-Za-z0-9.+-]{1,40}", "pyarrow and its version"),
+    "written_by": "writer",
 }
-LISTED = {
-    "about": text(r".{0,200}", "a line of text"),
-    "files": {Leaf(lambda name: name in (CARD, SPEC, STATS) or FILE.fits(name), FILE.what): SHA256},
-}
+LISTED = {"about": "text", "files": {"*built": "sha256"}}
 
 
 def read_stats(file: Path) -> dict[str, Any]:

@@ -50,11 +50,6 @@ class Order:
         given = given or (None if alone else self.source)
         return fetch(self.spec.sources[name], option, given, self.cache, self.subset)
 
-    def fetch_images(self) -> dict[str, Fetched]:
-        """Return the images that the user has as a source; {} without them."""
-        wanted = self.with_images and self.images
-        return {"images": self.fetch("images", self.images, "--images")} if wanted else {}
-
     def write(
         self,
         out: Path,
@@ -71,8 +66,8 @@ class Order:
         Images are among the sources, or those that the user has, if any; `check` looks at them first.
         """
         self.spec.matches(counts, self.subset)
-        if "images" not in sources:
-            sources = {**sources, **self.fetch_images()}
+        if self.with_images and self.images and "images" not in sources:
+            sources = {**sources, "images": self.fetch("images", self.images, "--images")}
         folder = sources["images"].path if "images" in sources else None
         if folder:
             check(sorted({row["image"] for row in rows if row["image"]}), folder, self.only_images_present)
@@ -124,6 +119,8 @@ class Builder:
                 f"{self.name} is built without images of its own; leave out images, with_images and "
                 "only_images_present."
             )
+        if images is not None and not options.get("with_images", True):
+            raise BuildError(f"--images {images} and --no-images are given; expected one of them.")
         shared = {field.name: options.pop(field.name) for field in fields(Order) if field.name in options}
         return self.make(Order(spec or load(self.name), source, images, out, **shared), **options)
 
@@ -134,26 +131,11 @@ class Builder:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,  # `--images` is no short form of a builder's own `--images-count`
         )
-        option = parser.add_argument
-        option("--source", type=Path, metavar="FOLDER-OR-FILE", help=self.source)
-        if self.images:
-            which = parser.add_mutually_exclusive_group()
-            which.add_argument("--images", type=Path, metavar="FOLDER-OR-ZIP", help=self.images)
-            which.add_argument(
-                "--no-images", dest="with_images", action="store_false", help="leave out the column `image`"
-            )
-            option("--only-images-present", action="store_true", help="leave out missing images")
-        for flag, one in self.options.items():
+        shared = read_toml(__file__, "options.toml")
+        images = shared["images"] if self.images else {}
+        for flag, one in {**shared["first"], **images, **self.options, **shared["last"]}.items():
             types = {"type": {"path": Path, "whole": int}[one["type"]]} if "type" in one else {}
-            option(flag, **{**one, **types})
-        option(
-            "--out", type=Path, metavar="FOLDER", help=f"the folder to build (default: datasets/{self.name})"
-        )
-        option("--force", action="store_true", help="replace an existing build")
-        accepts = "accept files and counts that are not the published ones"
-        option("--subset", action="store_true", help=accepts)
-        cache = "the folder for downloads (default: the user's cache)"
-        option("--cache", type=Path, metavar="FOLDER", help=cache)
+            parser.add_argument(flag, **{**one, **types, "help": one["help"].format(**vars(self))})
         return parser
 
     def main(self, argv: Sequence[str] | None = None) -> int:
