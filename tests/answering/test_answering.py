@@ -68,7 +68,7 @@ def test_round_trip(
     assert answer(vlm, source, out, max_new_tokens=TOKENS, batch_size=4, progress=False) == asked(data, name)
     for row, written in zip(source.rows, lines(out), strict=True):
         image = source.image(row)
-        (alone,) = vlm.reply([source.benchmark.asked(row)], None if image is None else [image], TOKENS)
+        (alone,) = vlm.reply([[source.benchmark.asked(row)]], None if image is None else [image], TOKENS)
         assert written["response"] == alone and written["run"]["model"] == vlm.key
         assert written["run"]["chat"] == vlm.chat
     assert cli.main([*harness_data.score_command(data, name, "--responses", str(out)), "--json"]) == 0
@@ -80,8 +80,8 @@ def test_round_trip(
 def test_the_image_matters_and_may_be_grey(vlm: Vlm, data: Path, tmp_path: Path) -> None:
     noise = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
     images = [Image.fromarray(noise), Image.new("RGB", (40, 30), (250, 9, 9))]
-    assert len(set(vlm.reply(["What is it?"] * 2, images, 8))) == 2
-    assert vlm.reply(["What is it?"], None, 8) != vlm.reply(["What is it?"], images[:1], 8)
+    assert len(set(vlm.reply([["What is it?"]] * 2, images, 8))) == 2
+    assert vlm.reply([["What is it?"]], None, 8) != vlm.reply([["What is it?"]], images[:1], 8)
     Image.linear_gradient("L").save(tmp_path / "COCO_val2014_000000000010.jpg")
     source = sources.open_source(str(data / "pope"), str(tmp_path))
     image = source.image(source.rows[0])
@@ -90,10 +90,10 @@ def test_the_image_matters_and_may_be_grey(vlm: Vlm, data: Path, tmp_path: Path)
 
 def test_a_model_without_a_chat_template(tmp_path: Path) -> None:
     plain = Vlm(str(tiny_vlm.make(tmp_path / "plain", chat_template=None)), "cpu")
-    assert plain._turn("Is it?", with_image=True) == "<image>\nIs it?"
-    assert plain._turn("Is it?", with_image=False) == "Is it?"
+    assert plain._rendered(["Is it?"], with_image=True) == "<image>\nIs it?"
+    assert plain._rendered(["Is it?"], with_image=False) == "Is it?"
     assert plain.chat == "no"
-    assert plain.reply(["Is it?"], [Image.new("RGB", (9, 9))], 4)
+    assert plain.reply([["Is it?"]], [Image.new("RGB", (9, 9))], 4)
 
 
 def test_a_template_that_only_the_tokenizer_has(model: Path, vlm: Vlm, tmp_path: Path) -> None:
@@ -105,13 +105,13 @@ def test_a_template_that_only_the_tokenizer_has(model: Path, vlm: Vlm, tmp_path:
         return Vlm(str(folder), "cpu")
 
     moved = made(tiny_vlm.CHAT)
-    assert moved._turn("Is it?", with_image=True) == vlm._turn("Is it?", with_image=True)
+    assert moved._rendered(["Is it?"], with_image=True) == vlm._rendered(["Is it?"], with_image=True)
     assert moved.chat == vlm.chat and len(vlm.chat) == 8
     of_text = "{% for one in messages %}[{{ one['role'] }}] {{ one['content'] }}{% endfor %}"
     knows_text = made(of_text)
-    assert knows_text._turn("Is it?", with_image=True) == "[user] <image>\nIs it?"
-    assert knows_text._turn("Is it?", with_image=False) == "[user] Is it?"
-    assert knows_text.reply(["Is it?"], [Image.new("RGB", (9, 9))], 4)
+    assert knows_text._rendered(["Is it?"], with_image=True) == "[user] <image>\nIs it?"
+    assert knows_text._rendered(["Is it?"], with_image=False) == "[user] Is it?"
+    assert knows_text.reply([["Is it?"]], [Image.new("RGB", (9, 9))], 4)
     assert len({vlm.chat, knows_text.chat}) == 2
 
 
@@ -133,8 +133,8 @@ def test_a_model_on_all_devices(model: Path, vlm: Vlm) -> None:
     pytest.importorskip("accelerate")
     spread = Vlm(str(model), "auto")
     images = [Image.new("RGB", (9, 9), (200, 0, 0))]
-    assert torch.cuda.is_available() or spread.reply(["Is it?"], images, 4) == vlm.reply(
-        ["Is it?"], images, 4
+    assert torch.cuda.is_available() or spread.reply([["Is it?"]], images, 4) == vlm.reply(
+        [["Is it?"]], images, 4
     )
 
 
@@ -144,7 +144,7 @@ def test_more_than_fits_into_memory(vlm: Vlm, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(vlm._model, "generate", full)
     with pytest.raises(ValueError, match="2 prompts at a time do not fit into memory: CUDA out of memory"):
-        vlm.reply(["Is it?"] * 2, None, 4)
+        vlm.reply([["Is it?"]] * 2, None, 4)
 
 
 def test_an_image_that_the_processor_does_not_take(vlm: Vlm, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_an_image_that_the_processor_does_not_take(vlm: Vlm, monkeypatch: pytest
     with pytest.raises(
         ValueError, match=r"images of 900 x 2, 5 x 4 pixels \(ValueError: absolute aspect ratio"
     ):
-        vlm.reply(["Is it?"] * 2, [Image.new("RGB", (900, 2)), Image.new("RGB", (5, 4))], 4)
+        vlm.reply([["Is it?"]] * 2, [Image.new("RGB", (900, 2)), Image.new("RGB", (5, 4))], 4)
 
 
 def test_precision_and_name_are_in_the_key(vlm: Vlm, model: Path, tmp_path: Path) -> None:
@@ -410,8 +410,8 @@ def test_what_is_wrong_is_said_before_a_model_is_loaded(
         (["--out", out, "--prompt", "{question}"], "expected one without {question}"),
         (["--out", str(foreign)], "was not written by `halluscope answer`"),
         (["--out", str(foreign / "a.jsonl")], "foreign.jsonl"),
-        (["--out", out, "--device", "nonsense"], "There is no device 'nonsense'"),
-        (["--out", out, "--device", "cuda:99"], "There is no device 'cuda:99': torch finds"),
+        (["--out", out, "--device", "nonsense"], "device is 'nonsense'; expected"),
+        (["--out", out, "--device", "cuda:99"], "device is 'cuda:99'; torch finds"),
     ):
         command = ["answer", "--model", str(model), "--dataset", str(data / "throne_coco"), *more]
         assert cli.main(command) == 2, more
@@ -422,7 +422,7 @@ def test_what_is_wrong_is_said_before_a_model_is_loaded(
 def test_a_gpu_computes_in_bfloat16(model: Path) -> None:
     vlm = Vlm(str(model))
     assert vlm.key.endswith(":bfloat16")
-    assert vlm.reply(["What is it?"] * 2, [Image.new("RGB", (9, 9))] * 2, 8)
+    assert vlm.reply([["What is it?"]] * 2, [Image.new("RGB", (9, 9))] * 2, 8)
 
 
 # Images that cannot be opened

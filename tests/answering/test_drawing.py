@@ -108,8 +108,8 @@ def test_a_first_turn_is_asked_shown_and_kept(
     answered(vlm, source, out, first=LIST, batch_size=4)
     for row, line in zip(source.rows, lines(out), strict=True):
         images = [source.image(row)]
-        (first,) = vlm.reply([LIST], images, 6)
-        (said,) = vlm.reply([source.benchmark.asked(row)], images, TOKENS, earlier=[(LIST, first)])
+        (first,) = vlm.reply([[LIST]], images, 6)
+        (said,) = vlm.reply([[LIST, first, source.benchmark.asked(row)]], images, TOKENS)
         assert (line["first"], line["response"]) == (first, said)
     assert lines(out)[0]["run"]["first"] == {"prompt": LIST, "max_new_tokens": 6}
     answered(vlm, source, tmp_path / "b.jsonl")
@@ -119,9 +119,9 @@ def test_a_first_turn_is_asked_shown_and_kept(
 
 
 def test_the_turns_as_the_model_gets_them(vlm: Vlm) -> None:
-    turns = vlm._turn("Is it?", True, (LIST, "a cup"))
+    turns = vlm._rendered([LIST, "a cup", "Is it?"], True)
     assert turns == f"user: <image>{LIST}assistant: a cupuser: Is it?assistant:"
-    assert vlm._turn("Is it?", False, (LIST, "a cup")).count("<image>") == 0
+    assert vlm._rendered([LIST, "a cup", "Is it?"], False).count("<image>") == 0
 
 
 def test_a_first_turn_goes_on_where_it_was_killed(

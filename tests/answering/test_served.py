@@ -63,7 +63,7 @@ def test_it_equals_the_same_model_in_process(name, data, vlm, serve, tmp_path):
             return reply("ready")
         question, images = parts(body)
         shown = [pixels(url) for url in images] or None
-        (said,) = vlm.reply([question], shown, body["max_tokens"])
+        (said,) = vlm.reply([[question]], shown, body["max_tokens"])
         return reply(said)
 
     source, here, there = opened(data, name), tmp_path / "here.jsonl", tmp_path / "there.jsonl"

@@ -160,7 +160,7 @@ def test_answers_are_those_of_a_plain_loop(run: Run, vlm: Vlm, task: str) -> Non
     source = source.only(lambda row: row[source.key] is not None)
     rows = list(source.rows)[:4]
     images = [image for row in rows if (image := source.image(row))]
-    said = vlm.reply([source.benchmark.asked(row) for row in rows], images, TOKENS)
+    said = vlm.reply([[source.benchmark.asked(row)] for row in rows], images, TOKENS)
     assert said == [text.strip() for text in run.texts(task)[:4]]
 
 

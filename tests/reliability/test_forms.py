@@ -74,7 +74,7 @@ def test_a_row_is_asked_its_own_prompt(parallel: Path, data: Path, tmp_path: Pat
     vlm, out = Vlm(str(tiny_vlm.make(tmp_path / "tiny")), "cpu"), tmp_path / "answers.jsonl"
     answer(vlm, source, out, max_new_tokens=4, progress=False)
     for row, line in zip(source.rows, map(json.loads, out.open()), strict=True):
-        (alone,) = vlm.reply([prompt], [source.image(row)], 4)
+        (alone,) = vlm.reply([[prompt]], [source.image(row)], 4)
         assert (line["response"], line["prompt"], line["run"]["prompt"]) == (alone, prompt, prompt)
     result = halluscope.score("throne_coco", out, parallel, judges="lexical")
     assert "other_prompts" not in result and keys_of(result["signature"])["form"] == form_name(SEED)

@@ -7,11 +7,11 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import IO, Any, Protocol, runtime_checkable
+from typing import IO, Any, NamedTuple, Protocol
 
 from PIL.Image import Image
 from tqdm import tqdm
@@ -57,25 +57,18 @@ class Sample:
         return int.from_bytes(digest[:8], "big") >> 1
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """A question to a model."""
 
-    prompt: str
+    turns: tuple[str, ...]  # the prompt, after a first turn and its reply if there is one
     image: Callable[[], Image] | None  # opens the image; None for a question without one
-    earlier: tuple[str, str] | None = None  # the first turn and its reply; None without one
     seed: int | None = None  # of the draw; None for the likeliest response
 
 
-@dataclass(frozen=True)
-class Said:
-    """A response, and what else is known about it."""
-
-    text: str
-    beside: dict[str, Any] = field(default_factory=dict)  # columns of the response's line
+# A response, and further columns of its line
+Said = tuple[str, dict[str, Any]]
 
 
-@runtime_checkable
 class Model(Protocol):
     """A vision-language model, here or behind a server."""
 
@@ -102,20 +95,16 @@ def answer(
     source: Source,
     out: Path,
     *,
-    prompt: str | None = None,
-    max_new_tokens: int | None = None,
-    sample: Sample | None = None,
-    first: str | None = None,
     batch_size: int = 8,
-    limit: int | None = None,
     progress: bool = True,
+    **asked: Any,
 ) -> int:
-    """Ask the model the questions that have no response in `out` yet; return how many got one."""
-    run = _Run(source, prompt, max_new_tokens, sample, first, limit, batch_size)
+    """Ask the model the questions that have no response in `out` yet, as `Run` says; return how many got one."""
+    run = Run(source, **asked, batch_size=batch_size)
     with only_writer(out) as file:
         run.read(file, out)
-        model = model if isinstance(model, Model) else model()
-        if first:
+        model = model() if callable(model) else model
+        if run.first:
             model.check_turns()
         run.settings = {"model": model.key, "chat": model.chat, **run.settings}
         done, end = run.read(file, out)
@@ -127,7 +116,7 @@ def answer(
         ) as bar:
             # in a batch, either all rows have an image or none has
             for _, alike in groupby(left, key=lambda row: row[source.key] is None):
-                while some := list(islice(alike, model.window(batch_size, bool(first)))):
+                while some := list(islice(alike, model.window(batch_size, bool(run.first)))):
                     for line in run.ask(model, some):
                         file.write(line)
                         file.flush()
@@ -136,8 +125,7 @@ def answer(
     return written
 
 
-@dataclass(frozen=True)
-class Outlook:
+class Outlook(NamedTuple):
     """What a run will take."""
 
     requests: int  # how many questions have no response yet, each turn counted
@@ -146,26 +134,13 @@ class Outlook:
     said: float  # tokens of the responses that are left
     is_measured: bool  # whether tokens are those that a server counted for the responses so far
 
-    def price(self, read: float, said: float) -> float:
-        """Return the price at these prices per million tokens."""
-        return (self.read * read + self.said * said) / 1e6
 
-
-def plan(
-    source: Source,
-    out: Path,
-    *,
-    prompt: str | None = None,
-    max_new_tokens: int | None = None,
-    sample: Sample | None = None,
-    first: str | None = None,
-    limit: int | None = None,
-) -> Outlook:
+def plan(source: Source, out: Path, **asked: Any) -> Outlook:
     """Return what the same call of `answer` will take, by what the server counted for the responses so far.
 
     Before any response, a token is taken as 4 characters, images as nothing, and each response as its longest.
     """
-    run = _Run(source, prompt, max_new_tokens, sample, first, limit)
+    run = Run(source, **asked)
     done: set[str] = set()
     counted: list[dict[str, int]] = []
     if out.exists():
@@ -173,52 +148,50 @@ def plan(
             done, end = run.read(file, out)
             file.seek(0)
             counted = [json.loads(line).get("usage", {}) for line in file.read(end).splitlines()]
-    left = run.left(done)
+    left, first = run.left(done), run.first or ""
+    turns = 2 if first else 1
     reads, says = (
         [one[name] for one in counted if name in one] for name in ("prompt_tokens", "completion_tokens")
     )
-    is_measured = bool(reads and says and not first)
-    if is_measured:
-        read, said = len(left) * sum(reads) / len(reads), len(left) * sum(says) / len(says)
-    else:
-        characters = sum(len(source.benchmark.asked(row, run.prompt) + 2 * (first or "")) for row in left)
-        turns = FIRST_TOKENS if first else 0
-        read = characters / CHARACTERS_A_TOKEN + len(left) * turns
-        said = float(len(left) * (run.tokens + turns))
-    return Outlook(len(left) * (2 if first else 1), len(done), read, said, is_measured)
+    if reads and says and not first:
+        read, said = (len(left) * sum(counts) / len(counts) for counts in (reads, says))
+        return Outlook(len(left), len(done), read, said, True)
+    characters = sum(len(source.benchmark.asked(row, run.asked_with) + 2 * first) for row in left)
+    replies = (turns - 1) * FIRST_TOKENS * len(left)
+    read, said = characters / CHARACTERS_A_TOKEN + replies, float(len(left) * run.tokens + replies)
+    return Outlook(turns * len(left), len(done), read, said, False)
 
 
-class _Run:
+@dataclass
+class Run:
     """What is asked and how, all checked; each line of the file holds the `settings`."""
 
-    def __init__(
-        self,
-        source: Source,
-        prompt: str | None,
-        max_new_tokens: int | None,
-        sample: Sample | None,
-        first: str | None,
-        limit: int | None,
-        batch_size: int = 1,
-    ) -> None:
-        benchmark = source.benchmark
-        self.source, self.sample, self.first, self.id = source, sample, first, source.dataset.key
-        self.called = prompt if prompt in benchmark.prompts else None  # the prompt's name
-        self.prompt = benchmark.named_prompt(prompt)  # None for the benchmark's own
-        benchmark.check_prompt(self.prompt or benchmark.prompt)
-        self.tokens = benchmark.max_new_tokens if max_new_tokens is None else max_new_tokens
-        for name, value in (("max_new_tokens", self.tokens), ("batch_size", batch_size), ("limit", limit)):
-            if value is not None and value < 1:
+    source: Source
+    prompt: str | None = None  # another prompt, or the name of one; None for the benchmark's own
+    max_new_tokens: int | None = None  # None for the benchmark's own
+    sample: Sample | None = None  # None for the likeliest responses
+    first: str | None = None  # what is sent in a turn before the question; None for nothing
+    limit: int | None = None  # how many rows, from the first on; None for all
+    batch_size: int = 8
+
+    def __post_init__(self) -> None:
+        source, benchmark, first = self.source, self.source.benchmark, self.first
+        self.asked_with = benchmark.named_prompt(self.prompt)
+        benchmark.check_prompt(self.asked_with or benchmark.prompt)
+        self.tokens = benchmark.max_new_tokens if self.max_new_tokens is None else self.max_new_tokens
+        for name in ("max_new_tokens", "batch_size", "limit"):
+            if (value := getattr(self, name)) is not None and value < 1:
                 raise ValueError(f"{name} is {value}; expected at least 1.")
         if first is not None and not first.strip():
             raise ValueError("The first turn is empty; expected what to ask before the question.")
-        self.rows = source.rows.select(range(min(limit, len(source.rows)))) if limit else source.rows
+        every = len(source.rows)
+        self.rows = source.rows.select(range(min(self.limit or every, every)))
         self.settings: dict[str, Any] = {
             "dataset": source.name,
-            "questions": f"{len(source.rows)}-{source.digest(self.prompt)}",
-            "prompt": source.prompt(self.prompt),
+            "questions": f"{every}-{source.digest(self.asked_with)}",
+            "prompt": source.prompt(self.asked_with),
             "max_new_tokens": self.tokens,
-            "sample": sample and asdict(sample),
+            "sample": self.sample and asdict(self.sample),
             FIRST: first and {"prompt": first, "max_new_tokens": FIRST_TOKENS},
         }
 
@@ -226,34 +199,35 @@ class _Run:
         return [row for row in self.rows if self._name(row) not in done]
 
     def _name(self, row: Row) -> str:
-        return json.dumps([row.get(name) for name in self.id])
+        return json.dumps([row.get(name) for name in self.source.dataset.key])
 
     def ask(self, model: Model, rows: list[Row]) -> Iterator[bytes]:
         """Yield a line for each response as it comes; a row without one has no line."""
         temperature = self.sample.temperature if self.sample else 0.0
-        before: dict[int, str] = {}
+        before: list[tuple[str, ...]] = [()] * len(rows)
         if self.first:
-            asked = [self._asked(row, self.first, FIRST) for row in rows]
-            before = {place: said.text for place, said in model.replies(asked, FIRST_TOKENS, temperature)}
-        places = sorted(before) if self.first else list(range(len(rows)))
-        prompts = {place: self.source.benchmark.asked(rows[place], self.prompt) for place in places}
-        asked = [self._asked(rows[place], prompts[place], "response", before.get(place)) for place in places]
-        for index, said in model.replies(asked, self.tokens, temperature):
-            place = places[index]
-            line = about(rows[place], self.id)
-            line |= {FIRST: before[place]} if before else {}
-            line |= {"response": said.text, **said.beside}
-            line |= {} if "question" in rows[place] else {"prompt": prompts[place]}
-            line |= {PROMPT: self.called} if self.called else {}
+            asked = [self._asked(row, (self.first,), FIRST) for row in rows]
+            found = sorted((i, said) for i, (said, _) in model.replies(asked, FIRST_TOKENS, temperature))
+            rows, before = [rows[i] for i, _ in found], [(self.first, said) for _, said in found]
+        prompts = [self.source.benchmark.asked(row, self.asked_with) for row in rows]
+        asked = [
+            self._asked(row, (*turns, prompt), "response")
+            for row, turns, prompt in zip(rows, before, prompts, strict=True)
+        ]
+        for i, (said, beside) in model.replies(asked, self.tokens, temperature):
+            line = about(rows[i], self.source.dataset.key)
+            line |= {FIRST: before[i][1]} if before[i] else {}
+            line |= {"response": said, **beside}
+            line |= {} if "question" in rows[i] else {"prompt": prompts[i]}
+            line |= {PROMPT: self.prompt} if self.prompt in self.source.benchmark.prompts else {}
             yield json.dumps({**line, RUN: self.settings}).encode() + b"\n"
 
-    def _asked(self, row: Row, prompt: str, turn: str, reply: str | None = None) -> Asked:
-        image = row[self.source.key]
+    def _asked(self, row: Row, turns: tuple[str, ...], turn: str) -> Asked:
+        image, sample = row[self.source.key], self.sample
         return Asked(
-            prompt,
+            turns,
             None if image is None else partial(self.source.find, image),
-            None if reply is None else (self.first or "", reply),
-            self.sample.seed_of(self._name(row), turn) if self.sample else None,
+            sample.seed_of(self._name(row), turn) if sample else None,
         )
 
     def read(self, file: IO[bytes], out: Path) -> tuple[set[str], int]:
@@ -289,7 +263,7 @@ class _Run:
     def _begins(self, line: bytes) -> bool:
         """Whether a line that is cut off is the beginning of a line that `answer` writes for this source."""
         begins = (
-            json.dumps({**about(row, self.id), column: ""}).removesuffix('"}').encode()
+            json.dumps({**about(row, self.source.dataset.key), column: ""}).removesuffix('"}').encode()
             for row in self.source.rows
             for column in (FIRST, "response")
         )

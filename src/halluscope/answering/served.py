@@ -4,7 +4,7 @@ Requests are sent, retried and paced by `judging.client`, as for judges. Each ro
 memory holds few images.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halluscope.answering.answer import Asked, Said
@@ -60,7 +60,7 @@ class ServedVlm(Endpoint):
         sent: list[int] = []
         bodies = self._bodies(asked, sent, max_new_tokens, temperature)
         for index, said in self.each(bodies, _read):
-            if isinstance(said, Said):
+            if not isinstance(said, Failure):
                 self._opened = True
                 yield sent[index], said
             elif not self._opened and said.status >= 400 and self.failures.total() >= DOWN_AFTER:
@@ -77,13 +77,12 @@ class ServedVlm(Endpoint):
     def body(self, one: Asked, image: str | None, **own: Any) -> dict[str, Any]:
         """Return the request for one question, as JSON; `image` is a data URI."""
         shown = [{"type": "image_url", "image_url": {"url": image}}] if image else []
-        said = [*one.earlier, one.prompt] if one.earlier else [one.prompt]
         messages = [
             {
                 "role": ("user", "assistant")[turn % 2],
                 "content": [*shown, {"type": "text", "text": disarmed(text)}] if not turn else disarmed(text),
             }
-            for turn, text in enumerate(said)
+            for turn, text in enumerate(one.turns)
         ]
         return {"model": self.model, "messages": messages, **self._accepted({**self._settings, **own})}
 
@@ -104,28 +103,24 @@ class ServedVlm(Endpoint):
 def _read(completion: Any) -> Said | Failure:
     """Return the response in a chat completion, with what the server says about tokens and what the model thought."""
     text = reply_of(completion, ENDS, empty=True)
-    message, ended = _part(completion, "message"), _part(completion, None).get("finish_reason")
-    refusal = message.get("refusal")
-    thought = next((message[name] for name in REASONING if isinstance(message.get(name), str)), "")
+    try:
+        choice = completion["choices"][0]
+        message, ended = choice["message"], choice["finish_reason"]
+        thought = next((message[name] for name in REASONING if isinstance(message.get(name), str)), "")
+        refusal = message.get("refusal")
+    except (AttributeError, IndexError, KeyError, TypeError):
+        assert isinstance(text, Failure), "what has no choices has no reply"
+        return text
     if message.get("content") is None and ended in ENDS and (refusal or thought):
         text = redact(refusal) if isinstance(refusal, str) else ""
     if isinstance(text, Failure):
         return text
-    usage = completion.get("usage") if isinstance(completion, dict) else None
-    counts = {name: value for name, value in (usage or {}).items() if isinstance(value, int)}
+    usage = completion.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
+    names = ("prompt_tokens", "completion_tokens")
     beside = {
-        "usage": {name: counts[name] for name in ("prompt_tokens", "completion_tokens") if name in counts},
+        "usage": {name: counts[name] for name in names if isinstance(counts.get(name), int)},
         "finish_reason": ended if ended == "length" else None,
         "reasoning": redact(thought),
     }
-    return Said(text.strip(), {name: value for name, value in beside.items() if value})
-
-
-def _part(completion: Any, name: str | None) -> Mapping[str, Any]:
-    """Return the choice of a chat completion, or a part of it; empty for one that is malformed."""
-    try:
-        found = completion["choices"][0]
-        found = found[name] if name else found
-    except (IndexError, KeyError, TypeError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return text.strip(), {name: value for name, value in beside.items() if value}

@@ -7,7 +7,6 @@ scores with added noise (Gumbel's). Each question has its own seed, so its respo
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from typing import Any
 from PIL.Image import Image
 
 from halluscope.answering.answer import Asked, Said
-from halluscope.errors import MissingExtra
+from halluscope.errors import needs
 from halluscope.judging.models import ray_pool, weights
+from halluscope.judging.models.language_model import placed
 from halluscope.network import hub_or_cache
 from halluscope.sanitize import one_line
 
@@ -52,32 +52,24 @@ class Vlm:
         name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
         if not Path(name).is_dir() and (name.startswith((".", "/", "~")) or name.count("/") != 1):
             raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
-        try:
+        with needs("Answering", "judge"):
             import torch
             from transformers import AutoModelForImageTextToText, AutoProcessor, LogitsProcessorList
-        except ImportError as error:
-            raise MissingExtra(
-                f"Answering needs torch and transformers ({error}): pip install 'halluscope[judge]'."
-            ) from error
         self._torch, self._steps = torch, LogitsProcessorList
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        on_gpu = device == SEVERAL_GPUS or _device(torch, device).type == "cuda"
-        half = on_gpu and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-        spread = {"device_map": SEVERAL_GPUS} if device == SEVERAL_GPUS else {}
-        place: dict[str, Any] = {"trust_remote_code": False} | ({"revision": revision} if revision else {})
+        spread = {"device_map": device} if device == SEVERAL_GPUS else {}
+        place, dtype = placed(None if spread else device)
+        options: dict[str, Any] = {"trust_remote_code": False, **({"revision": revision} if revision else {})}
         try:
             with hub_or_cache():
-                self._processor = AutoProcessor.from_pretrained(name, **place)
-                loaded = AutoModelForImageTextToText.from_pretrained(
-                    name, dtype=torch.bfloat16 if half else torch.float32, **place, **spread
-                )
+                self._processor = AutoProcessor.from_pretrained(name, **options)
+                loaded = AutoModelForImageTextToText.from_pretrained(name, dtype=dtype, **options, **spread)
         except Exception as error:  # transformers, safetensors, torch and the Hub each raise their own errors
             raise ValueError(
                 f"The model {model!r} cannot be loaded ({type(error).__name__}: {str(error)[:300]}). Expected a folder "
                 "or a Hub id of a model of images and text, which AutoModelForImageTextToText loads; code that comes "
                 "with a model is never run."
             ) from error
-        self._model = (loaded if spread else loaded.to(device)).eval()
+        self._model = (loaded if spread else loaded.to(place)).eval()
         self._tokenizer = getattr(self._processor, "tokenizer", self._processor)
         self._tokenizer.padding_side = "left"  # a reply begins where its prompt ends
         if self._tokenizer.pad_token is None:
@@ -95,13 +87,13 @@ class Vlm:
         self.key = f"{known}:{str(self._model.dtype).removeprefix('torch.')}"
 
     def check_turns(self) -> None:
-        asked, said = "What is there?", "There is a cup."
+        turns = "What is there?", "There is a cup.", "Is it?"
         try:
-            prompt = "" if self._chat is None else self._turn("Is it?", False, (asked, said))
+            prompt = self._rendered(turns, with_image=False)
             wrong = "leaves out earlier turns" if self._chat else "is missing"
         except Exception as error:  # jinja's errors and Python's
             prompt, wrong = "", f"fails on a second turn ({type(error).__name__}: {one_line(error, 200)})"
-        if asked not in prompt or said not in prompt:
+        if not all(turn in prompt for turn in turns):
             raise ValueError(
                 f"A first turn needs a chat template, and that of {self.key} {wrong}; leave out the first turn, or use "
                 "a model whose chat template takes several turns."
@@ -115,57 +107,32 @@ class Vlm:
     ) -> Iterator[tuple[int, Said]]:
         """Generate responses to questions that run together; all have an image, or none has."""
         images = [one.image() for one in asked if one.image] or None
-        earlier = [one.earlier for one in asked if one.earlier] or None
         seeds = [one.seed for one in asked if one.seed is not None]
         draws = (temperature, seeds) if seeds else None
-        texts = self.reply([one.prompt for one in asked], images, max_new_tokens, earlier, draws)
-        yield from enumerate(map(Said, texts))
+        for i, text in enumerate(self.reply([one.turns for one in asked], images, max_new_tokens, draws)):
+            yield i, (text, {})
 
     def reply(
         self,
-        prompts: Sequence[str],
+        prompts: Sequence[Sequence[str]],
         images: Sequence[Image] | None,
         max_new_tokens: int,
-        earlier: Sequence[tuple[str, str]] | None = None,
         draws: tuple[float, Sequence[int]] | None = None,
     ) -> list[str]:
-        """Generate responses to prompts, each about its image, or all without images."""
-        before: Sequence[tuple[str, str] | None] = earlier or [None] * len(prompts)
+        """Generate responses to prompts, in turns, each about its image, or all without images.
+
+        `draws` are the temperature and a seed per prompt; without them decoding is greedy.
+        """
         try:
-            texts = [
-                self._turn(prompt, images is not None, turn)
-                for prompt, turn in zip(prompts, before, strict=True)
-            ]
+            texts = [self._rendered(turns, images is not None) for turns in prompts]
         except Exception as error:  # jinja's errors and Python's
             raise ValueError(
                 f"The model's chat template cannot be used ({type(error).__name__}: {one_line(error, 200)}). Correct "
                 "the template, or use another model."
             ) from error
-        drawn = {"logits_processor": self._steps([Noise(self._torch, *draws)])} if draws else {}
-        try:
-            given = self._inputs(texts, images).to(self._model.device, self._model.dtype)
-            with self._torch.inference_mode():
-                ids = self._model.generate(
-                    **given,
-                    max_new_tokens=max_new_tokens,
-                    do_sample=False,
-                    num_beams=1,
-                    pad_token_id=self._tokenizer.pad_token_id,
-                    **drawn,
-                )
-        except self._torch.OutOfMemoryError as error:
-            raise ValueError(
-                f"{len(prompts)} prompts at a time do not fit into memory: {error}. Use a smaller batch size."
-            ) from error
-        asked = given["input_ids"]
-        if ids.shape[1] >= asked.shape[1] and bool((ids[:, : asked.shape[1]] == asked).all()):
-            ids = ids[:, asked.shape[1] :]  # some models return only the new tokens
-        return [text.strip() for text in self._tokenizer.batch_decode(ids, skip_special_tokens=True)]
-
-    def _inputs(self, texts: Sequence[str], images: Sequence[Image] | None) -> Any:
         begun = self._tokenizer.bos_token is not None and texts[0].startswith(self._tokenizer.bos_token)
         try:
-            return self._processor(
+            given = self._processor(
                 text=texts,
                 images=None if images is None else [[image] for image in images],
                 padding=True,
@@ -178,46 +145,49 @@ class Vlm:
                 f"The model's processor does not take these {len(texts)} prompts, with images of {sizes} pixels "
                 f"({type(error).__name__}: {one_line(error, 300)})."
             ) from error
+        try:
+            given = given.to(self._model.device, self._model.dtype)
+            with self._torch.inference_mode():
+                ids = self._model.generate(
+                    **given,
+                    max_new_tokens=max_new_tokens,
+                    do_sample=False,
+                    num_beams=1,
+                    pad_token_id=self._tokenizer.pad_token_id,
+                    logits_processor=self._steps([Noise(self._torch, *draws)] if draws else []),
+                )
+        except self._torch.OutOfMemoryError as error:
+            raise ValueError(
+                f"{len(prompts)} prompts at a time do not fit into memory: {error}. Use a smaller batch size."
+            ) from error
+        asked = given["input_ids"]
+        if ids.shape[1] >= asked.shape[1] and bool((ids[:, : asked.shape[1]] == asked).all()):
+            ids = ids[:, asked.shape[1] :]  # some models return only the new tokens
+        return [text.strip() for text in self._tokenizer.batch_decode(ids, skip_special_tokens=True)]
 
-    def _turn(self, prompt: str, with_image: bool, earlier: tuple[str, str] | None = None) -> str:
-        """Return a prompt as the processor takes it, with the image in the first of the turns."""
-        first, *others = (*earlier, prompt) if earlier and self._chat is not None else (prompt,)
-        if self._chat is not None and self._in_parts:
-            image = [{"type": "image"}] if with_image else []
-            parts = [{"type": "text", "text": text} for text in (first, *others)]
-            return self._rendered([[*image, parts[0]], *([part] for part in parts[1:])])
-        if with_image and isinstance(self._mark, str):
-            first = f"{self._mark}\n{first}"
-        return first if self._chat is None else self._rendered([first, *others])
-
-    def _rendered(self, contents: Sequence[str | list[dict[str, str]]]) -> str:
-        turns = [
-            {"role": ("user", "assistant")[place % 2], "content": content}
-            for place, content in enumerate(contents)
-        ]
-        return str(self._chat.apply_chat_template(turns, add_generation_prompt=True, tokenize=False))
+    def _rendered(self, turns: Sequence[str], with_image: bool, in_parts: bool | None = None) -> str:
+        """Return the user's and the model's turns as the processor takes them, with the image in the first."""
+        contents: list[Any] = [*turns]
+        if self._in_parts if in_parts is None else in_parts:
+            contents = [[{"type": "text", "text": text}] for text in turns]
+            contents[0] = [{"type": "image"}] * with_image + contents[0]
+        elif with_image and isinstance(self._mark, str):
+            contents[0] = f"{self._mark}\n{contents[0]}"
+        if self._chat is None:
+            return str(contents[-1])
+        roles = ("user", "assistant")
+        chat = [{"role": roles[i % 2], "content": content} for i, content in enumerate(contents)]
+        return str(self._chat.apply_chat_template(chat, add_generation_prompt=True, tokenize=False))
 
     def _reads_parts(self) -> bool:
         """Whether the tokenizer's chat template takes images as parts of a turn; most templates take only text."""
+        if self._chat is None:
+            return False
         try:
-            text = self._rendered([[{"type": "image"}, {"type": "text", "text": "?"}]])
-        except Exception:  # there is no template, or jinja's errors and Python's
+            text = self._rendered(["?"], with_image=True, in_parts=True)
+        except Exception:  # jinja's errors and Python's
             return False
         return "'type'" not in text and (not isinstance(self._mark, str) or self._mark in text)
-
-
-def _device(torch: Any, device: str) -> Any:
-    try:
-        found = torch.device(device)
-    except RuntimeError as error:
-        raise ValueError(
-            f"There is no device {device!r:.80}; expected cuda, cuda:1, ..., cpu, or auto for all GPUs."
-        ) from error
-    if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
-        raise ValueError(
-            f"There is no device {device!r:.80}: torch finds {torch.cuda.device_count()} GPUs. Name another device."
-        )
-    return found
 
 
 class Workers:
@@ -246,7 +216,7 @@ class Workers:
 
         def ask(worker: Any, start: int) -> Any:
             some = asked[start : start + self._batch_size]
-            opened = [replace(one, image=partial(_same, one.image()) if one.image else None) for one in some]
+            opened = [one._replace(image=partial(_same, one.image()) if one.image else None) for one in some]
             return worker.replies.remote(start, opened, max_new_tokens, temperature)
 
         pool, starts = ActorPool(self._workers), range(0, len(asked), self._batch_size)

@@ -15,7 +15,7 @@ from halluscope.errors import JudgingFailed
 from halluscope.judging import batch
 from halluscope.judging.cache import IN_MEMORY, Cache, Record
 from halluscope.judging.client import ENDPOINT, sending_nothing
-from halluscope.judging.cost import Plan, check_prices, inspect_model, plan_verdicts
+from halluscope.judging.cost import Plan, check_prices, inspect_model, plan_verdicts, price
 from halluscope.judging.judge import AT_ONCE, KnownJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.options import VoteOptions
@@ -77,7 +77,11 @@ def answer(options: argparse.Namespace) -> None:
             tell(
                 f"{one_line(out)}: {outlook.requests:,} requests to send, {outlook.done:,} responses there; about "
                 f"{outlook.read:,.0f} tokens read and {outlook.said:,.0f} generated ({of})"
-                + (f"; price {outlook.price(*options.prices):,.2f}" if options.prices else "")
+                + (
+                    f"; price {price(outlook.read, outlook.said, options.prices):,.2f}"
+                    if options.prices
+                    else ""
+                )
             )
         return
 

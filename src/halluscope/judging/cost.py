@@ -342,13 +342,14 @@ def _load(
         # a request holds all questions about a text
         requests=sum(len(list(requests(pairs))) for *_, pairs in puts) if scores else None,
         said=said,
-        money=_cost(tokens, said, prices) if served else None,
+        money=price(tokens, said, prices) if served else None,
         note="; ".join(filter(None, [info.missing, counted])),
     )
 
 
-def _cost(tokens: float, said: int | None, prices: Prices | None) -> float | None:
-    return (tokens * prices[0] + (said or 0) * prices[1]) / 1e6 if prices else None
+def price(read: float, said: float | None, prices: Prices | None) -> float | None:
+    """Return what so many tokens cost, read and generated; None without prices."""
+    return (read * prices[0] + (said or 0) * prices[1]) / 1e6 if prices else None
 
 
 def _some(put: Put, part: slice) -> Put:
@@ -404,7 +405,7 @@ def plan_verdicts(
         None if missing else kept,
         tokens,
         said=said,
-        money=_cost(tokens, said, prices),
+        money=price(tokens, said, prices),
         note="; ".join(filter(None, [missing, "" if reader else BY_CHARACTERS])),
     )
     return Plan((load,), "all", every, every, str(record.path), asked="prompts", repeats=repeats)
