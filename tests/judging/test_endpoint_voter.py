@@ -19,7 +19,7 @@ from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask as asking
 from halluscope.judging.ask import answers
 from halluscope.judging.cache import VOTE, Cache
-from halluscope.judging.client import AdaptiveConcurrency, Failure
+from halluscope.judging.client import Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, vote_of
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.questions import QuestionSet
@@ -425,22 +425,22 @@ def test_a_judge_that_fails_leaves_no_margin_of_infinity():
 
 
 def test_the_pace_halves_once_per_overload_and_grows_by_one_per_round():
-    pace = AdaptiveConcurrency(16)
-    assert pace.allowed == 16
-    pace.hear({}, 0.0)
-    assert pace.allowed == 16
+    pace = Client(Server.named("m@http://h/v1"), 16)
+    assert int(pace.allowed) == 16
+    pace._hear({}, 0.0)
+    assert int(pace.allowed) == 16
     began = time.monotonic()
     for _ in range(16):  # all that were under way hear of the same overload
-        pace.hear(Failure("HTTP 429", 429), began)
-    assert pace.allowed == 8
+        pace._hear(Failure("HTTP 429", 429), began)
+    assert int(pace.allowed) == 8
     for _ in range(8 + 9 + 1):
-        pace.hear({}, time.monotonic())
-    assert pace.allowed == 10
+        pace._hear({}, time.monotonic())
+    assert int(pace.allowed) == 10
     for failure in (Failure("HTTP 503", 503), Failure("no reply within 5 s", late=True)):
-        pace.hear(failure, time.monotonic() + 1)
-    assert pace.allowed == 2
-    pace.hear(Failure("HTTP 500", 500), time.monotonic() + 9)
-    assert pace.allowed == 2
+        pace._hear(failure, time.monotonic() + 1)
+    assert int(pace.allowed) == 2
+    pace._hear(Failure("HTTP 500", 500), time.monotonic() + 9)
+    assert int(pace.allowed) == 2
 
 
 @pytest.mark.parametrize(
@@ -451,14 +451,14 @@ def test_an_overloaded_server_is_asked_by_fewer_and_nothing_is_lost(serve, sign)
     allowed, first = [], {question.prompt(TEXTS[0]) for question in ABOUT[0][:4]}
 
     def script(prompt, count, body):
-        allowed.append(voter.client._pace.allowed)
+        allowed.append(voter.client.allowed)
         return sign if prompt in first and count == 1 else says(prompt, count, body)
 
     voter = voter_of(serve(script), at_once=16, timeout=1.0 if sign.wait else 5.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (ask(voter, TEXTS) == expected(TEXTS)).all()
-    assert allowed[0] == 16 and min(*allowed, voter.client._pace.allowed) <= 8
+    assert allowed[0] == 16 and min(*allowed, voter.client.allowed) <= 8
 
 
 # In THRONE, and on the command line.

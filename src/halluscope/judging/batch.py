@@ -239,7 +239,7 @@ def _keep(batch: Sequence[tuple[Wanted, Mapping[str, Any]]], cache: Cache, taken
         said: Any = vote_of(completion) if is_vote else reply_of(completion, empty=wanted["empty"])
         if isinstance(said, Failure):
             taken.failures[said.reason] += 1
-            taken.said.setdefault(said.reason, said.said if said.words else "")
+            taken.said.setdefault(said.reason, said.said)
         else:
             groups[wanted["judge"], is_vote].append((wanted, said))
     for (judge, are_votes), group in groups.items():

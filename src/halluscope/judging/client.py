@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from ipaddress import ip_address
 from queue import SimpleQueue
@@ -30,7 +29,7 @@ from halluscope.judging.judge import AT_ONCE, check_at_once
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
-    from httpx2 import AsyncClient, Response
+    from httpx2 import AsyncClient
 
 ENDPOINT = "openai:"  # The prefix for a model behind an OpenAI-compatible endpoint
 
@@ -58,8 +57,8 @@ _NO_SCHEME = re.compile(
     r"(?::\d{1,5})?(?:/\S*)?)",
     re.IGNORECASE,
 )
-# Matches a host that every library reads in the same way, with or without a port
-_HOST = re.compile(r"(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?", re.IGNORECASE)
+# Matches an address whose host every library reads in the same way, without a user or a query
+_URL = re.compile(r"https?://(?:[\w.-]+|\[[\da-f:.]+\])(?::(?P<port>\d{1,5}))?(?:/[^?#]*)?", re.IGNORECASE)
 
 
 @contextmanager
@@ -105,16 +104,8 @@ class Server:
                 f"The model's name {sanitize.short_repr(model)} cannot be used; expected one line of printable "
                 "characters without an access key, which belongs in the environment."
             )
-        try:
-            parts = urlsplit(url)
-            good = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
-        except ValueError:
-            good = False
-        if (
-            not (good and _HOST.fullmatch(parts.netloc) and url.isprintable())
-            or parts.query
-            or parts.fragment
-        ):
+        address = _URL.fullmatch(url)
+        if not address or not url.isprintable() or int(address["port"] or 0) > 65_535:
             raise JudgeUnavailable(
                 "The judge's address cannot be used; expected http(s)://host/v1 without a user or a query. An access "
                 "key belongs in the environment."
@@ -193,8 +184,8 @@ class Failure:
 
     @property
     def said(self) -> str:
-        """The server's message, made safe to show."""
-        return sanitize.quoted(self.words)
+        """The server's message, made safe to show; "" if there is none."""
+        return sanitize.quoted(self.words) if self.words else ""
 
     @property
     def passing(self) -> bool:
@@ -202,46 +193,20 @@ class Failure:
         return self.status in (0, 408, 409, 429) or self.status >= 500
 
     @property
-    def elsewhere(self) -> bool:
-        """Whether the server points to another address."""
-        return 300 <= self.status < 400
-
-    @property
     def served(self) -> bool:
-        """Whether the server handled this request."""
-        return not self.passing and not self.elsewhere
-
-
-class AdaptiveConcurrency:
-    """Limits the requests under way: halves their number when the server is overloaded, then slowly raises it again."""
-
-    # After each round of replies (as many as the limit allows requests), the limit grows by one. Attempts
-    # that began before the last halving do not halve it again, because they report the same overload.
-
-    def __init__(self, most: int) -> None:
-        self._most, self._allowed, self._slowed = most, float(most), -math.inf
-
-    @property
-    def allowed(self) -> int:
-        """How many requests may be under way."""
-        return int(self._allowed)
-
-    def hear(self, said: Any, began: float) -> None:
-        """Take note of an attempt's outcome; `began` is the attempt's start on the monotonic clock."""
-        if not isinstance(said, Failure):
-            self._allowed = min(self._most, self._allowed + 1 / self._allowed)
-        elif (said.late or said.status in (429, 503)) and began > self._slowed:
-            self._allowed = max(1.0, self._allowed / 2)
-            self._slowed = time.monotonic()
+        """Whether the server handled this request, and did not point to another address."""
+        return not self.passing and not 300 <= self.status < 400
 
 
 class Client:
-    """Asks one server."""
+    """Asks one server; requests that are under way halve when it is overloaded, and slowly become more again."""
 
     # After a time-out, a dropped connection or one of the statuses 408, 409, 429 and 5xx, a request is tried
     # again. Each wait is twice the one before, or as long as Retry-After says. Redirects are not followed. A
     # reply is read only up to the limit `reply`, compressed or not. The environment's proxies are used,
-    # except for servers on this machine.
+    # except for servers on this machine. After each round of replies (as many as the limit allows requests), the
+    # limit of requests under way grows by one. Attempts that began before the last halving do not halve it again,
+    # because they report the same overload.
 
     def __init__(
         self, server: Server, at_once: int = AT_ONCE, attempts: int = 6, timeout: float = 60.0
@@ -255,7 +220,7 @@ class Client:
             ) from error
         self.server = server
         self.at_once = check_at_once(at_once)
-        self._pace = AdaptiveConcurrency(self.at_once)
+        self.allowed, self._slowed = float(self.at_once), -math.inf
         self.attempts = whole("attempts", attempts, 1, 1_000, "a number of attempts")
         self.timeout = finite("timeout", timeout, 0.001, 86_400, "seconds")
         for name in _LOGS:
@@ -275,7 +240,7 @@ class Client:
         unserved = 0
         with self._opened() as (portal, client):
             while True:
-                while len(under_way) < self._pace.allowed and (asked := next(waiting, None)):
+                while len(under_way) < int(self.allowed) and (asked := next(waiting, None)):
                     index, body = asked
                     future = portal.start_task_soon(self._post, client, path, body)
                     under_way[future] = index
@@ -294,7 +259,7 @@ class Client:
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
         server, model, status = self.server, sanitize.short_repr(self.server.model), failure.status
-        said = f", {failure.said}" if failure.words else ""
+        said = failure.said and f", {failure.said}"
         if status in (401, 403) and not server.may_have_key:
             what = (
                 f"requires an access key (HTTP {status}). It was not sent: the address begins with http://, so anyone "
@@ -306,7 +271,7 @@ class Client:
                 f"refuses the access key in the environment variable {server.key_variable} (HTTP {status}). Set it to "
                 f"a key for that server that allows the use of {model}."
             )
-        elif failure.elsewhere:
+        elif 300 <= status < 400:
             what = (
                 f"points to another address (HTTP {status}): {failure.said}. Redirects are not followed, because they "
                 "could take prompts and keys anywhere. If that address is the right one, name it: "
@@ -324,6 +289,13 @@ class Client:
                 "replies are kept if there is a cache."
             )
         return JudgeUnavailable(f"{server.origin} {what}")
+
+    def _hear(self, said: Any, began: float) -> None:
+        """Take note of an attempt's outcome; `began` is the attempt's start on the monotonic clock."""
+        if not isinstance(said, Failure):
+            self.allowed = min(self.at_once, self.allowed + 1 / self.allowed)
+        elif (said.late or said.status in (429, 503)) and began > self._slowed:
+            self.allowed, self._slowed = max(1.0, self.allowed / 2), time.monotonic()
 
     @contextmanager
     def _opened(self) -> Iterator[tuple["BlockingPortal", "AsyncClient"]]:
@@ -357,7 +329,7 @@ class Client:
                 for attempt in range(self.attempts):
                     began = time.monotonic()
                     said = await self._attempt(client, path, content)
-                    self._pace.hear(said, began)
+                    self._hear(said, began)
                     if not isinstance(said, Failure) or not said.passing or attempt + 1 == self.attempts:
                         break
                     backed_off = random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
@@ -410,20 +382,11 @@ class Client:
             if status < 400:
                 return value
             words = json.dumps(value, ensure_ascii=False)  # escapes could hide an access key
-        return Failure(f"HTTP {status}", status, "" if len(body) > most else words, _wait_of(response))
-
-
-def _wait_of(response: "Response") -> float:
-    """Return the seconds that a Retry-After header asks for, as a number or as a date; 0 if it is neither."""
-    text = response.headers.get("retry-after", "")
-    try:
-        wait = float(text)
-    except ValueError:
         try:
-            wait = parsedate_to_datetime(text).timestamp() - time.time()
-        except (ValueError, OverflowError):
-            return 0.0
-    return wait if wait > 0 else 0.0  # 0 for NaN too
+            wait = max(0.0, float(response.headers.get("retry-after", "")))  # 0 for NaN too
+        except ValueError:
+            wait = 0.0
+        return Failure(f"HTTP {status}", status, "" if len(body) > most else words, wait)
 
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:
