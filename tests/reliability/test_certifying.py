@@ -57,7 +57,8 @@ def certified(texts, present, reader, said, chance, classes=CLASSES, **options):
     judgement = judge([texts[row] for row in rows], [present[row] for row in rows], **asked | options)
     name = name_of(rows_of(texts))
     said_by = people(said, chance, judgement.vocabulary.classes)
-    return certificate.certify(judgement, said_by, name, "people", responses="mine", data="mine-4-0a1b2c3d")
+    about = {"texts": name, "labelled_by": "people", "responses": "mine", "data": "mine-4-0a1b2c3d"}
+    return certificate.certify(judgement, said_by, **about)
 
 
 # A judge's errors
@@ -394,15 +395,15 @@ def test_a_weight_is_one_over_the_chance(tmp_path):
         ([LINES[0] | {"weight": 2}, *LINES[1:]], "has 1 weights in 4 lines; expected the same weight in all"),
         ([line | {"weight": 2} for line in LINES[:2]] + LINES[2:], "2 weights in 4 lines; .* or in none"),
         ([*LINES, LINES[0] | {"answer": "no"}], "another label of the class 'dog' for the same text"),
-        ([LINES[0] | {"answer": "perhaps"}], "answer is 'perhaps'; expected yes or no"),
-        ([LINES[0] | {"answer": 2}], "answer is 2; expected yes or no"),
-        ([LINES[0] | {"class": "cat"}], "class is 'cat'; expected a class of the vocabulary"),
-        ([LINES[0] | {"id": 9}], "id is 9; expected that of a response"),
-        ([{"class": "dog", "answer": "yes"}], "expected an object with id or text"),
+        ([LINES[0] | {"answer": "perhaps"}], "expected an object with .*; got .*perhaps"),
+        ([LINES[0] | {"answer": 2}], "answer .yes or no. and perhaps weight; got "),
+        ([LINES[0] | {"class": "cat"}], "a class of the vocabulary .*; got .*'cat'"),
+        ([LINES[0] | {"id": 9}], "the id or the text of a response, .*; got .*9"),
+        ([{"class": "dog", "answer": "yes"}], "expected an object with the id"),
         ([LINES[0] | {"weight": 0.5}], "weight is 0.5; expected a number from 1"),
         (
             [{"text": "z", "class": "dog", "answer": "yes", "weight": 1}],
-            "text is 'z'; expected that of a response",
+            "the id or the text of a response, .*; got .*'z'",
         ),
         ([7], "expected an object"),
         ([], "holds no label"),
@@ -436,9 +437,8 @@ def test_calibration_by_the_margins_that_a_store_kept(tmp_path):
     margins = np.where(codes == 1, math.log(3), -math.log(3))
     store.keep_votes("kept-1", questions, list(SAID), pairs, codes, margins)
     judgement = judge(list(SAID), [[], []], judges=reader, store=store, **asked)
-    found = certificate.certify(
-        judgement, people(SAID, CHANCE), "texts-4-00000000", "people", responses="mine", data="x", store=store
-    )
+    about = {"texts": "texts-4-00000000", "labelled_by": "people", "responses": "mine", "data": "x"}
+    found = certificate.certify(judgement, people(SAID, CHANCE), store, **about)
     of_votes = found.content["votes"]["kept-1"]
     bins = {one["from"]: one for one in of_votes["calibration"]["bins"]}
     assert [bins[0.7]["votes"], bins[0.2]["votes"]] == [2, 2]  # of b and c the judge says yes to dog

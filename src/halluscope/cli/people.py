@@ -233,9 +233,9 @@ def _certificate(given: argparse.Namespace) -> dict[str, Any]:
     return certificate.certify(
         judgement,
         labels,
-        certificate.name_of(population),
-        given.by,
+        options.get("store"),
+        texts=certificate.name_of(population),
+        labelled_by=given.by,
         responses=ready.matched.name,
         data=data_of_texts(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),
-        store=options.get("store"),
     ).content

@@ -13,11 +13,9 @@ import hashlib
 import json
 import random
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +31,16 @@ from halluscope.judging.judge import Margins
 from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.questions import QuestionSet
 from halluscope.options import nearest
-from halluscope.reliability.sheet import IMPLIED, OTHERS, Entry, Sheet, chance_of, class_names, read_sheet
+from halluscope.reliability.sheet import (
+    DATA,
+    IMPLIED,
+    OTHERS,
+    Entry,
+    Sheet,
+    chance_of,
+    class_names,
+    read_sheet,
+)
 from halluscope.reporting.tables import Cell, Notes, Report, Table, finite, interval, percent, share
 from halluscope.responses.lengths import words
 from halluscope.sanitize import short_repr
@@ -49,15 +56,6 @@ from halluscope.vocabularies import Vocabulary
 FORM = "halluscope certificate 1"
 DIGEST = "digest"
 
-# What a certificate is about -> its name in messages; a certificate holds for nothing else.
-ABOUT = {
-    "judges": "judges",
-    "questions": "questions",
-    "agreement": "agreement",
-    "vocabulary": "vocabulary",
-    "texts": "responses' texts",
-}
-
 LARGEST_WEIGHT = 1e9  # of a label: 1 / the chance that its text was drawn
 ANY_OTHER = "Any other class?"
 
@@ -66,11 +64,6 @@ FEWEST = 10  # a class has its own line if people or the judge say yes to it in 
 LENGTHS = ((0, 50), (50, 100), (100, None))  # numbers of words, from the first to below the second
 PLAIN, UNNAMED, COMPOUND, QUESTION, QUOTATION = "plain", "no word for it", "compound", "question", "quotation"
 VOTES = "single votes"
-MEANING = {
-    "false_yes": "of the labels no, the share to which the judges say yes",
-    "false_no": "of the labels yes, the share to which the judges do not say yes",
-    "wrong_yes": "of what the judges say yes to, the share that is labelled no",
-}
 
 
 @dataclass(frozen=True)
@@ -214,22 +207,15 @@ def _of_lines(path: Path, digests: Mapping[str, str], vocabulary: Vocabulary) ->
     known, classes = {*digests.values()}, vocabulary.classes
     lines: dict[tuple[str, str], tuple[bool, float]] = {}  # text, class -> answer, weight or 0
     for where, row in json_rows(path):
-        if not isinstance(row, dict) or ("id" in row) == ("text" in row):
-            raise ValueError(
-                f"{where}: expected an object with id or text, class, answer (yes or no) and perhaps weight; got "
-                f"{short_repr(row)}."
-            )
-        key = "id" if "id" in row else "text"
-        text = digests.get(str(row["id"]), "") if key == "id" else digest(str(row["text"]))
-        name, said = row.get("class"), row.get("answer")
+        given = row if isinstance(row, dict) and ("id" in row) != ("text" in row) else {}
+        text = digests.get(str(given["id"]), "") if "id" in given else digest(str(given.get("text")))
+        name, said = given.get("class"), given.get("answer")
         answer = {"yes": True, "no": False}.get(str(said), said)
-        for given, is_known, expected in (
-            (key, text in known, "that of a response"),
-            ("class", name in classes, f"a class of the vocabulary {vocabulary.name!r}"),
-            ("answer", answer in (0, 1), "yes or no"),
-        ):
-            if not is_known:
-                raise ValueError(f"{where}: {given} is {short_repr(row.get(given))}; expected {expected}.")
+        if text not in known or name not in classes or answer not in (0, 1):
+            raise ValueError(
+                f"{where}: expected an object with the id or the text of a response, a class of the vocabulary "
+                f"{vocabulary.name!r}, answer (yes or no) and perhaps weight; got {short_repr(row, 120)}."
+            )
         weight = number("weight", row["weight"], 1, LARGEST_WEIGHT) if "weight" in row else 0.0
         label = bool(answer), weight
         if lines.setdefault((text, str(name)), label) != label:
@@ -355,13 +341,11 @@ def _cues_around(text: str, mention: Mention) -> set[str]:
 
 @cache
 def _cues() -> dict[str, re.Pattern[str]]:
-    known = tomllib.loads(resources.files(__package__).joinpath("kinds.toml").read_text(encoding="utf-8"))
-
     def pattern(cues: Sequence[str]) -> re.Pattern[str]:
         each = (word if word == "n't" else rf"(?<!\w){re.escape(word)}" for word in cues)
         return re.compile(rf"(?:{'|'.join(each)})(?!\w)")
 
-    return {kind: pattern(cues) for kind, cues in known.items()}
+    return {kind: pattern(cues) for kind, cues in DATA["cues"].items()}
 
 
 # The certificate
@@ -381,7 +365,7 @@ class Certificate(NamedTuple):
         }
 
     def check(self, about: Mapping[str, Any]) -> None:
-        """Check that it is about what is being scored, by names in `ABOUT`; unknown ones may be left out."""
+        """Check that it is about what is being scored, by names in people.toml; unknown ones may be left out."""
         for name in about:
             # judges may be listed in any order
             certified, scored = (
@@ -390,8 +374,8 @@ class Certificate(NamedTuple):
             )
             if certified != scored:
                 raise ValueError(
-                    f"The certificate {self.content[DIGEST]} is about the {ABOUT[name]} {short_repr(certified, 200)}, "
-                    f"but this score uses {short_repr(scored, 200)}. Score what was certified, or certify what you "
+                    f"The certificate {self.content[DIGEST]} is about the {DATA['about'][name]} "
+                    f"{short_repr(certified, 200)}, but this score uses {short_repr(scored, 200)}. Score what was certified, or certify what you "
                     "score: `halluscope certify`."
                 )
 
@@ -426,18 +410,12 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    judgement: Judgement,
-    labels: Labels,
-    drawn_from: str,
-    by: str,
-    *,
-    responses: str,
-    data: str,
-    store: Cache | str | Path | None = None,
+    judgement: Judgement, labels: Labels, store: Cache | str | Path | None = None, **about: str
 ) -> Certificate:
     """Make a certificate from judges' votes on labelled texts, in the order of `labels`.
 
-    `drawn_from` names the texts from which these were drawn; `store` is the cache of the judges' votes.
+    `store` is the cache of the judges' votes; `about` are `texts` (the name of those from which the labelled ones were
+    drawn), `labelled_by`, `responses` and `data`.
     """
     poll, questions = judgement.poll, judgement.questions
     cut = [questions.cut(text) for text in judgement.texts]
@@ -458,11 +436,8 @@ def certify(
         "questions": poll.questions,
         "agreement": f"{poll.k}of{poll.votes.shape[-1]}",
         "vocabulary": judgement.vocabulary.name,
-        "texts": drawn_from,
-        "labelled_by": by,
         "labels_from": labels.name,
-        "responses": responses,
-        "data": data,
+        **about,
         **finite(errors(judgement, labels, np.stack(margins, axis=-1))),
         "labels": [
             {
@@ -534,7 +509,7 @@ def report(content: Mapping[str, Any]) -> Report:
     how = "cue words in the sentences that mention a class decide its kinds; a label may count in several"
     return [
         *report,
-        Notes([f"{name}: {meaning}, in percent" for name, meaning in MEANING.items()]),
+        Notes([f"{name}: {meaning}, in percent" for name, meaning in DATA["meaning"].items()]),
         Notes([how, f"certificate: {content[DIGEST]}"]),
     ]
 

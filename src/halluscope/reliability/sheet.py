@@ -1,6 +1,6 @@
 """A review sheet as CSV and as a page: its columns and marks, its writer, and the strict reader of a marked sheet.
 
-The column `sheet` holds its name, such as "valid-3f2a9c1e-200": the marks, a digest of the columns in `SIGNED`, and the
+The column `sheet` holds its name, such as "valid-3f2a9c1e-200": the marks, a digest of its signed columns, and the
 number of rows. So a marked sheet can be checked by itself: a row that is missing, repeated, edited, or from another
 sheet is an error.
 """
@@ -12,11 +12,13 @@ import json
 import os
 import re
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from halluscope import limits, vocabularies
 from halluscope.files.opening import read_text
@@ -28,51 +30,17 @@ from halluscope.stats.samples import Stratum
 VALID, AGREE, READING, IMPLIED, VERDICT = "valid", "agree", "reading", "implied", "verdict"
 YES_MARK, NO_MARK = "yes", "no"
 
-# The kinds of sheet -> their marks. On sheets of rows, the first mark counts as 1.
-MARKS: Mapping[str, tuple[str, ...]] = {
-    # Are a question and its answer valid (HQM, equation 3)?
-    VALID: ("valid", "not valid"),
-    # Do people agree with a model's response (HQM, equation 4), or with a verdict on it?
-    AGREE: ("agree", "disagree"),
-    # Is a class that a method reads out of a response right (THRONE, supplement, section 4, Table 3)? A false positive
-    # that is right may also be a hallucination or a misclassification (Table 4).
-    READING: ("right", "wrong", "hallucination", "misclassification"),
-    # Does a response imply a class? These marks certify judges.
-    IMPLIED: ("implied", "not implied"),
-    # What is the verdict on a response, by each criterion? The column `scale` has the marks. They certify graders.
-    VERDICT: (YES_MARK, NO_MARK),
-}
-# The marks of the row that asks about all other classes of a response; the row's note names them.
-OTHERS = ("no others", "others")
+DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("people.toml").read_text("utf-8"))
+KINDS, OTHERS = DATA["kinds"], DATA["others"]
 
-COLUMNS = (
-    *("sheet", "row", "id", "model", "stratum", "stratum_rows", "read_by", "annotated", "drawn_from", "text"),
-    *("chance", "class", "scale", "question", "answer", "response", "mark", "note"),
-)
 MADE_BY = "`halluscope review make` or `halluscope agree`"
 SOME = 5  # the most rows that a message names
 SHEET, PAGE = "sheet.csv", "page.html"
 
-# The marks -> the question at the top of a page.
-ASKS = {
-    VALID: "Are the question and its answer right, clear and unambiguous?",
-    READING: "Mark it right if the response says or implies it. If it is right but not annotated, it may be a "
-    "hallucination (nothing like it is there) or a misclassification (something else is there).",
-    IMPLIED: "Does the response say or imply that this is in the image? In the last row, mark whether it implies "
-    "any other class of the list, and name each one.",
-    VERDICT: "Judge the response by each criterion, as the benchmark's paper asks its judge to.",
-}
-
 # The values of `annotated`: whether the class that is read out of the response is in the ground truth.
 YES, NO = "yes", "no"
 
-# The columns whose letters and digits are in the digest of a sheet's name. Spreadsheets change spaces, quotes and
-# leading zeros; they change more in the other columns, such as an answer that they take for a date.
-_ROW = ("id", "model", "stratum", "stratum_rows", "read_by", "annotated", "question")
-_DRAWN = ("drawn_from", "text", "chance", "class")
-SIGNED = dict.fromkeys(MARKS, _ROW) | {IMPLIED: (*_ROW, *_DRAWN), VERDICT: (*_ROW, *_DRAWN, "scale")}
-
-_NAME = re.compile(rf"(?P<marks>{'|'.join(MARKS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
+_NAME = re.compile(rf"(?P<marks>{'|'.join(KINDS)})-[0-9a-f]{{8}}-(?P<rows>[1-9][0-9]{{0,9}})")
 
 # Where some reader sees a cell begin: at its start, and after any sign that some reader takes for a cell's end.
 _BEGINS = r"(?:\A|(?<=[,;|\"\t\r\n]))"
@@ -88,13 +56,14 @@ Entry = Mapping[str, str]
 @dataclass(frozen=True)
 class Sheet:
     name: str
-    kind: str  # a key of `MARKS`
+    kind: str  # a key of `KINDS`
     entries: list[Entry]  # the rows with a mark, in order
     left: list[Entry]  # the rows without a mark
 
     @property
-    def marks(self) -> tuple[str, ...]:
-        return MARKS[self.kind]
+    def marks(self) -> Sequence[str]:
+        marks: Sequence[str] = KINDS[self.kind]["marks"]
+        return marks
 
     def check(self, kind: str, drawn_from: str = "") -> None:
         """Check that it has these marks, and that it was drawn from the texts of this name."""
@@ -145,13 +114,16 @@ def chance_of(entry: Entry) -> float:
     return float(entry["chance"].replace(",", "."))
 
 
-def marks_of(kind: str, entry: Entry) -> tuple[str, ...]:
+def marks_of(kind: str, entry: Entry) -> Sequence[str]:
     """Return the marks that a row may have: an annotated class is neither hallucination nor misclassification."""
+    marks: Sequence[str] = KINDS[kind]["marks"]
     if kind == IMPLIED and not entry["class"]:
-        return OTHERS
-    if kind == VERDICT:
-        return tuple(entry.get("scale", "").split())
-    return MARKS[kind][:2] if entry.get("annotated") == YES else MARKS[kind]
+        marks = OTHERS
+    elif kind == VERDICT:
+        marks = entry["scale"].split()
+    elif entry.get("annotated") == YES:
+        marks = marks[:2]
+    return marks
 
 
 def class_names(classes: set[str]) -> dict[str, str]:
@@ -164,7 +136,10 @@ def class_names(classes: set[str]) -> dict[str, str]:
 def name_of(entries: Sequence[Entry], marks: str) -> str:
     signed = [
         # the letters and digits of a cell, without leading zeros
-        [re.sub(r"[\W_]+", "", entry.get(column, "").casefold()).lstrip("0") for column in SIGNED[marks]]
+        [
+            re.sub(r"[\W_]+", "", entry.get(column, "").casefold()).lstrip("0")
+            for column in KINDS[marks]["signed"]
+        ]
         for entry in entries
     ]
     return f"{marks}-{hashlib.sha256(json.dumps(signed).encode()).hexdigest()[:8]}-{len(entries)}"
@@ -198,15 +173,17 @@ def write(drawn: Sequence[Entry], folder: Path, marks: str, title: str, classes:
     name = name_of(texts, marks)
     entries = [{**entry, "sheet": name, "row": str(number)} for number, entry in enumerate(texts, 1)]
     used = {"mark", "note"}.union(*({column for column, cell in entry.items() if cell} for entry in entries))
-    columns = [column for column in COLUMNS if column in used]
+    columns = [column for column in DATA["columns"] if column in used]
     lines = [[guarded(entry.get(column, "")) for column in columns] for entry in entries]
     pictures = list(dict.fromkeys(entry["image"] for entry in entries if "image" in entry))
     # A card holds the rows about one text, or any other row by itself.
     cards = groupby(entries, lambda entry: entry.get("text") or entry["row"])
     page = template(__package__).render(
         title=title,
-        asks=ASKS.get(marks, f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"),
-        marks=marks_of(marks, entries[0]) if marks == VERDICT else MARKS[marks],
+        asks=KINDS[marks].get(
+            "asks", f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"
+        ),
+        marks=marks_of(marks, entries[0]) if marks == VERDICT else KINDS[marks]["marks"],
         marks_of=lambda entry: marks_of(marks, entry),
         cards=[list(card) for _, card in cards],
         count=len(entries),
@@ -262,7 +239,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
         entry["mark"] = mark
     if name_of(entries, kind) != name:
         raise ValueError(
-            f"{path}: the columns {', '.join(SIGNED[kind])} are not what the sheet {name} was made with. "
+            f"{path}: the columns {', '.join(KINDS[kind]['signed'])} are not what the sheet {name} was made with. "
             "Only mark and note may change; a spreadsheet keeps the other columns if they are imported as text."
         )
     marked: list[Entry] = [entry for entry in entries if entry["mark"]]
@@ -304,7 +281,7 @@ def _lines(path: Path) -> list[dict[str, str]]:
                 f"{path}, row {number} of the file has {len(row)} cells; expected {len(columns)}."
             )
     return [
-        dict.fromkeys(COLUMNS, "") | dict(zip(columns, map(unguarded, row), strict=True))
+        dict.fromkeys(DATA["columns"], "") | dict(zip(columns, map(unguarded, row), strict=True))
         for row in rows[1:]
         if any(map(str.strip, row))
     ]
