@@ -375,8 +375,8 @@ class Certificate(NamedTuple):
             if certified != scored:
                 raise ValueError(
                     f"The certificate {self.content[DIGEST]} is about the {DATA['about'][name]} "
-                    f"{short_repr(certified, 200)}, but this score uses {short_repr(scored, 200)}. Score what was certified, or certify what you "
-                    "score: `halluscope certify`."
+                    f"{short_repr(certified, 200)}, but this score uses {short_repr(scored, 200)}. "
+                    "Score what was certified, or certify what you score: `halluscope certify`."
                 )
 
     def check_texts(self, texts: Sequence[str]) -> None:
