@@ -8,8 +8,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from halluscope.errors import LimitExceeded
 
@@ -20,8 +20,7 @@ OPTION = "--limits"
 ENOUGH = 10**15  # The largest value that an error message suggests for a limit
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(NamedTuple):
     """A limit."""
 
     default: int  # its value unless the user sets another

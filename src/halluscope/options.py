@@ -6,17 +6,16 @@ a value (`check_values`), the command line's `Option` (`declared`), and the help
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields
 from textwrap import fill
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from halluscope.inputs import finite, flags, kind, whole, word
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """An option of a benchmark, as the command line shows it."""
 
     name: str  # the keyword in Python; `--class-f` on the command line is `class_f`
@@ -90,7 +89,7 @@ def option(
 def declared(kind: type) -> list[Option]:
     """Return the command line's options for a dataclass of options."""
     return [
-        replace(one.metadata["option"], name=one.name)
+        one.metadata["option"]._replace(name=one.name)
         for one in _options(kind)
         if one.metadata["option"].help
     ]

@@ -9,13 +9,13 @@ checks that each record is complete.
 import importlib
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from halluscope.errors import RegistryError
 from halluscope.inputs import by_id, kind, word
@@ -79,8 +79,7 @@ class Dataset:
         return {name: row[name] for name in self.key if name in row}
 
 
-@dataclass(frozen=True)
-class Judges:
+class Judges(NamedTuple):
     """The judges of a benchmark."""
 
     # "votes" for yes or no about a text (option `judges`), "verdicts" for verdicts on a response (`judge`)
@@ -129,8 +128,7 @@ class Judges:
             resolve_chat(judge, device=options.get("device"))
 
 
-@dataclass(frozen=True)
-class Benchmark:
+class Benchmark(NamedTuple):
     """The record of a benchmark."""
 
     name: str  # the name of the room, of the metric, and of its folder in metrics/
@@ -143,16 +141,16 @@ class Benchmark:
     principal: str = ""  # the score by which models are compared; "" in a room without a metric
     # the scores that it reports, in this order, each with its direction. "main_hal" also stands for
     # "main_hal/count". Empty in a room without a metric.
-    scores: Mapping[str, Direction] = field(default_factory=dict)
+    scores: Mapping[str, Direction] = {}
     # the other numbers in its result, with their directions; an asterisk stands for any characters, or none
-    extra_numbers: Mapping[str, Direction] = field(default_factory=dict)
+    extra_numbers: Mapping[str, Direction] = {}
     # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()  # the names of datasets of other rooms that it is scored on
     # what an LVLM is asked; `QUESTION` stands for the row's own question. Rows without a question may have a
     # column `prompt`, which is asked instead.
     prompt: str = QUESTION
-    prompts: Mapping[str, str] = field(default_factory=dict)  # other prompts in use, by name
+    prompts: Mapping[str, str] = {}  # other prompts in use, by name
     max_new_tokens: int = 256  # the most tokens of a response
     target: str = "answer"  # the column with the right answer
     # whether the responses determine which images are scored; otherwise each question needs a response
@@ -175,7 +173,7 @@ class Benchmark:
     extras: tuple[str, ...] = ()  # the extras of this package that it needs
     # a module that the room does not have ("rows", "report") -> the object in `metric` that has that
     # module's functions
-    engine: Mapping[str, str] = field(default_factory=dict)
+    engine: Mapping[str, str] = {}
 
     def module(self, name: str) -> Any:
         """Return a module of its room, or the engine's object in its place."""
@@ -235,7 +233,7 @@ class Benchmark:
 
     def without(self, names: Collection[str]) -> "Benchmark":
         """Return the benchmark without the options of these names."""
-        return replace(self, options=tuple(one for one in self.options if one.name not in names))
+        return self._replace(options=tuple(one for one in self.options if one.name not in names))
 
     def options_of(self, name: str) -> Mapping[str, Any]:
         """Return the options that a dataset's name determines; {} for the benchmark's own name."""
@@ -329,7 +327,7 @@ def declared(module: str) -> Benchmark:
         from halluscope.judging.options import VOTES
 
         others = table.get("judges_help", {})
-        options[:0] = [replace(one, help=others.get(one.name, one.help)) for one in VOTES]
+        options[:0] = [one._replace(help=others.get(one.name, one.help)) for one in VOTES]
         about["judges"] = Judges(**table["judges"])
     datasets = tuple(Dataset(**one) for one in table.get("datasets", ()))
     return Benchmark(datasets=datasets, options=tuple(options), **about)

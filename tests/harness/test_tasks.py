@@ -523,7 +523,7 @@ def test_a_language_model_judges_only_if_it_is_named(
     """throne's own judge is flan-t5; where no rule can judge, the responses are kept, and the log says where."""
     assert Settings.of("throne_coco").options["judges"] == "lexical"
     throne = registry.benchmark("throne")
-    unruly = replace(throne, judges=Judges("votes", "flan-t5", ()))
+    unruly = throne._replace(judges=Judges("votes", "flan-t5", ()))
     monkeypatch.setattr(registry, "benchmark", lambda name: unruly if "throne" in name else None)
     assert is_not_scored(answered("throne_coco", ["A dog."] * 3))
     assert "throne_coco is not scored: its judge is a language model, and none is named." in caplog.text

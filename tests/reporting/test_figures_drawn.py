@@ -2,7 +2,6 @@
 
 import re
 import sys
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import matplotlib
@@ -125,7 +124,7 @@ def test_nothing_to_draw():
 
 def test_judges_that_never_disagree_are_not_drawn():
     votes = np.ones((60, 4, 3), np.int8)
-    _, lacking = plots.able(["judges"], [replace(model("a", 1), votes=votes)], THRONE)
+    _, lacking = plots.able(["judges"], [model("a", 1)._replace(votes=votes)], THRONE)
     assert lacking == {"judges": "no two votes on the same text and class differ"}
 
 
@@ -139,7 +138,7 @@ def test_one_model_and_too_many():
 
 
 def test_judges_of_other_runs_are_left_out():
-    one, other = model("one", 1), replace(model("other", 2), voters=["somebody else"] * 3)
+    one, other = model("one", 1), model("other", 2)._replace(voters=["somebody else"] * 3)
     plot = plots.able(["judges"], [one, other], THRONE)[0][0]
     assert "Of 2 models, these are drawn: one." in plot.caption
 

@@ -1,7 +1,7 @@
 """Commands about what people mark: sheets to mark (`review`, `agree`), and how often judges err by them (`certify`)."""
 
 import argparse
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def _certified() -> Benchmark:
     )
     judging = {field.name for field in fields(found.judges.options)} if found.judges else set()
     own = (option for option in found.options if option.name in judging | {"vocabulary"})
-    return replace(found, options=tuple(own))
+    return found._replace(options=tuple(own))
 
 
 def _judged_texts(

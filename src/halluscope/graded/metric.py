@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,20 +40,18 @@ Parts = Mapping[str, tuple[Floats | Bools, Bools]]
 # Prompts
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What a reply says of a response: a number per criterion, and texts that explain them."""
 
     numbers: Mapping[str, float]
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = {}
 
 
 Reader = Callable[[str, str], Verdict | None]
 """Takes a reply and the response; returns None for a reply that cannot be read."""
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(NamedTuple):
     """A prompt of a data file, and what a reply to it is.
 
     `halluscope.judging.prompts.fill` puts texts into it, each as a JSON string, so that no text can end its quotes; the
@@ -65,11 +63,11 @@ class Prompt:
     key: str  # its name in a signature, with a number that goes up when the reader changes
     text: str
     fields: Mapping[str, str]  # placeholder -> the column that fills it, or `RESPONSE`
-    reply: Mapping[str, Any] = field(default_factory=dict)  # part -> its JSON schema; {} for a reply in words
+    reply: Mapping[str, Any] = {}  # part -> its JSON schema; {} for a reply in words
     reads: Mapping[str, str] = field(
         default_factory=dict
     )  # criterion -> the part of the reply that states it
-    notes: Mapping[str, str] = field(default_factory=dict)  # note -> the part of the reply that holds it
+    notes: Mapping[str, str] = {}  # note -> the part of the reply that holds it
     blank: bool = True  # whether a text in the reply may be blank
     verbatim: bool = False  # sent as the authors' script sends it: texts as they are, and no schema
     reader: Reader | None = None  # reads replies in its own way

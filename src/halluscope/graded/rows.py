@@ -1,10 +1,10 @@
 """Reads and builds the rows of a benchmark by the columns that its data file declares."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, is_dataclass, make_dataclass
+from dataclasses import asdict, astuple, is_dataclass, make_dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ _LISTS = {"words": "a list of words", "answers": "at least one right answer, eac
 """The kinds of columns that hold a list of texts -> what is expected of them."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column of a dataset, as a data file declares it."""
 
     name: str

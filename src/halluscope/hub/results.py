@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +161,6 @@ def report(
         first = next(iter(runs.values()))
         benchmark, results = first.benchmark, [(name, run.scores) for name, run in runs.items()]
         own = of_scores(benchmark, results, scores or [benchmark.principal])
-        yield replace(own, name="yours", of="your runs")
+        yield own._replace(name="yours", of="your runs")
         yield from signatures(results)
         yield from beside(benchmark, results, first.options)

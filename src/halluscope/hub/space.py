@@ -9,7 +9,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from typing import Any, NamedTuple
@@ -207,8 +207,8 @@ def _html(
         own = {name: value for name, value in options.items() if name in benchmark.keywords}
         shown = shown_result(result, predictions, references, NAME, **own)
         if "image_ids" in benchmark.input_options:  # rows have no ids, but were pasted on lines
-            items = [replace(item, id=f"line {line}") for line, item in enumerate(shown.items, 1)]
-            shown = replace(shown, items=items)
+            items = [item._replace(id=f"line {line}") for line, item in enumerate(shown.items, 1)]
+            shown = shown._replace(items=items)
         whole = of_result(shown).page
         (head,) = whole.headlines
         title = f"{head.score}: {head.value}" + (f" ({head.interval})" if head.interval else "")

@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from copy import copy
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -227,7 +226,7 @@ class Record(Cache):
         record = copy(self)
         record.source, record.export, record.mode = None, None, "read"
         if self.poll and texts is not None:
-            record.poll = replace(self.poll, votes=self.poll.votes[[*texts]])
+            record.poll = self.poll._replace(votes=self.poll.votes[[*texts]])
         return record
 
     def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:

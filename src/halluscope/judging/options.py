@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -250,7 +250,7 @@ def _recorded(poll: VoteResult | None, texts: int, vocabulary: Vocabulary) -> Vo
             f"{f', {short_repr(unknown[0])} among them' if unknown else ''}."
         )
     votes_on = poll.votes[:, [column[name] for name in vocabulary.classes]]
-    return replace(poll, votes=votes_on, classes=vocabulary.classes)
+    return poll._replace(votes=votes_on, classes=vocabulary.classes)
 
 
 @dataclass(frozen=True)
@@ -394,7 +394,7 @@ VOTES = declared(VoteOptions)  # The command line's options for votes
 def for_verdicts(rules: str, max_tokens: int = MAX_TOKENS) -> list[Option]:
     """Return the command line's options for verdicts, of a benchmark with these rules and this default."""
     words = {"rules": rules, "max_tokens": max_tokens}
-    return [replace(one, help=one.help.format(**words)) for one in declared(VerdictOptions)]
+    return [one._replace(help=one.help.format(**words)) for one in declared(VerdictOptions)]
 
 
 def given(name: str, columns: str, does: str) -> Option:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from halluscope.inputs import listed
 from halluscope.sanitize import short_repr
@@ -20,8 +21,7 @@ OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
 OBJECT_ASKED = re.compile(r"Is there (?:an? )?(?P<object>.+) in the image\?")
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """One question about one class, with the frame of its question set."""
 
     text: str  # the question as asked, such as "Is there a dog in this image?"

@@ -16,8 +16,8 @@ applies decides:
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 KEY = "rules-1"  # The rules' name in a signature; the number goes up when a rule changes
 
@@ -27,8 +27,7 @@ YES, NO, UNCERTAIN = "yes", "no", "uncertain"
 LONGEST = 20_000
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """What a response says."""
 
     answer: str | None  # "yes", "no", "uncertain", or None if no rule could read the response

@@ -6,9 +6,8 @@ score, neither as good nor as bad.
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,8 +33,7 @@ Words = Callable[[str], Mapping[str, Any]]  # reads a judge's reply into a verdi
 _WHAT = {bool: "true or false", int: "a whole number from 0 to {:,}", float: "a number from 0 to {:,}"}
 
 
-@dataclass(frozen=True)
-class Criterion:
+class Criterion(NamedTuple):
     """One thing that a verdict says about a response."""
 
     name: str  # its name, such as "rating"
@@ -63,8 +61,7 @@ class Criterion:
         return None if math.isnan(number) else self.kind(number)
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(NamedTuple):
     """The verdicts on all responses."""
 
     criteria: Sequence[Criterion]  # what a verdict says
@@ -72,7 +69,7 @@ class Judged:
     values: Mapping[str, Floats]
     key: Any  # who judged, as in a signature
     # the seeds of a language model's replies, as in a signature
-    drawn: Mapping[str, str] = field(default_factory=dict)
+    drawn: Mapping[str, str] = {}
     # what else a language model says about each response, in the first repeat; empty if no model judged
     notes: Sequence[Mapping[str, Any]] = ()
 

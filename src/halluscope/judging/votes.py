@@ -6,9 +6,8 @@ the reply while it is still being generated, so that generation can stop as soon
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,8 +35,7 @@ AGREEMENTS = ("unanimous", "majority")
 Counts = NDArray[np.signedinteger[Any]]  # Numbers of votes [images, classes]
 
 
-@dataclass(frozen=True)
-class VoteResult:
+class VoteResult(NamedTuple):
     """The outcome of a poll."""
 
     # codes [texts, classes, voters]; a voter is a judge with one of its questions

@@ -1,15 +1,14 @@
 """A row's fields, each checked as it is taken: an error says where it is, what arrived and what was expected."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import Any, NamedTuple
 
 from halluscope.inputs import id_of, is_id, is_like_a_list
 from halluscope.sanitize import short_repr
 
 
-@dataclass(frozen=True)
-class Fields:
+class Fields(NamedTuple):
     """The fields of one row.
 
     Every method raises a ValueError for a value that is absent or of another kind.

@@ -4,9 +4,8 @@ A package's `view` makes items of its rows; the page, the figures and a notebook
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,7 @@ UNREADABLE = "unreadable"  # the error of a response that could not be read or j
 WRONG_YES, WRONG_NO = "wrong yes", "wrong no"  # the errors of an answer: a hallucination and a miss
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A place in a response."""
 
     start: int  # in Python's characters
@@ -38,16 +36,14 @@ class Mark:
     of: str = ""  # the class that it mentions; "" if it mentions no class
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """Something that is known about a row besides its response."""
 
     name: str  # such as "missed" or "right answer"
     values: Sequence[tuple[str, Kind]]  # each value with its kind
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """A row: what was asked, the response, and the outcome."""
 
     id: str  # tells it from the other rows; the same for every model
@@ -61,24 +57,23 @@ class Item:
     # () if nothing is
     errors: Sequence[str] = ()
     # class -> outcome: `FOUND`, `HALLUCINATED`, `MISSED` or `ABSENT`; only classes that play a part
-    classes: Mapping[str, str] = field(default_factory=dict)
+    classes: Mapping[str, str] = {}
     # the subsets of the dataset that the row counts in, such as {"type": "existence"}
-    parts: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = {}
     # class -> a sign per voter (`halluscope.judging.votes.SIGNS`), for mentioned or disputed classes
-    votes: Mapping[str, str] = field(default_factory=dict)
+    votes: Mapping[str, str] = {}
     disputed: bool = False  # whether the row's judges disagree
     badness: float = 0.0  # how bad the row is, from 0 upwards; the worst rows are shown first
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A model's run, as far as it is shown."""
 
     name: str
     scores: Mapping[str, Any]  # the metric's result, without its table of rows
     items: Sequence[Item]
     # the metric's options with which the run was scored
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = {}
     voters: Sequence[str] = ()  # who voted, in the order of the votes; () if nobody did
     # codes [items, classes, voters] (`halluscope.judging.votes`); None if nobody voted
     votes: NDArray[np.int8] | None = None
@@ -209,8 +204,7 @@ def answer_facts(answer: str | None, right: str) -> list[Fact]:
 # A text in pieces
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Part of a text."""
 
     text: str  # the words of this part

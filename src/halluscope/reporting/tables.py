@@ -3,8 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from halluscope.signature import keys_of
 
@@ -17,8 +16,7 @@ BEST = "best"  # a key added to a result: the score that is highlighted, since i
 RESPONSES, ROWS = "responses", "rows"  # names of columns: what was scored, and on how many rows
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(NamedTuple):
     """A number in a table."""
 
     value: float | None  # None or NaN where it is undefined
@@ -61,8 +59,7 @@ class Number:
 Cell = str | int | Number | None  # a cell of a table; None if it is empty
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A table."""
 
     name: str  # what it holds, in a word, to tell a report's tables apart
@@ -76,8 +73,7 @@ class Table:
     intervals: Collection[str] = ()  # the columns whose intervals are shown next to them
 
 
-@dataclass(frozen=True)
-class Notes:
+class Notes(NamedTuple):
     """Lines of text between or below tables."""
 
     lines: Sequence[str]  # the lines; no text in a line can break it
@@ -176,7 +172,7 @@ def _bare(result: Mapping[str, Any]) -> dict[str, Any]:
 def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Number:
     """Return a score of a result, with its interval if it has one."""
     number = scored(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
-    return replace(number, best=True) if result.get(BEST) == name else number
+    return number._replace(best=True) if result.get(BEST) == name else number
 
 
 def group_table(results: Named, by: str, is_points: Callable[[str], bool] = lambda _: False) -> Table:

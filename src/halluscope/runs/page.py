@@ -52,7 +52,7 @@ def shown(run: Run) -> Shown:
 def all_shown(runs: Mapping[str, Run]) -> list[Shown]:
     """Return what is shown of several runs, under their different names; a progress bar is shown."""
     each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
-    return [replace(shown(run), name=name) for name, run in each]
+    return [shown(run)._replace(name=name) for name, run in each]
 
 
 def shown_result(
@@ -132,9 +132,9 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
             raise ValueError(f"images[{index}] is {short_repr(image)}; expected a PIL.Image, or None.")
         if image is not None:
             known[item.image or item.id] = image
-    own = [replace(item, image=item.image or (item.id if item.id in known else None)) for item in model.items]
+    own = [item._replace(image=item.image or (item.id if item.id in known else None)) for item in model.items]
     made = pictures(known, known.__getitem__, {}, progress=False)
-    return Report(page(of_signature(model.scores), [replace(model, items=own)], made))
+    return Report(page(of_signature(model.scores), [model._replace(items=own)], made))
 
 
 def best_first(benchmark: Benchmark, models: Sequence[Shown]) -> list[Shown]:

@@ -4,7 +4,7 @@ And what Python gets (`Result`): results that print as tables, of scoring, of co
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -
             whole = ", ".join(score for score in known if "/" not in score)
             raise ValueError(f"There is no score {name!r:.80}.{nearest(name, [*known])} There are {whole}.")
     columns = list(names) or [score for score in benchmark.scores if score in known]
-    return replace(table(flat_ones, columns, benchmark.is_points, turned=not names), intervals=columns)
+    return table(flat_ones, columns, benchmark.is_points, turned=not names)._replace(intervals=columns)
 
 
 def of_results(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +56,7 @@ class WordLists:
 MOST_COMPARED = 10_000  # How many classes are searched for the name nearest to a misspelt one
 
 
-@dataclass(frozen=True)
-class Plain:
+class Plain(NamedTuple):
     """How a question of the set "plain" names a class."""
 
     word: str = ""  # used instead of the class's name; "" for the name itself

@@ -120,7 +120,7 @@ class GAVIE(Graded):
         )
         phrases = {f"phrase{index}": one.phrase for index, one in known}
         text = prompt.text.replace("{regions}\n", lines)
-        filled = replace(prompt, text=text, fields={**prompt.fields, **{name: name for name in phrases}})
+        filled = prompt._replace(text=text, fields={**prompt.fields, **{name: name for name in phrases}})
         return filled.asked({"question": row.question, **phrases}, response)
 
     def check(self, rows: Sequence[Any]) -> None:

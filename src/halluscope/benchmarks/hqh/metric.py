@@ -60,7 +60,7 @@ class HQH(Graded):
     def prompt(self, prompts: str = "ours", claims: str = QUOTED, **options: Any) -> Prompt:
         prompt = super().prompt(prompts, **options)
         key = prompt.key if claims == QUOTED else f"{prompt.key}-{claims}"
-        return replace(prompt, key=key, reader=partial(read, prompt, claims))
+        return prompt._replace(key=key, reader=partial(read, prompt, claims))
 
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
         right = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from sys import intern
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,7 @@ class ObjectQuestion:
     labels: str = ""  # whose right answer this is: "repope" for RePOPE's corrected answer; "" for POPE's
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """A question of POPE that RePOPE leaves out because it is ambiguous; responses to it are left out too."""
 
     question_id: int  # unique within a sampling
