@@ -460,7 +460,7 @@ class HallusionView(View):
             table(best, self.data["columns"], name="table 2"),
             table(best, self.data["analysis"], self.record.is_points, name="table 3"),
             Table("categories", ["responses", "category", *by], of_categories, left=2, ranked=True),
-            replace(groups, header=[names.get(name, name) for name in groups.header]),
+            groups._replace(header=[names.get(name, name) for name in groups.header]),
         ]
 
     def gaps(self, result: Values) -> Iterator[str]:
