@@ -11,7 +11,6 @@ response agrees with the response to the control question. Verdicts become score
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -486,8 +485,7 @@ class HallusionView(View):
         for asked, item in zip(every, super().items(rows, options), strict=True):
             pair = right[asked["pair"]]
             shares = {"control pair": pair, **({"figure": right[item.image]} if item.image else {})}
-            yield replace(
-                item,
+            yield item._replace(
                 group=asked["pair"],
                 facts=[
                     *item.facts,
