@@ -48,33 +48,17 @@ class Ready:
     inputs: Mapping[str, Any]  # the arguments of the metric that come from the rows
 
 
-def score(
-    name: str, responses: Given, dataset: str | Path | Sequence[str | Path], **options: Any
-) -> dict[str, Any]:
-    """Score what one LVLM said against a dataset, as `halluscope.score` does.
-
-    Added to the metric's result are "matched", how the responses were matched to their rows; "texts", a digest of the
-    responses; and where they apply: "printed", the scores that the file of responses states itself; "part", [rows
-    scored, rows that the options select]; "origin", `SUBSET` or `OTHER_FILE`; "left_out", the number of responses about
-    rows that are not scored; "other_prompts", the number of responses to a prompt other than the dataset's;
-    "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be compared.
-    """
-    benchmark, (ready,), chosen = matched(name, [responses], dataset, options)
-    return compute(benchmark, ready, chosen)
-
-
 def matched(
     name: str, responses: Sequence[Given], dataset: Any, options: Mapping[str, Any]
 ) -> tuple[Benchmark, list[Ready], dict[str, Any]]:
-    """Turn the arguments of `score`, with the responses of several LVLMs, into those of `compute`."""
-    benchmark = registry.benchmark(name)
-    own = dict(options)
+    """Turn the arguments of `halluscope.score`, with the responses of several LVLMs, into those of `compute`."""
+    benchmark, own = registry.benchmark(name), dict(options)
     of_matching = {field.name for field in fields(MatchingOptions)} & own.keys()
     matching = MatchingOptions(**{key: own.pop(key) for key in of_matching})
     if len(responses) == 1:  # an option with one value per file has the value alone
         for option in benchmark.each & own.keys():
-            value = own.pop(option)
-            own |= {} if value is None else {option: [value]}
+            if (value := own.pop(option)) is not None:
+                own[option] = [value]
     chosen = {**benchmark.options_of(name), **own}
     with sources(dataset) as written:
         ready = prepare(benchmark, list(map(_listed, responses)), written, chosen, matching)
@@ -117,39 +101,37 @@ def prepare(
     rows = module.load(dataset, **taken(module.load, options))
     wanted = getattr(module, "wanted", lambda row: True)
     choice = taken(wanted, options)
+    hooks = {
+        name: getattr(module, name) for name in ("set_of", "version_of", "stated") if hasattr(module, name)
+    }
     identity = Identity(
         one.id,
         one.also,
         benchmark.partial_ok,
-        getattr(module, "set_of", lambda row: ""),
-        lambda row: bool(wanted(row, **choice)),
-        {column: options[column] for column in one.also if options.get(column)},
-        matching.partial or matching.limit is not None,
-        matching.limit is not None,
-        "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
-        matching.id_column,
-        getattr(module, "version_of", lambda rows, prompts: ""),
-        "" if matching.text_column else benchmark.target,
-        one.index,
-        one.also_by,
-        getattr(module, "stated", None),
+        wanted=lambda row: bool(wanted(row, **choice)),
+        only={column: options[column] for column in one.also if options.get(column)},
+        partial=matching.partial or matching.limit is not None,
+        first=matching.limit is not None,
+        prompt="" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
+        column=matching.id_column,
+        target="" if matching.text_column else benchmark.target,
+        index=one.index,
+        also_by=one.also_by,
+        **hooks,
     )
+    origin, built = _origin(benchmark, dataset, options), [*_built(dataset)]
     every = []
-    for given, said in zip(responses, read, strict=True):
+    for place, (given, said) in enumerate(zip(responses, read, strict=True)):
         with _inspecting(given):
-            every.append(match(said, rows, identity))
-    for each in every:
-        if unknown := [name for name in each.prompts if name and name not in benchmark.prompts]:
+            found = replace(match(said, rows, identity), origin=origin, built=built)
+        if unknown := [name for name in found.prompts if name and name not in benchmark.prompts]:
             known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
             raise ValueError(
-                f"{each.name}: {PROMPT} is {short_repr(unknown[0])}, which names no prompt of {benchmark.name}; "
+                f"{found.name}: {PROMPT} is {short_repr(unknown[0])}, which names no prompt of {benchmark.name}; "
                 f"expected {known}."
             )
-    origin, built = _origin(benchmark, dataset, options), [*_built(dataset)]
-    return [
-        _ready(benchmark, replace(each, origin=origin, built=built), options, place, len(every))
-        for place, each in enumerate(every)
-    ]
+        every.append(_ready(benchmark, found, options, place, len(responses)))
+    return every
 
 
 def _ready(
@@ -183,25 +165,22 @@ def _inspecting(given: Any) -> Iterator[None]:
     except (LimitExceeded, MissingExtra):
         raise
     except ValueError as error:
-        found = ""
         if isinstance(given, str | Path) and Path(given).is_file():
             with suppress(ValueError):
-                found = f" The file holds {inspection.inspect(given)}."
-        if not found:
-            raise
-        raise type(error)(f"{error}{found}") from error
+                error = type(error)(f"{error} The file holds {inspection.inspect(given)}.")
+        raise error from error.__cause__
 
 
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
     paths = [Path(Source.of(written).name) for written in dataset]
     if any(map(is_subset, paths)):
         return SUBSET
-    if not (of := published.dataset_of(benchmark, options)):
-        return ""
-    known = {source.content_sha256 for source in spec.load(of.name).sources.values()}
-    if spec.UNKNOWN in known:
-        return ""
-    return OTHER_FILE if {sha256_of(path) for path in paths if path.is_file()} - known else ""
+    of = published.dataset_of(benchmark, options)
+    known = (
+        {source.content_sha256 for source in spec.load(of.name).sources.values()} if of else {spec.UNKNOWN}
+    )
+    is_other = spec.UNKNOWN not in known and {sha256_of(path) for path in paths if path.is_file()} - known
+    return OTHER_FILE if is_other else ""
 
 
 def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -222,20 +201,18 @@ def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
     return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'questions'} are scored"
 
 
-def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> list[str]:
-    """Return how much of the dataset is scored, and how responses were matched.
+def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> Iterator[str]:
+    """Yield how much of the dataset is scored, and how responses were matched.
 
     A harness's samples of only some rows are an error unless `partial` allows that.
     """
-    matched, also, said = ready.matched, registry.identity(benchmark).also, list[str]()
+    matched, also = ready.matched, registry.identity(benchmark).also
     if matched.by.endswith(ORDER):
-        said.append(f"the responses have no id that tells them apart, so they are matched by their {ORDER}")
+        yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
     if matched.by == STATED_ROWS:
-        said.append(
-            "they are about other rows than the dataset's, and are scored by the objects and labels they state"
-        )
+        yield "they are about other rows than the dataset's, and are scored by the objects and labels they state"
     if also and not matched.checked:
-        said.append(
+        yield (
             "they state neither question nor image, and other files have the same ids: give them a column question "
             "or image, and it is checked that they are about this dataset"
         )
@@ -245,23 +222,22 @@ def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> list[str]:
                 f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} rows: the run had a limit, "
                 f"or was cut off. Pass --limit {len(matched.rows)} to score them anyway."
             )
-        said.append(part_of(benchmark, len(matched.rows), matched.of))
+        yield part_of(benchmark, len(matched.rows), matched.of)
     for column, values in also.items():
         named = [value for value in values if value in matched.name]
         held = {getattr(row, column) for row in matched.rows}
-        if len(named) == 1 and len(held) == 1 and "" not in held and named[0] not in held:
-            said.append(
+        if len(named) == len(held) == 1 and not held & {"", *named}:
+            yield (
                 f"its name says {named[0]}, but the {column} of the dataset is {held.pop()}: is this the right dataset?"
             )
     if matched.left_out:
-        said.append(f"{matched.left_out:,} responses about other rows are left out")
+        yield f"{matched.left_out:,} responses about other rows are left out"
     if matched.other_prompts:
-        said.append(f"{matched.other_prompts:,} answer a prompt other than the dataset's")
+        yield f"{matched.other_prompts:,} answer a prompt other than the dataset's"
     for column, count in matched.uncompared.items():
-        said.append(f"the {column} of {count:,} is ignored: {NOT_COMPARED}")
+        yield f"the {column} of {count:,} is ignored: {NOT_COMPARED}"
     if empty := matched.texts.count(""):
-        said.append(f"{empty:,} responses are empty")
-    return said
+        yield f"{empty:,} responses are empty"
 
 
 def among(
@@ -278,39 +254,44 @@ def among(
 
 
 def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Score responses that are ready."""
+    """Score responses that are ready, as `halluscope.score` does.
+
+    Added to the metric's result are "matched", how the responses were matched to their rows; "texts", a digest of the
+    responses; and where they apply: "left_out", the number of responses about rows that are not scored; "part", [rows
+    scored, rows that the options select]; "origin", `SUBSET` or `OTHER_FILE`; "questions_version"; "printed", the
+    scores that the file of responses states itself; "other_prompts", the number of responses to a prompt other than the
+    dataset's; "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be
+    compared.
+    """
+    matched, identity = ready.matched, registry.identity(benchmark)
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
-    result: dict[str, Any] = benchmark.compute(ready.matched.texts, **{**others, **ready.inputs})
-    matched = ready.matched
-    result["matched"] = matched.by
-    identity = registry.identity(benchmark)
+    result: dict[str, Any] = benchmark.compute(matched.texts, **{**others, **ready.inputs})
     columns = (map(attrgetter(name), matched.rows) for name in identity.id)
-    result["texts"] = data_of("texts", zip(*columns, matched.texts, strict=True))
+    part = [len(matched.rows), matched.of] if len(matched.rows) < matched.of else []
+    result |= {"matched": matched.by, "texts": data_of("texts", zip(*columns, matched.texts, strict=True))}
+    more = {
+        "left_out": matched.left_out,
+        "part": part,
+        "origin": matched.origin,
+        "questions_version": matched.version,
+        "printed": _printed(benchmark, matched.figures, result),
+        "other_prompts": matched.other_prompts,
+        "uncompared": dict(matched.uncompared),
+    }
+    result |= {name: value for name, value in more.items() if value}
     # how responses were matched, whatever their columns' names: "id", "id,sampling", "order"
     known = (ORDER, IMAGE, QUESTION, *identity.also)
     by = dict.fromkeys(part if part in known else "id" for part in matched.by.split(" and "))
-    choices: dict[str, Any] = {"responses": ",".join(by)}
-    if matched.left_out:
-        result["left_out"] = matched.left_out
-    if len(matched.rows) < matched.of:
-        result["part"] = [len(matched.rows), matched.of]
-        if not benchmark.partial_ok:
-            choices["part"] = f"{len(matched.rows)}of{matched.of}"
-    if matched.origin:
-        result["origin"] = matched.origin
-    if matched.version:
-        result["questions_version"] = choices["questions"] = matched.version
-    if printed := _printed(benchmark, matched.figures, result):
-        result["printed"] = printed
-    if matched.other_prompts:
-        result["other_prompts"] = matched.other_prompts
-        choices["prompts"] = f"other,{matched.other_prompts}"
-    if matched.uncompared:
-        result["uncompared"] = dict(matched.uncompared)
-        choices["uncompared"] = [*matched.uncompared]
-    if any(matched.prompts):
-        choices["prompts"] = [name or "own" for name in matched.prompts]
-    for signed in (result, *(part for part in result.values() if isinstance(part, dict))):
+    named = [name or "own" for name in matched.prompts] if any(matched.prompts) else []
+    choices = {
+        "responses": ",".join(by),
+        "part": "" if benchmark.partial_ok else "of".join(map(str, part)),
+        "questions": matched.version,
+        "prompts": named or (matched.other_prompts and f"other,{matched.other_prompts}"),
+        "uncompared": [*matched.uncompared],
+    }
+    choices = {name: value for name, value in choices.items() if value}
+    for signed in (result, *(of for of in result.values() if isinstance(of, dict))):
         if "signature" in signed:
             signed["signature"] = changed(signed["signature"], **choices)
     return result
@@ -325,11 +306,11 @@ def _printed(
         return "".join(filter(str.isalnum, name.lower()))
 
     stated = {letters(name): value for name, value in figures.items() if value == value}
-    ours = [name for name in benchmark.scores if name in result and letters(name) in stated]
-    found = {name: stated[letters(name)] for name in ours}
+    ours = {name: stated[letters(name)] for name in benchmark.scores if letters(name) in stated}
     return {
         name: value / 100 if value > 1 and not benchmark.is_points(name) else value
-        for name, value in found.items()
+        for name, value in ours.items()
+        if name in result
     }
 
 

@@ -122,7 +122,10 @@ def scored(data: Path, name: str, file: str, **options: Any) -> dict[str, Any]:
         option: value for option, value in harness_data.settings(data)[name].items() if option != "images"
     }
     place = f"{data / name}{f':{dataset.config}' if dataset.config else ''}"
-    return scoring.score(name, file, place, **{**judged, **dataset.harness, **options})
+    benchmark, (ready,), chosen = scoring.matched(
+        name, [file], place, {**judged, **dataset.harness, **options}
+    )
+    return scoring.compute(benchmark, ready, chosen)
 
 
 def test_each_dataset_is_a_task_that_inspect_finds() -> None:

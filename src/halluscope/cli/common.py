@@ -152,7 +152,7 @@ def ready(
 
 def remark(benchmark: Benchmark, one: Ready, given: argparse.Namespace) -> None:
     """Say how much of the dataset is scored, and how responses were matched."""
-    if said := scoring.remarks(benchmark, one, bool(given.limit or getattr(given, "partial", False))):
+    if said := [*scoring.remarks(benchmark, one, bool(given.limit or getattr(given, "partial", False)))]:
         tell(f"{one_line(one.matched.name)}: {'; '.join(said)}.")
 
 
