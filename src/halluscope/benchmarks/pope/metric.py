@@ -5,7 +5,8 @@ in the image.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -15,10 +16,9 @@ from numpy.typing import NDArray
 from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
-from halluscope.inputs import Id, are_among, flags, ids, is_number, listed, paired, texts, word, words
+from halluscope.inputs import Id, flags, ids, is_number, listed, paired, texts, word, words
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
-from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
@@ -123,20 +123,22 @@ def compute(
         ValueError: for any bad input.
     """
     flags(per_class=per_class, per_question=per_question)
-    predictions, references = paired(_in_words(predictions), _in_words(references))
-    if not are_among(references, LABELS):  # such as "Yes"
-        plain = {label: label.strip().lower() for label in references if isinstance(label, str)}
-        known = {label: low for label, low in plain.items() if low in LABELS}
-        references = [known.get(label, label) if isinstance(label, str) else label for label in references]
-        references = words("references", references, LABELS)
-    rows = len(predictions)
-    sampling = None if sampling is None else words("sampling", sampling, SAMPLINGS, rows)
-    objects = None if objects is None else ids("objects", objects, rows)
-    image_ids = None if image_ids is None else ids("image_ids", image_ids, rows)
-    questions = None if questions is None else texts("questions", questions, rows)
-    form = form_of(() if forms is None else texts("forms", forms, rows))
+    said, references = paired(_in_words(predictions), _in_words(references))
+    references = words("references", _in_words(references, any_case=True), LABELS)
+    rows = len(references)
+    given: dict[str, tuple[Any, Any]] = {
+        "image_ids": (image_ids, ids),
+        "objects": (objects, ids),
+        "sampling": (sampling, partial(words, known=SAMPLINGS)),
+        "questions": (questions, texts),
+        "forms": (forms, texts),
+    }
+    columns: dict[str, Any] = {
+        name: values if values is None else check(name, values, rows=rows)
+        for name, (values, check) in given.items()
+    }
     others = None if corrected is None else _answers(corrected, rows)
-    said, (predictions, thought) = predictions, take_out(predictions, thoughts)
+    predictions, thought = take_out(said, thoughts)
     resampling = Bootstrap(bootstrap, seed, level)
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
@@ -145,15 +147,15 @@ def compute(
     convention = own if convention is None else convention
     BENCHMARK.check_choices(convention=convention)
     by, by_class = CONVENTIONS[convention], objects is not None
-    sampled, samplings = _groups(sampling, rows, SAMPLINGS)
-    asked, classes = _groups(objects, rows)
+    sampled, samplings = _groups(columns["sampling"] or [None] * rows, SAMPLINGS)
+    asked, classes = _groups(columns["objects"] or [None] * rows)
     shape = (len(samplings), len(classes), 2, 3)
-    present = np.fromiter(map({"no": 0, "yes": 1}.__getitem__, references), np.int8, rows).astype(bool)
+    present = np.fromiter(map("yes".__eq__, references), bool, rows)
     answers = (
         replies.by_label(predictions, present) if parser == replies.VCD else replies.read(predictions, parser)
     )
-    row = (sampled * len(classes) + asked) * 2 + present
-    cell = row * 3 + answers  # the place of each response in the flat table
+    place = present * 3 + answers  # of each response in the flat table of its sampling and class
+    cell = (sampled * len(classes) + asked) * 6 + place
     counts = _count(cell, shape)
     warn_if_shuffled((answers == YES)[:, None], present[:, None])
 
@@ -161,10 +163,8 @@ def compute(
         """Score counts [resamples, samplings, classes, 2, 3]."""
         found: dict[str, Any] = _scores(counts.sum(axis=1), by, by_class)
         if sampling is not None:
-            found["samplings"] = {
-                name: _scores(counts[:, i], by, by_class) for i, name in enumerate(samplings)
-            }
-            found["f1_mean"] = np.mean([of["f1"] for of in found["samplings"].values()], axis=0)
+            parts = {name: _scores(counts[:, i], by, by_class) for i, name in enumerate(samplings)}
+            found |= {"samplings": parts, "f1_mean": np.mean([of["f1"] for of in parts.values()], axis=0)}
         return found
 
     result = _floats(score(counts[None]))
@@ -173,18 +173,17 @@ def compute(
         of["rows"] = int(count.sum())
         if by_class:
             of["undefined_classes"] = int(np.isnan(sum(_precision_recall(count, by))).sum())
-    about, blank = (image_ids, objects, sampling, questions, references), [""] * rows
-    columns = [map(str, values) if values else blank for values in about]
+    data = [columns[name] or [""] * rows for name in ("image_ids", "objects", "sampling", "questions")]
     result |= {
         "thoughts": thought,
         "signature": signature(
             "pope",
-            data=data_of_texts("pope", zip(*columns, strict=True)),
+            data=data_of_texts("pope", zip(*(map(str, values) for values in data), references, strict=True)),
             parser=parser,
             **({} if convention == own else {"convention": convention}),
             objects=len(classes) if by_class else "no",
             sampling="no" if sampling is None else samplings,
-            **form,
+            **form_of(columns["forms"] or ()),
             **choice(thoughts),
             interval=resampling.over("rows" if image_ids is None else "images"),
         ),
@@ -193,7 +192,7 @@ def compute(
         if image_ids is None:
             drawn = _resample_rows(counts, resampling)
         else:
-            drawn = _resample_images(cell, numbers(image_ids), shape, resampling)
+            drawn = _resample_images(cell, numbers(columns["image_ids"]), shape, resampling)
         result["interval"] = resampling.intervals(map(score, drawn))
     if per_class:
         of_class = counts.sum(axis=0)[:, None]
@@ -201,27 +200,21 @@ def compute(
         del table["unparsed"]
         result["classes"] = dict(zip(classes, _table(table), strict=True))
     if per_question:
-        cell = (np.arange(rows) * 2 + present) * 3 + answers
-        of_each = _scores(_count(cell, (rows, 1, 2, 3)), by)
-        means = {name: of_each[name] for name in BENCHMARK.means}
+        of_each = _scores(_count(np.arange(rows) * 6 + place, (rows, 1, 2, 3)), by)
+        values = _table({name: of_each[name] for name in BENCHMARK.means})
         result["per_question"] = [
             {
                 "answer": label,
-                "said": said_of(code),
-                **{name: None if value != value else bool(value) for name, value in row.items()},
+                "said": replies.said_of(code),
+                **{name: None if math.isnan(value) else bool(value) for name, value in row.items()},
             }
-            for label, code, row in zip(references, answers.tolist(), _table(means), strict=True)
+            for label, code, row in zip(references, answers.tolist(), values, strict=True)
         ]
     if others is not None:
         kept = [answer is not None for answer in others]
-        given = {
-            "objects": objects,
-            "sampling": sampling,
-            "image_ids": image_ids,
-            "questions": questions,
-            "forms": forms,
+        also: dict[str, Any] = {
+            name: values and [*compress(values, kept)] for name, values in columns.items()
         }
-        also: dict[str, Any] = {name: values and [*compress(values, kept)] for name, values in given.items()}
         result["corrected"] = compute(
             [*compress(said, kept)],
             [*filter(None, others)],
@@ -243,15 +236,19 @@ def own_convention(parser: str) -> str:
     return parser if parser in CONVENTIONS else "usual"
 
 
-def _in_words(values: Any) -> Any:
+def _in_words(values: Any, any_case: bool = False) -> Any:
     """Return yes and no in words where a list has truth values, as other metrics of `evaluate` take them."""
     is_list = isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim == 1)
-    if not is_list or {*map(type, values)} == {str}:
+    if not is_list or (not any_case and {*map(type, values)} == {str}):
         return values
-    return [
-        LABELS[not one] if isinstance(one, bool | np.bool_) or (is_number(one) and one in (0, 1)) else one
-        for one in values
-    ]
+
+    def label(one: Any) -> Any:
+        if isinstance(one, str):
+            return low if any_case and (low := one.strip().lower()) in LABELS else one
+        is_truth = isinstance(one, bool | np.bool_) or (is_number(one) and one in (0, 1))
+        return LABELS[not one] if is_truth else one
+
+    return [*map(label, values)]
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:
@@ -259,24 +256,21 @@ def _answers(corrected: Any, rows: int) -> list[str | None]:
     for row, answer in enumerate(found):
         if answer is not None:
             word(f"corrected[{row}]", answer, LABELS)
-    if all(answer is None for answer in found):
+    if not any(found):
         raise ValueError(
             "corrected has no answer to any of the questions; expected 'yes', 'no' or None per row."
         )
     return found
 
 
-def _groups(values: Sequence[Id] | None, rows: int, order: Sequence[Id] = ()) -> tuple[Ints, list[Any]]:
-    """Return the group number of each row and the groups' names; without values, all rows are one group."""
-    if values is None:
-        return np.zeros(rows, dtype=np.int64), [None]
+def _groups(values: Sequence[Any], order: Sequence[Any] = ()) -> tuple[Ints, list[Any]]:
+    """Return the group number of each row, and the groups' names, in this order or that of the rows."""
     found = dict.fromkeys(values)
     names = [name for name in order if name in found] or list(found)
-    number = {name: i for i, name in enumerate(names)}
-    return np.fromiter(map(number.__getitem__, values), np.int64, rows), names
+    return numbers([*names, *values])[len(names) :], names
 
 
-def _count(cell: NDArray[np.int64], shape: tuple[int, ...]) -> Counts:
+def _count(cell: Ints, shape: tuple[int, ...]) -> Counts:
     """Count rows by their place in a flattened table of this shape."""
     return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(float)
 
@@ -289,26 +283,21 @@ def _scores(counts: Counts, by: Convention, by_class: bool = False) -> dict[str,
     pooled = counts.sum(axis=-3)
     rows, unread = pooled.sum(axis=(-2, -1)), pooled[..., OTHER].sum(axis=-1)
     scored = rows if by.unread_wrong else rows - unread
-    yes = pooled[..., PRESENT, :].sum(axis=-1) if by.yes_of_labels else pooled[..., YES].sum(axis=-1)
-    precision, recall = _precision_recall(pooled, by)
+    yes = pooled[..., PRESENT, :] if by.yes_of_labels else pooled[..., YES]
     found = {
         "accuracy": ratio(pooled[..., ABSENT, NO] + pooled[..., PRESENT, YES], scored),
-        "precision": precision,
-        "recall": recall,
-        "f1": f_of_means(precision, recall, 1.0),
-        "f0.5": f_of_means(precision, recall, 0.5),
-        "yes_ratio": ratio(yes, scored),
+        **_with_f(_precision_recall(pooled, by)),
+        "yes_ratio": ratio(yes.sum(axis=-1), scored),
         "unparsed": ratio(unread, rows),
     }
-    if by_class:
-        precision, recall = map(defined_mean, _precision_recall(counts, by))
-        found |= {
-            "precision_cls": precision,
-            "recall_cls": recall,
-            "f1_cls": f_of_means(precision, recall, 1.0),
-            "f0.5_cls": f_of_means(precision, recall, 0.5),
-        }
-    return found
+    return found | (_with_f(map(defined_mean, _precision_recall(counts, by)), "_cls") if by_class else {})
+
+
+def _with_f(means: Iterable[Floats], suffix: str = "") -> dict[str, Floats]:
+    precision, recall = means
+    every = {"precision": precision, "recall": recall}
+    every |= {f"f{beta:g}": f_of_means(precision, recall, beta) for beta in (1.0, 0.5)}
+    return {f"{name}{suffix}": values for name, values in every.items()}
 
 
 def _precision_recall(counts: Counts, by: Convention) -> tuple[Floats, Floats]:
@@ -317,13 +306,13 @@ def _precision_recall(counts: Counts, by: Convention) -> tuple[Floats, Floats]:
     return ratio(true, counts[..., YES].sum(axis=-1)), ratio(true, true + missed)
 
 
-def _floats(scores: dict[str, Any]) -> dict[str, Any]:
+def _floats(scores: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: _floats(value) if isinstance(value, dict) else float(value[0]) for name, value in scores.items()
     }
 
 
-def _table(columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
+def _table(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -341,14 +330,12 @@ def _resample_images(
 ) -> Iterator[Counts]:
     """Yield counts of bootstrap samples of the images, in parts [resamples, ...]."""
     images, cells = int(image.max()) + 1, math.prod(shape)
-    known = np.flatnonzero(np.bincount(cell))
-    column = np.searchsorted(known, np.arange(cells))[cell]
-    step = max(1, AT_ONCE // images)
+    known, column = np.unique(cell, return_inverse=True)
+    step = max(1, AT_ONCE // images)  # how many cells' counts by image are in memory
     for weights in resampling.weights(images, COPIES * cells):
         drawn = np.zeros((len(weights), cells))
         for first in range(0, len(known), step):
-            some = known[first : first + step]
-            rows = (column >= first) & (column < first + len(some))
-            table = _count(image[rows] * len(some) + column[rows] - first, (images, len(some)))
+            some, rows = known[first : first + step], column // step == first // step
+            table = _count(image[rows] * len(some) + column[rows] % step, (images, len(some)))
             drawn[:, some] = weights @ table
         yield drawn.reshape(-1, *shape)
