@@ -143,7 +143,7 @@ def test_vlmevalkits_pope(pope, order):
     tables = halluscope.score("pope", rows, pope, bootstrap=0)["samplings"]
     assert [tables[name]["accuracy"] for name in THINGS] == [17 / 18, 17 / 18]
     with pytest.raises(ValueError, match="several of the 36 rows of the dataset share their|is not among"):
-        halluscope.score("pope", [rows[1], rows[0], *rows[2:]], pope, bootstrap=0)
+        halluscope.score("pope", [rows[2], rows[1], rows[0], *rows[3:]], pope, bootstrap=0)
 
 
 def test_lmms_evals_short_samples(pope, tmp_path):

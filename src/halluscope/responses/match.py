@@ -7,11 +7,11 @@ compared is counted (`Matched.uncompared`).
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain, groupby, permutations
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
@@ -36,6 +36,7 @@ IMAGES = ("image_id", "file_name", "image", "image_path", "img_id", "file")
 # The columns where a response may state the question, and the whole prompt with words around the question
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
 STATED = ("prompt", "query", "instruction")
+PROMPTS = (*STATED, "question")  # in datasets without questions, a question is a prompt
 
 # A column that identifies a row together with its id -> the names that a response may use for the column. A
 # name is used only if the value under it is a known one.
@@ -145,16 +146,19 @@ class Matched(Generic[R]):
 
 
 Pair = tuple[Any, Response]
-# What rows were matched by, the rows with their responses, and how many rows need a response
-Found = tuple[str, list[Pair], int]
+States = Mapping[str, list[int]]  # by column, what each response states in it about its row
+# What rows were matched by, the rows with their responses, how many rows need a response, and what responses state
+Found = tuple[str, list[Pair], int, States]
+
+# What a response may state about its row: nothing, the same, something else, or something that cannot be compared
+SILENT, SAME, OTHER, STRANGE = range(4)
 
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
     """Match each response to its row."""
-    each = _plain_columns(responses.each, identity)
+    each = _with_our_names(responses.each, identity)
     for column, value in identity.only.items():  # a response has the wanted value, or does not state it
-        known = identity.also[column]
-        each = [one for one in each if _value(one.row, column, known) in (None, value)]
+        each = [one for one in each if value in str(one.row.get(column) or value).split(",")]
     matching = _Matching(responses.source, each, rows, identity)
     if not matching.wanted:
         there = {column: sorted({str(getattr(row, column)) for row in rows}) for column in identity.only}
@@ -168,12 +172,11 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         )
     if not each:
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
-    by, pairs, of = matching.found()
+    by, pairs, of, stated = matching.found()
     matching.check_texts(pairs)
     found, answered = [row for row, _ in pairs], [response for _, response in pairs]
-    # without questions, a question is a prompt
-    names = (*STATED, "question") if identity.prompt else STATED
-    asked = [*map(_spaced, _first_texts(answered, [name for name in names if name in matching.columns]))]
+    prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]
+    asked = [*map(_spaced, _first_texts(answered, prompts))]
     version = STATED_ROWS
     if by != STATED_ROWS:
         version = identity.version_of(found, _first_texts(answered, matching.questions))
@@ -184,13 +187,13 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         by,
         of,
         responses.sampled,
-        any(any(matching.compared(response, row)) for row, response in pairs),
+        any(SAME in states for states in stated.values()),
         len(responses.each) - len(pairs),
         sum(
             prompt != "" and _spaced(_prompt(row, identity)) not in prompt
             for prompt, row in (zip(asked, found, strict=True) if any(asked) else ())
         ),
-        matching.uncompared(pairs),
+        {column: states.count(STRANGE) for column, states in stated.items() if STRANGE in states},
         sorted({str(one.row.get(PROMPT) or "") for one in answered}) if PROMPT in matching.columns else [""],
         asked,
         version=version,
@@ -219,10 +222,10 @@ class _Matching:
 
     def found(self) -> Found:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
-        if one_per_question := self.by_question():
-            return one_per_question
+        if found := self.by_cells():
+            return found
         if self.identity.also_by and not self._holds(self.identity.id[0]):
-            return self.by_other_names()
+            return self.by_other_columns()
         candidates = self.id_columns()
         refusals: list[ValueError] = []
         for columns in candidates or [()]:
@@ -230,8 +233,9 @@ class _Matching:
                 found = self.by_id(columns) if columns else self.by_order()
                 # a second choice of an id is confirmed by the name of an image, or by what each response states
                 if not refusals or all(
-                    is_image_file(str(response.row[columns[0]])) or any(self.compared(response, row))
-                    for row, response in found[1]
+                    is_image_file(str(one.row[columns[0]]))
+                    or any(states[place] == SAME for states in found[3].values())
+                    for place, (_, one) in enumerate(found[1])
                 ):
                     return found
             except ValueError as error:
@@ -241,10 +245,10 @@ class _Matching:
         if by_content := self.by_content(candidates[0] if candidates else None):
             return by_content
         # which set of rows has most of the questions that responses state
-        said = Counter(filter(None, self._questions_said({*map(_question, self.wanted)})))
+        said = Counter(filter(None, self._questions_said()))
         most, named = max(
-            (sum((said & Counter(map(_question, rows))).values()), self._set_named(rows[0]))
-            for rows in self._sets()
+            (sum((said & Counter(map(_question, rows))).values()), name)
+            for name, rows in self._sets().items()
         )
         nearest = (
             f" The nearest is {named}: it has {most:,} of the {len(self.each):,} questions that they state."
@@ -252,29 +256,25 @@ class _Matching:
         raise type(refusals[0])(f"{refusals[0]}{nearest if most and named else ''}")
 
     def _holds(self, column: str) -> bool:
-        return column in self.columns and any(_has(one, column) for one in self.each)
+        return any(_has(one, column) for one in self.each)
 
     def id_columns(self) -> list[tuple[str, ...]]:
         """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
         own, column = self.identity.id, self.identity.column
         names = (column,) if column else own if len(own) > 1 else self.identity.names
-        held = [name for name in names if self._holds(name)]
+        held = list(filter(self._holds, names))
         if column and not held:
             first = self.each[0]
             raise ValueError(
                 f"No response has the column {column}; expected the column with the id. {first.where} has "
                 f"{', '.join(map(str, first.row))}."
             )
-        return [own] if held and len(own) > 1 and not column else [(name,) for name in held]
+        return [own] if held and names == own else [(name,) for name in held]
 
-    def by_other_names(self) -> Found:
-        """Match by columns that together identify a row, under other people's names or ours."""
-        names, identity = self.identity.also_by, self.identity
-        each = [
-            one._replace(row={**one.row, **{names[name]: one.row[name] for name in names if name in one.row}})
-            for one in self.each
-        ]
-        columns = tuple(name for name in names.values() if all(_has(one, name) for one in each))
+    def by_other_columns(self) -> Found:
+        """Match by other columns that together identify a row."""
+        identity, each = self.identity, self.each
+        columns = tuple(name for name in identity.also_by.values() if all(_has(one, name) for one in each))
         if not columns:
             return self.by_order()
         try:
@@ -283,14 +283,14 @@ class _Matching:
             # the rows that the responses state, if their labels are the dataset's in its order
             if not identity.stated or len(each) != len(self.wanted):
                 raise
-            stated = [identity.stated(one.row, one.where, number) for number, one in enumerate(self.each)]
+            stated = [identity.stated(one.row, one.where, number) for number, one in enumerate(each)]
             label = attrgetter(identity.target)
             if None in stated or [*map(label, stated)] != [*map(label, self.wanted)]:
                 raise
-            return STATED_ROWS, [*zip(stated, self.each, strict=True)], len(stated)
+            return STATED_ROWS, [*zip(stated, each, strict=True)], len(stated), {}
 
     def by_id(self, columns: tuple[str, ...]) -> Found:
-        identity, rows, wanted = self.identity, self.rows, self.wanted
+        identity, wanted = self.identity, self.wanted
         for name in columns:
             if lacking := next((one for one in self.each if not _has(one, name)), None):
                 others = ", but other responses do" if len(columns) == 1 else ""
@@ -301,37 +301,33 @@ class _Matching:
         # the columns that, together with the ids, identify rows: those that all responses and all rows have
         also = [
             column
-            for column, values in identity.also.items()
-            if all(_value(one.row, column, values) for one in self.each)
-            and all(map(attrgetter(column), rows))
+            for column in identity.also
+            if all(_has(one, column) for one in self.each) and all(map(attrgetter(column), self.rows))
         ]
-        names = [*columns, *also]
-        keys = _keys(wanted, identity.id, also)
+        names, of_rows = [*columns, *also], [*identity.id, *also]
+        keys = _keys(wanted, of_rows)
+        index = dict(zip(keys, range(len(keys)), strict=True))
+        files = _files(self.rows, identity.id[0]) if identity.id[0] in IMAGES else {}
+        said = [*zip(*(self._ids(name, files) for name in names), strict=True)]
+        by = " and ".join(names)
 
         def named(row: Any) -> str:
-            return _named(names, *_keys([row], identity.id, also))
+            return _named(names, *_keys([row], of_rows))
 
-        index = dict(zip(keys, range(len(keys)), strict=True))
         if len(index) < len(keys):  # several rows share their ids: then only the order of the rows will do
-            if [*zip(*(self._ids(name, {}) for name in columns), strict=True)] != _keys(
-                self.first, identity.id
-            ):
-                shared = _named(names, Counter(keys).most_common(1)[0][0])
+            if said != keys[: len(self.first)]:
                 raise ValueError(
                     f"{self.source}: several of the {len(self.first):,} rows of the dataset share their "
-                    f"{' and '.join(columns)}, such as {shared}, and the responses are not in the dataset's order. "
-                    f"Choose one config or sampling, or give each response its "
-                    f"{' and '.join(identity.also) or 'config'}."
+                    f"{' and '.join(columns)}, such as {_named(names, Counter(keys).most_common(1)[0][0])}, and the "
+                    "responses are not in the dataset's order. Choose one config or sampling, or give each response "
+                    f"its {' and '.join(identity.also) or 'config'}."
                 )
-            in_order = [*zip(self.first, self.each, strict=True)]
-            self._agree(in_order, lambda row: f"matched by {ORDER} and {named(row)}")
-            return f"{' and '.join(columns)} and {ORDER}", in_order, len(wanted)
-        left_out = {*_keys(rows, identity.id, also)} - index.keys() if len(rows) > len(wanted) else set()
-        files = _files(rows, identity.id[0]) if identity.id[0] in IMAGES else {}
-        said = [self._ids(name, files) for name in columns]
-        said += [[str(_value(one.row, name, identity.also[name])) for one in self.each] for name in also]
+            pairs = [*zip(self.first, self.each, strict=True)]
+            stated = self._agree(pairs, lambda row: f"matched by {ORDER} and {named(row)}")
+            return f"{by} and {ORDER}", pairs, len(wanted), stated
+        left_out = {*_keys(self.rows, of_rows)} - index.keys() if len(self.rows) > len(wanted) else set()
         matched: dict[int, Response] = {}
-        for key, response in zip(zip(*said, strict=True), self.each, strict=True):
+        for key, response in zip(said, self.each, strict=True):
             if (i := index.get(key, -1)) < 0:
                 if key in left_out:
                     continue
@@ -344,27 +340,24 @@ class _Matching:
                     f"{response.where}: {_named(names, key)} is already in {matched[i].where}; expected one "
                     "response per row. Remove one of them."
                 )
-        places = [*matched] if identity.partial_ok else sorted(matched)
-        pairs = [(wanted[i], matched[i]) for i in places]
-        self._agree(pairs, named)
+        pairs = [(wanted[i], matched[i]) for i in (matched if identity.partial_ok else sorted(matched))]
+        stated = self._agree(pairs, named)
         if not identity.partial_ok and len(pairs) < len(wanted):
             begun = {identity.set_of(row) for row, _ in pairs} - {None}
             missing = [
                 key for key, i in index.items() if i not in matched and identity.set_of(wanted[i]) in begun
             ]
-            self._check_none_missing(
-                len(missing), len(wanted), missing and _named([*identity.id, *also], missing[0])
-            )
+            self._check_none_missing(len(missing), len(wanted), missing and _named(of_rows, missing[0]))
             if not matched:
                 raise ValueError(
                     f"{self.source} holds no response to any of the {len(wanted):,} rows that the options select."
                 )
-        return " and ".join(names), pairs, len(wanted)
+        return by, pairs, len(wanted), stated
 
     def _ids(self, name: str, files: Mapping[str, str]) -> list[str]:
-        """Return the ids in a column as text; a file name is an image's id if `files` has it or it is COCO's."""
+        """Return a column as text; in an id, a file name is an image's id if `files` has it or it is COCO's."""
         values = [one.row[name] for one in self.each]
-        if {*map(type, values)} == {int}:
+        if name in self.identity.also or {*map(type, values)} == {int}:
             return [*map(str, values)]
         found = []
         for value, response in zip(values, self.each, strict=True):
@@ -395,11 +388,11 @@ class _Matching:
                 f"{self.source} holds {count:,} responses without an id, and the dataset has {len(self.wanted):,} "
                 f"rows; expected one response per row in the same order, or an id in each response: {names}."
             )
-        return ORDER, self._of_wanted([*zip(rows, self.each, strict=True)], ORDER), len(self.wanted)
+        pairs = [*zip(rows, self.each, strict=True)]
+        stated = self._agree(pairs, lambda row: f"matched by {ORDER}")
+        return ORDER, self._of_wanted(pairs), len(self.wanted), stated
 
-    def _of_wanted(self, pairs: list[Pair], by: str) -> list[Pair]:
-        """Return the pairs whose rows are wanted, after checking that nothing contradicts."""
-        self._agree(pairs, lambda row: f"matched by {by}")
+    def _of_wanted(self, pairs: Iterable[Pair]) -> list[Pair]:
         return [pair for pair in pairs if self.identity.wanted(pair[0])]
 
     def by_content(self, columns: tuple[str, ...] | None) -> Found | None:
@@ -408,35 +401,34 @@ class _Matching:
         The rows of a dataset are sets that share their ids (one per value of `Identity.also`). Either all responses
         belong to one set by their ids, or the file answers sets one after the other.
         """
-        identity, sets = self.identity, self._sets()
-        asked = {*map(_question, self.wanted)} - {""}
-        if not asked or not all(said := self._questions_said(asked)):
+        identity, sets, said = self.identity, self._sets(), self._questions_said()
+        if not all(said):
             return None
-        fitting: list[Found] = []
-        for rows in sets if columns and len(sets) > 1 else ():
+        fitting: dict[str, Found] = {}
+        for name, rows in sets.items() if columns and len(sets) > 1 else ():
             one_set = _Matching(self.source, self.each, rows, identity)
             try:
-                fitting += [one_set.by_id(columns or ())] if one_set.wanted else []
+                fitting |= {name: one_set.by_id(columns or ())} if one_set.wanted else {}
             except _Incomplete:
                 raise
             except ValueError:  # something contradicts
                 pass
         if len(fitting) > 1:
-            named = " and ".join(self._set_named(pairs[0][0]) for _, pairs, _ in fitting)
             options = " or ".join(f"--{column}" for column in identity.also)
-            raise ValueError(f"{self.source} fits {named} equally well. Choose one: {options}.")
-        if fitting:
-            return fitting[0]
-        images = [*map(_image_said, self.each)]
-        known = all(images)
+            raise ValueError(
+                f"{self.source} fits {' and '.join(fitting)} equally well. Choose one: {options}."
+            )
+        for only in fitting.values():
+            return only
+        images, known = self._images_said()
         pairs: list[Pair] = []
         needed = 0
         lacking: tuple[int, int, str] | None = None
         while (first := len(pairs)) < len(said):
             about = [*zip(images[first:], said[first:], strict=True)]
-            runs = [_run(rows, about, known) for rows in sets]
-            longest = max(map(len, runs), default=0)
-            best = [number for number, run in enumerate(runs) if len(run) == longest]
+            runs = {name: _run(rows, about, known) for name, rows in sets.items()}
+            longest = max(map(len, runs.values()), default=0)
+            best = [name for name, run in runs.items() if len(run) == longest]
             if not longest or len(best) > 1:
                 return None
             rows, run, part = sets.pop(best[0]), runs[best[0]], self.each[first : first + longest]
@@ -446,141 +438,130 @@ class _Matching:
                 needed += len(rows) - longest
                 there = {*map(id, run)}
                 row = next(row for row in rows if id(row) not in there)
-                named = _named(identity.id, *_keys([row], identity.id))
-                lacking = lacking or (len(rows) - longest, len(rows), named)
+                lacking = lacking or (
+                    len(rows) - longest,
+                    len(rows),
+                    _named(identity.id, *_keys([row], identity.id)),
+                )
         if lacking:
             self._check_none_missing(*lacking)
+        stated = self._agree(pairs, lambda row: f"matched by its {QUESTION}")
         order = {id(row): place for place, row in enumerate(self.rows)}
-        kept = self._of_wanted(pairs, "its question")
-        kept.sort(key=lambda pair: order[id(pair[0])])
-        return f"{IMAGE if known else ORDER} and {QUESTION}", kept, needed
+        pairs.sort(key=lambda pair: order[id(pair[0])])
+        return f"{IMAGE if known else ORDER} and {QUESTION}", self._of_wanted(pairs), needed, stated
 
-    def by_question(self) -> Found | None:
+    def by_cells(self) -> Found | None:
         """Match a file that holds each image and question once, with the names of its sets in one cell ("a,b").
 
-        Without images, the questions must be in an order of the rows: set after set, or image after image.
+        Responses with equal cells must be in the order of one of these sets.
         """
         column = next(iter(self.identity.also), "")
-        names = [name for name in SYNONYMS.get(column, ()) if name in self.columns]
-        cells = []
-        for one in self.each if names else ():
-            each = [{*value.split(",")} for name in names if isinstance(value := one.row.get(name), str)]
-            cells.append(next((cell for cell in each if cell <= {*self.identity.also[column]}), set()))
+        cells = [{*str(one.row.get(column)).split(",")} for one in self.each if column in self.columns]
         if not any(len(cell) > 1 for cell in cells):
             return None
-        rows: dict[tuple[Any, str], dict[str, Any]] = {}
-        for row in self.rows:
-            rows.setdefault((_images_of(row), _question(row)), {})[getattr(row, column)] = row
-        said = self._questions_said({question for _, question in rows})
-        images = [*map(_image_said, self.each)]
-        if all(images):
-            of_image = {(image, key[1]): key for key in rows for image in key[0]}
-            order = [of_image.get(key, ("", "")) for key in zip(images, said, strict=True)]
-        else:
-            number = {image: i for i, image in enumerate(dict.fromkeys(image for image, _ in rows))}
-            listed = [
-                [*dict.fromkeys((_images_of(row), _question(row)) for row in chain(*way))]
-                for way in permutations(self._sets())
-            ]
-            listed += [sorted(keys, key=lambda key: number[key[0]]) for keys in listed]
-            order = next((keys for keys in listed if [question for _, question in keys] == said), [])
-        held = (rows.get(key, {}).keys() for key in order)
-        if len(order) != len(said) or any(cell != names for cell, names in zip(cells, held, strict=True)):
-            return None
-        of_row = {
-            id(row): one for key, one in zip(order, self.each, strict=True) for row in rows[key].values()
-        }
-        pairs = [(row, of_row[id(row)]) for row in self.wanted if id(row) in of_row]
+        keyed = [((_images_of(row), _question(row)), row) for row in self.rows]
+        alike = defaultdict[Hashable, dict[str, Any]](dict)  # the rows of an image and question, by set
+        for key, row in keyed:
+            alike[key][getattr(row, column)] = row
+        said, answered = self._questions_said(), dict[int, Response]()
+        for cell in map(set, {*map(frozenset, cells)}):
+            here = [place for place, other in enumerate(cells) if other == cell]
+            ways = (
+                [
+                    (key, row)
+                    for key, row in keyed
+                    if row is alike[key].get(name) and alike[key].keys() == cell
+                ]
+                for name in cell
+            )
+            asked = [said[place] for place in here]
+            way = next((way for way in ways if [_question(row) for _, row in way] == asked), ())
+            if not way:
+                return None
+            for (key, _), place in zip(way, here, strict=True):
+                answered |= dict.fromkeys(map(id, alike[key].values()), self.each[place])
+        pairs = [(row, answered[id(row)]) for row in self.wanted if id(row) in answered]
         missing = len(self.wanted) - len(pairs)
         self._check_none_missing(missing, len(self.wanted), "the questions that it lacks")
-        by = f"{IMAGE if all(images) else ORDER} and {QUESTION}"
-        return by, self._of_wanted(pairs, "its question"), len(self.wanted)
+        stated = self._agree(pairs, lambda row: f"matched by its {QUESTION}")
+        return f"{ORDER} and {QUESTION}", pairs, len(self.wanted), stated
 
-    def _sets(self) -> list[list[Any]]:
+    def _sets(self) -> dict[str, list[Any]]:
         """Return the rows that an LVLM is asked, by their values of `Identity.also`."""
-        sets: dict[Hashable, list[Any]] = {}
+        sets = defaultdict[str, list[Any]](list)
         for row in self.rows:
-            sets.setdefault(self._set_named(row), []).append(row)
-        return [*sets.values()]
+            sets[", ".join(f"{name} {getattr(row, name)}" for name in self.identity.also)].append(row)
+        return sets
 
-    def _set_named(self, row: Any) -> str:
-        return ", ".join(f"{name} {getattr(row, name)}" for name in self.identity.also)
-
-    def _questions_said(self, asked: Collection[str]) -> list[str]:
-        """Return the dataset's question that each response states, with or without other words; "" for none."""
+    def _images_said(self) -> tuple[list[str], bool]:
+        """Return the image that each response states, as `_images_of` writes it, and whether all do; else ""."""
         found = []
         for one in self.each:
-            said = (one.row.get(column) for column in self.questions if column != one.column)
-            parts = (
-                plain_question(part)
-                for text in said
-                if isinstance(text, str)
-                for part in (
-                    text,
-                    *text.splitlines(),
-                    *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")),
-                )
+            values = [value for value in map(one.row.get, IMAGES) if type(value) in (str, int, float)]
+            named = (
+                _plain(_base(value))
+                for value in values
+                if is_image_file(str(value)) or _plain(value).isdigit()
             )
-            found.append(next((part for part in parts if part and part in asked), ""))
+            found.append(next(named, ""))
+        return (found, True) if all(found) else ([""] * len(found), False)
+
+    def _questions_said(self) -> list[str]:
+        """Return the dataset's question that each response states, with or without other words; "" for none."""
+        asked, found = {*map(_question, self.rows)} - {""}, []
+        for one in self.each:
+            texts = [one.row.get(column) for column in self.questions if column != one.column]
+            parts = chain.from_iterable(
+                (text, *text.splitlines(), *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")))
+                for text in texts
+                if isinstance(text, str)
+            )
+            found.append(next((part for part in map(plain_question, parts) if part in asked), ""))
         return found
 
-    def compared(self, response: Response, row: Any) -> Iterator[tuple[str, Any, bool]]:
-        """Yield each question or image that a response states: its column, the row's value, whether they are the same.
-
-        A question agrees if the dataset's stands in it.
-        """
-        if asked := getattr(row, "question", ""):
-            for column in self.questions:
-                said = response.row.get(column)
-                if column != response.column and isinstance(said, str) and said.strip():
-                    plain = asked in said or plain_question(asked) in plain_question(said.replace("\\n", " "))
-                    yield column, asked, plain
-        for column in self.images:
-            if (same := _is_image(response.row.get(column), row)) is not None:
-                yield column, getattr(row, "file_name", "") or getattr(row, "image_id", ""), same
-
-    def _agree(self, pairs: Sequence[Pair], named: Callable[[Any], str]) -> None:
-        """Check that nothing in a response contradicts its row: different sets of questions share their ids."""
-        also = self.identity.also
-        for row, response in self._doubtful(pairs):
-            different = [
-                (column, response.row[column], expected)
-                for column, expected, same in self.compared(response, row)
-                if not same
+    def _agree(self, pairs: Sequence[Pair], named: Callable[[Any], str]) -> States:
+        """Check that nothing that responses state contradicts their rows: different sets of questions share ids."""
+        sets = {name for own in self.identity.also for name in SYNONYMS[own]}
+        stated: dict[str, list[int]] = {}
+        for column in (*self.questions, *self.images, *filter(sets.__contains__, self.columns)):
+            name = "file_name" if column in IMAGES else "question" if column in QUESTIONS else column
+            other = "image_id" if column in IMAGES else ""
+            owns = [getattr(row, name, "") or getattr(row, other, "") for row, _ in pairs]
+            values = [None if column == one.column else one.row.get(column) for _, one in pairs]
+            equal = SILENT if column in sets else SAME
+            stated[column] = states = [
+                SILENT
+                if value is None
+                else equal
+                if isinstance(value, str) and own == value
+                else self._state(column, value, own, row)
+                for value, own, (row, _) in zip(values, owns, pairs, strict=True)
             ]
-            for column, known in also.items():
-                said, expected = _value(response.row, column, known), getattr(row, column)
-                if said and expected and said != expected:
-                    different.append((column, said, expected))
-            for column, said, expected in different:
+            if OTHER in states:
+                place = states.index(OTHER)
+                row, response = pairs[place]
                 raise ValueError(
-                    f"{response.where} ({named(row)}) has the {column} {short_repr(said, 120)}, but its row in the "
-                    f"dataset has {short_repr(expected, 120)}. Are these responses to another file or sampling, or in "
-                    "another order?"
+                    f"{response.where} ({named(row)}) has the {column} {short_repr(values[place], 120)}, but its row "
+                    f"in the dataset has {short_repr(owns[place], 120)}. Are these responses to another file or "
+                    "sampling, or in another order?"
                 )
+        return stated
 
-    def _doubtful(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Leave out pairs in which all that the response states is what stands in its row, letter by letter."""
-        # column of responses -> the columns of rows that may hold the same
-        same = dict.fromkeys(self.images, ("file_name", "image_id"))
-        same |= {name: (own,) for own in self.identity.also for name in (own, *SYNONYMS.get(own, ()))}
-        doubtful: set[int] = set()
-        for column in self.questions:
-            doubtful.update(
-                place
-                for place, (row, one) in enumerate(pairs)
-                if one.column != column and not _states(one.row.get(column), row)
-            )
-        for column in same.keys() & self.columns.keys():
-            doubtful.update(
-                place
-                for place, (row, one) in enumerate(pairs)
-                if (said := one.row.get(column)) is not None
-                and not (
-                    isinstance(said, str | int) and said in [getattr(row, own, None) for own in same[column]]
-                )
-            )
-        return [pairs[place] for place in sorted(doubtful)]
+    def _state(self, column: str, value: Any, own: Any, row: Any) -> int:
+        """Return what a value states about a row that has another value, or none."""
+        if isinstance(value, str | float | list | tuple | Mapping) and str(value).strip() in NOTHING:
+            return SILENT
+        if column in IMAGES:
+            return _state_of_image(value, row)
+        if column not in QUESTIONS:  # it names a set
+            if not isinstance(value, str):
+                return STRANGE
+            return OTHER if column in self.identity.also and own and own not in value.split(",") else SILENT
+        if not isinstance(value, str):
+            return STRANGE if own or (self.identity.prompt and column in PROMPTS) else SILENT
+        # a question agrees if the dataset's stands in it
+        same = own in value or plain_question(own) in plain_question(value.replace("\\n", " "))
+        return SAME if same and own else OTHER if own else SILENT
 
     def check_texts(self, pairs: Sequence[Pair]) -> None:
         """Check that the texts repeat neither the questions nor, in a column of the same name, the right answers."""
@@ -613,33 +594,6 @@ class _Matching:
                 "LVLM's responses. If they are in another column, name it: --text-column (text_column). If the LVLM is "
                 f"right everywhere, say so: --text-column {GOLD}."
             )
-
-    def uncompared(self, pairs: Sequence[Pair]) -> Mapping[str, int]:
-        """Count, by column, the responses that state something about the row that cannot be compared with it."""
-        identity, found = self.identity, Counter[str]()
-        sets = {name for own in identity.also for name in SYNONYMS.get(own, (own,))}
-        asked = (*STATED, "question") if identity.prompt else ()
-        for column in self.columns:
-            if column not in _STATES or (column in IMAGES and column not in self.images):
-                continue
-            if column not in IMAGES and all(isinstance(one.row.get(column), str) for _, one in pairs):
-                continue
-            for row, response in pairs:
-                value = response.row.get(column)
-                if column in IMAGES:
-                    has_image = getattr(row, "image_id", None) is not None or bool(
-                        getattr(row, "file_name", "")
-                    )
-                    known = not has_image or _names_an_image(value) or _is_image(value, row) is not None
-                    # an image itself, as in a dataset's row, instead of its name
-                    plain = isinstance(value, str | int | float | list | tuple | np.ndarray)
-                    known = known or ("bytes" in value if isinstance(value, Mapping) else not plain)
-                else:
-                    asking = QUESTIONS if getattr(row, "question", "") else asked
-                    known = isinstance(value, str) or not (column in asking or column in sets)
-                if not known and column != response.column and str(value).strip() not in NOTHING:
-                    found[column] += 1
-        return found
 
 
 def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> list[Any]:
@@ -675,6 +629,35 @@ def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> l
     return found
 
 
+def _with_our_names(each: Sequence[Response], identity: Identity) -> Sequence[Response]:
+    """Add, under our names, what responses state under other names, and the text of each list of one text."""
+    columns, lists = {*chain.from_iterable(one.row for one in each)}, (list, tuple, np.ndarray)
+    others = {
+        *identity.also_by,
+        *(name for own in identity.also for name in SYNONYMS[own]),
+        "index" * bool(identity.index),
+    }
+    listed = any(isinstance(one.row.get(name), lists) for name in columns & _STATES for one in each)
+    if not listed and not columns & others:
+        return each
+    found = []
+    for one in each:
+        row, more = one.row, dict[str, Any]()
+        for name in _STATES & row.keys() - {one.column} if listed else ():
+            if isinstance(value := row[name], lists) and len(value) == 1 and isinstance(value[0], str):
+                more[name] = value[0]
+        more |= {own: row[name] for name, own in identity.also_by.items() if name in row}
+        for own, values in identity.also.items():
+            if not (isinstance(row.get(own), str) and row[own]):
+                texts = [text for name in SYNONYMS[own] if isinstance(text := {**row, **more}.get(name), str)]
+                if known := [text for text in texts if {*text.split(",")} <= {*values}]:
+                    more[own] = known[0]
+        if len(parts := str(row.get("index", "")).split("_")) == len(identity.index):
+            more |= {name: part for name, part in zip(identity.index, parts, strict=True) if name not in row}
+        found.append(one._replace(row={**row, **more}) if more else one)
+    return found
+
+
 def _first_texts(each: Sequence[Response], columns: Sequence[str]) -> list[str]:
     """Return each response's first text in some columns other than its own; "" for none."""
     found = [""] * len(each)
@@ -683,11 +666,6 @@ def _first_texts(each: Sequence[Response], columns: Sequence[str]) -> list[str]:
             if column != one.column and isinstance(text := one.row.get(column), str) and text.strip():
                 found[place] = text
     return found
-
-
-def _states(said: Any, row: Any) -> bool:
-    """Whether a response states the row's question letter by letter, or nothing."""
-    return said is None or (isinstance(said, str) and (getattr(row, "question", "") or "") in said)
 
 
 def _question(row: Any) -> str:
@@ -700,10 +678,13 @@ def plain_question(text: str) -> str:
     return _spaced(text.replace("imange", "image"))
 
 
-def _image_said(response: Response) -> str:
-    """Return the image that a response states, as `_images_of` writes it; "" if it states none."""
-    said = (response.row.get(column) for column in IMAGES)
-    return next((_plain(_base(value)) for value in said if _names_an_image(value)), "")
+def _prompt(row: Any, identity: Identity) -> str:
+    """Return the prompt for a row of a dataset without questions (`Identity.prompt`); "" if its rows have questions."""
+    return (getattr(row, "prompt", "") or identity.prompt) if identity.prompt else ""
+
+
+def _has(response: Response, column: str) -> bool:
+    return response.row.get(column) not in (None, "")
 
 
 def _images_of(row: Any) -> tuple[str, ...]:
@@ -712,64 +693,32 @@ def _images_of(row: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_plain(_base(name)) for name in names if name not in ("", None)))
 
 
-def _has(response: Response, column: str) -> bool:
-    return response.row.get(column) not in (None, "")
-
-
-def _plain_columns(each: Sequence[Response], identity: Identity) -> Sequence[Response]:
-    """Return responses with the text of each list of one text that states something, and the parts of an `index`."""
-    columns = _STATES.intersection(chain.from_iterable(one.row for one in each))
-    lists = (list, tuple, np.ndarray)
-    listed = [name for name in columns if any(isinstance(one.row.get(name), lists) for one in each)]
-    if not listed and not identity.index:
-        return each
-    found = []
-    for one in each:
-        held = {name: one.row.get(name) for name in listed if name != one.column}
-        alone = {
-            name: value[0]
-            for name, value in held.items()
-            if isinstance(value, lists) and len(value) == 1 and isinstance(value[0], str)
-        }
-        if len(parts := str(one.row.get("index", "")).split("_")) == len(identity.index):
-            own = dict(zip(identity.index, parts, strict=True))
-            alone |= {name: own[name] for name in identity.id if name in own and name not in one.row}
-        found.append(one._replace(row={**one.row, **alone}) if alone else one)
-    return found
-
-
-def _names_an_image(value: Any) -> bool:
-    if isinstance(value, str):
-        return is_image_file(value) or _plain(value).isdigit()
-    return isinstance(value, int | float) and not isinstance(value, bool) and _plain(value).isdigit()
-
-
-def _prompt(row: Any, identity: Identity) -> str:
-    """Return the prompt for a row of a dataset without questions (`Identity.prompt`); "" if its rows have questions."""
-    return (getattr(row, "prompt", "") or identity.prompt) if identity.prompt else ""
-
-
-def _is_image(said: Any, row: Any) -> bool | None:
-    """Whether a value names the row's image; None if it names no image, or none that can be compared."""
-    number, file = getattr(row, "image_id", None), getattr(row, "file_name", "") or ""
-    if isinstance(said, str) and is_image_file(said):
+def _state_of_image(value: Any, row: Any) -> int:
+    number, file = getattr(row, "image_id", None), getattr(row, "file_name", "")
+    if number is None and not file:
+        return SILENT
+    plain = _plain(value)
+    if isinstance(value, str) and is_image_file(value):
         if file:
-            return said == file or _base(said) == _base(file) or _plain(said) == _plain(file)
-        coco = _COCO.fullmatch(_base(said))
-        return int(coco[1]) == number if coco and number is not None else None
-    if isinstance(said, bool) or not isinstance(said, int | float | str) or number is None:
-        return None
-    plain = _plain(said)
-    return plain == _plain(number) or (False if plain.isdigit() else None)
+            return SAME if _base(value) == _base(file) or plain == _plain(file) else OTHER
+        return SILENT if not plain.isdigit() else SAME if plain == _plain(number) else OTHER
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        if number is not None and plain == _plain(number):
+            return SAME
+        return STRANGE if not plain.isdigit() else SILENT if number is None else OTHER
+    # an image itself, as in a dataset's row, instead of its name
+    is_plain = isinstance(value, bool | list | tuple | np.ndarray)
+    return SILENT if not is_plain and ("bytes" in value if isinstance(value, Mapping) else True) else STRANGE
 
 
-def _keys(rows: Sequence[Any], ids: Sequence[str], also: Sequence[str] = ()) -> list[tuple[str, ...]]:
-    """Return each row's ids and values of other columns, as text."""
-    columns: list[Iterable[str]] = []
-    for name in (*ids, *also):
-        values = [*map(attrgetter(name), rows)]
-        columns.append(map(str if name in also or {*map(type, values)} == {int} else _plain, values))
-    return [*zip(*columns, strict=True)]
+def _keys(rows: Sequence[Any], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return each row's values of some columns, as text."""
+    columns = ([*map(attrgetter(name), rows)] for name in names)
+    return [*zip(*map(_plain_column, columns), strict=True)]
+
+
+def _plain_column(values: Sequence[Any]) -> list[str]:
+    return [*map(str if {*map(type, values)} == {int} else _plain, values)]
 
 
 def _files(rows: Sequence[Any], own: str) -> dict[str, str]:
@@ -797,15 +746,6 @@ def _plain_text(text: str) -> str:
 
 def _base(name: object) -> str:
     return str(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
-
-
-def _value(row: Mapping[str, Any], column: str, values: Sequence[str]) -> str | None:
-    """Return a response's value in a column of `Identity.also`, or a known value in a synonym; None if neither."""
-    own = row.get(column)
-    if isinstance(own, str) and own:
-        return own
-    others = (row.get(name) for name in SYNONYMS.get(column, ()))
-    return next((value for value in others if isinstance(value, str) and value in values), None)
 
 
 def _spaced(value: object) -> str:
