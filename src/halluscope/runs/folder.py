@@ -16,9 +16,10 @@ import math
 import platform
 import re
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,6 +35,7 @@ from halluscope.judging.cache import Record
 from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
+from halluscope.registry import SIGNATURE
 from halluscope.reporting.tables import finite, to_json
 from halluscope.responses.match import Matched
 from halluscope.runs.run import HERE, Run, again
@@ -69,13 +71,14 @@ def write(scored: Sequence[Run], out: Path) -> None:
             return
         taken: set[str] = set()
         for run in scored:
-            name = run.name.encode("utf-8", "replace").decode()
-            own = re.sub(r"[^\w.-]", "_", name)[:100].lstrip(".") or "responses"
-            alike = (own, *(f"{own}-{number}" for number in range(2, len(taken) + 3)))
-            folder = new / next(one for one in alike if one.lower() not in taken)
-            taken.add(folder.name.lower())
-            folder.mkdir()
-            _write(run, folder)
+            own = name = re.sub(r"[^\w.-]", "_", run.name)[:100].lstrip(".") or "responses"
+            number = 1
+            while name.lower() in taken:
+                number += 1
+                name = f"{own}-{number}"
+            taken.add(name.lower())
+            (new / name).mkdir()
+            _write(run, new / name)
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -149,7 +152,7 @@ def differences(folder: Path) -> Iterator[str]:
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         yield f"it cannot be scored again: {error}"
         return
-    facts = {"signature": made.scores["signature"], "rows": len(made.ready.matched.rows)}
+    facts = {"signature": made.scores[SIGNATURE], "rows": len(made.ready.matched.rows)}
     for name, expected in facts.items():
         yield from _between(run.about.get(name), expected, f"{RUN}, {name}")
     yield from _between(plain(finite(run.scores)), plain(finite(made.scores)), SCORES)
@@ -158,25 +161,21 @@ def differences(folder: Path) -> Iterator[str]:
 
 
 def _between(kept: Any, made: Any, where: str) -> Iterator[str]:
+    """Yield where two values of JSON differ, numbers by more than rounding."""
     if isinstance(kept, Mapping) and isinstance(made, Mapping):
         for name in {**kept, **made}:
             inner = f"{where}, {short_repr(name)}"
             yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), inner)
-    elif not _is_same(kept, made):
+    elif isinstance(kept, list) and isinstance(made, list) and len(kept) == len(made):
+        for one, other in zip(kept, made, strict=True):
+            yield from _between(one, other, where)
+    elif type(kept) is not type(made) or (
+        not math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING)
+        if isinstance(kept, float)
+        else kept != made
+    ):
         old, new = ("nothing" if value is NOTHING else short_repr(value, 200) for value in (kept, made))
         yield f"{where}: {old} in the folder, but {new} when scored again"
-
-
-def _is_same(kept: Any, made: Any) -> bool:
-    if type(kept) is not type(made):
-        return False
-    if isinstance(kept, float):
-        return math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING)
-    if isinstance(kept, list):
-        return len(kept) == len(made) and all(map(_is_same, kept, made))
-    if isinstance(kept, dict):
-        return kept.keys() == made.keys() and all(_is_same(kept[name], made[name]) for name in kept)
-    return bool(kept == made)
 
 
 def items(run: Run) -> Iterator[dict[str, Any]]:
@@ -205,12 +204,12 @@ def _write(run: Run, folder: Path) -> None:
     if judge:
         _write_text(folder / REPLIES, map(json_line, run.record.lines()))
     whole = {name: value for name, value in run.ready.inputs.items() if name not in run.columns}
-    named = _that_name_files(run.benchmark)
+    copied = partial(_copied, folder)
     facts = {
         "form": FORM,
         "benchmark": run.benchmark.name,
         "responses": run.name,
-        "signature": run.scores["signature"],
+        "signature": run.scores[SIGNATURE],
         "version": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -220,8 +219,8 @@ def _write(run: Run, folder: Path) -> None:
         "matched": {name: getattr(matched, name) for name in MATCHED},
         "voters": poll.facts if poll else None,
         "grader": (judge.key, is_greedy(judge)) if judge else None,
-        "options": _with_files(named, run.options, folder),
-        INPUTS: _with_files(named, whole, folder),
+        "options": _with_files(run.benchmark, run.options, copied),
+        INPUTS: _with_files(run.benchmark, whole, copied),
     }
     _write_text(folder / RUN, [redact(_in_json(facts)), "\n"])
     files = sorted(file for file in folder.rglob("*") if file.is_file())
@@ -258,42 +257,44 @@ def _plain(value: Any, records: bool = True) -> Any:
     )
 
 
-# Files that options name
+# Files that options name, such as a certificate: the folder has copies
 
 
-def _that_name_files(benchmark: registry.Benchmark) -> set[str]:
-    return {option.name for option in benchmark.options if option.metavar == "FILE"}
+def _with_files(
+    benchmark: registry.Benchmark, given: Mapping[str, Any], change: Callable[[str, str], str]
+) -> dict[str, Any]:
+    """Return options with the names of files changed."""
+    named = {option.name for option in benchmark.options if option.metavar == "FILE"}
+    return {
+        name: change(name, str(value)) if name in named and isinstance(value, str | Path) else value
+        for name, value in given.items()
+    }
 
 
-def _with_files(named: Collection[str], given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Copy the files that options name into the folder, and return the options with the copies' names."""
-    options = dict(given)
-    for name in named & options.keys():
-        if isinstance(file := options[name], str | Path) and Path(file).is_file():
-            packed = PACKED if str(file).lower().endswith(PACKED) else ""
-            options[name] = f"{FILES}/{name}{ending(Path(file))}{packed}"
-            (folder / FILES).mkdir(exist_ok=True)
-            shutil.copyfile(file, folder / options[name])
-    return options
+def _copied(folder: Path, name: str, file: str) -> str:
+    if not Path(file).is_file():
+        return file
+    packed = PACKED if file.lower().endswith(PACKED) else ""
+    copy = f"{FILES}/{name}{ending(Path(file))}{packed}"
+    (folder / FILES).mkdir(exist_ok=True)
+    shutil.copyfile(file, folder / copy)
+    return copy
 
 
-def _from_files(named: Collection[str], given: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Return options in which a file's name is the path of its copy in the folder."""
-    options = dict(given)
-    for name in named & options.keys():
-        if isinstance(file := options[name], str):
-            own = file.startswith(f"{FILES}/")
-            if leads_out(file) or (not own and Path(file).is_file()):
-                raise RunError(f"{folder} names {short_repr(file)}, which is outside the folder.")
-            options[name] = str(folder / file) if own else file
-    return options
+def _path(folder: Path, _: str, file: str) -> str:
+    own = file.startswith(f"{FILES}/")
+    if leads_out(file) or (not own and Path(file).is_file()):
+        raise RunError(f"{folder} names {short_repr(file)}, which is outside the folder.")
+    return str(folder / file) if own else file
 
 
 def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
     benchmark = registry.benchmark(facts["benchmark"])
     rows = [item for _, item in json_rows(folder / ITEMS)]
-    key, named = registry.identity(benchmark).key, _that_name_files(benchmark)
-    options, whole = (_from_files(named, facts[name], folder) for name in ("options", INPUTS))
+    key = registry.identity(benchmark).key
+    options, whole = (
+        _with_files(benchmark, facts[name], partial(_path, folder)) for name in ("options", INPUTS)
+    )
     matched: Matched[Any] = Matched(
         facts["responses"],
         [SimpleNamespace(**{part: row[part] for part in key}) for row in rows],
