@@ -13,7 +13,6 @@ from halluscope.reliability import sheet
 from halluscope.reporting.figures.charts import FORMATS as DRAWN
 from halluscope.reporting.formats import FORMATS, LINE
 from halluscope.responses.thoughts import THOUGHTS
-from halluscope.runs.exporting import RELATIONS
 from halluscope.stats.bootstrap import RESAMPLES
 
 
@@ -29,7 +28,6 @@ def test_defaults_and_choices_are_the_codes():
     assert SHARED["--thoughts"]["choices"] == [*THOUGHTS]
     assert f"(default: {AT_ONCE})" in COMMANDS["answer"]["options"]["--at-once"]["help"]
     assert COMMANDS["plot"]["options"]["--format"]["choices"] == [*DRAWN]
-    assert COMMANDS["export"]["options"]["--relation"]["choices"] == [*RELATIONS]
     assert COMMANDS["tasks"]["options"]["harness"]["choices"] == [*HARNESSES]
     marks = COMMANDS["review"]["kinds"]["make"]["options"]["--marks"]["choices"]
     assert marks == [sheet.VALID, sheet.AGREE, sheet.IMPLIED, sheet.VERDICT]

@@ -23,7 +23,6 @@ from halluscope.signature import keys_of
 from halluscope.version import __version__
 
 SCHEMA = "0.3.0"
-RELATIONS = ("third_party", "first_party", "collaborative", "other")
 
 
 def export(run: Run, model: str, by: str, relation: str, out: Path) -> list[Path]:
