@@ -4,6 +4,7 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from halluscope import limits, terminal
@@ -24,6 +25,10 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         about = f"Every command takes {limits.OPTION} NAME=AMOUNT,...; `halluscope list` shows the limits."
         super().__init__(*arguments, **({"epilog": about} | options))
+        # what converts a word, by a name in commands.toml or an option's type; its error says what was expected
+        types = {"whole": whole, int: whole, "number": number, float: number, "digits": digits, "path": Path}
+        for name, convert in types.items():
+            self.register("type", name, convert)
         self.add_argument(
             QUIET, action="store_true", default=argparse.SUPPRESS, help="no notices, no progress bars"
         )
@@ -71,6 +76,12 @@ def number(word: str) -> float:
     if not math.isfinite(found):
         raise argparse.ArgumentTypeError(f"got {short_repr(word)}; expected a number, such as 0.5")
     return found
+
+
+def digits(word: str) -> str:
+    """Return a number with its digits as they were typed."""
+    number(word)
+    return word.strip()
 
 
 def without(option: str, words: Sequence[str]) -> tuple[list[str], list[str]]:

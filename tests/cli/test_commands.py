@@ -23,14 +23,17 @@ def test_defaults_and_choices_are_the_codes():
         batch.MOST_BYTES,
     )
     assert SHARED["--bootstrap"]["default"] == RESAMPLES and f"{RESAMPLES:,}" in SHARED["--bootstrap"]["help"]
-    assert SHARED["--format"]["choices"] == [*FORMATS]
-    assert COMMANDS["score"]["options"]["--format"]["choices"] == [*FORMATS, LINE]
-    assert SHARED["--thoughts"]["choices"] == [*THOUGHTS]
+    assert SHARED["--format"]["choices"] == (*FORMATS,)
+    assert COMMANDS["score"]["options"]["--format"]["choices"] == (
+        *FORMATS,
+        LINE,
+    )
+    assert SHARED["--thoughts"]["choices"] == (*THOUGHTS,)
     assert f"(default: {AT_ONCE})" in COMMANDS["answer"]["options"]["--at-once"]["help"]
-    assert COMMANDS["plot"]["options"]["--format"]["choices"] == [*DRAWN]
-    assert COMMANDS["tasks"]["options"]["harness"]["choices"] == [*HARNESSES]
+    assert COMMANDS["plot"]["options"]["--format"]["choices"] == (*DRAWN,)
+    assert COMMANDS["tasks"]["options"]["harness"]["choices"] == (*HARNESSES,)
     marks = COMMANDS["review"]["kinds"]["make"]["options"]["--marks"]["choices"]
-    assert marks == [sheet.VALID, sheet.AGREE, sheet.IMPLIED, sheet.VERDICT]
+    assert marks == (sheet.VALID, sheet.AGREE, sheet.IMPLIED, sheet.VERDICT)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

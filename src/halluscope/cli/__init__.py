@@ -3,10 +3,10 @@
 No command names a benchmark.
 """
 
-import argparse
 import os
 import sys
 import traceback
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
 
 
-def parser(command: str | None = None) -> argparse.ArgumentParser:
+def parser(command: str | None = None) -> ArgumentParser:
     """Return the parser; only the named command gets its options, since these take time to load."""
     top = Parser(prog="halluscope", description="Hallucination benchmarks for vision-language models.")
     top.add_argument("--version", action="version", version=f"halluscope {__version__}")
@@ -83,7 +83,7 @@ def _run(words: Sequence[str]) -> int:
             return DONE
         if left[0] == "build":  # the dataset's builder reads the other words
             return int(_module("build").build(left[1:]))
-        options = parser(left[0]).parse_args(left, argparse.Namespace(words=words))
+        options = parser(left[0]).parse_args(left, Namespace(words=words))
         try:
             with quiet(getattr(options, "quiet", False)):
                 options.run(options)

@@ -1,8 +1,8 @@
 """Commands about what there is: benchmarks, datasets, files, metrics and tasks."""
 
-import argparse
 import inspect as python
 import re
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from importlib import metadata
 
@@ -19,7 +19,7 @@ from halluscope.version import __version__
 # list
 
 
-def list(_: argparse.Namespace) -> None:
+def list(_: Namespace) -> None:
     """Print benchmarks, datasets and where they are built, extras, kept votes, and limits."""
     from halluscope.judging.cache import Cache
 
@@ -75,7 +75,7 @@ def extras() -> dict[str, Sequence[str]]:
 # info
 
 
-def info(options: argparse.Namespace) -> None:
+def info(options: Namespace) -> None:
     """Print a benchmark's card, options, scores with their direction, and citation."""
     benchmark = registry.benchmark(options.name)
     datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
@@ -146,7 +146,7 @@ def build(words: Sequence[str]) -> int:
         raise KeyboardInterrupt(str(stopped) or "nothing was changed.") from None
 
 
-def inspect(given: argparse.Namespace) -> None:
+def inspect(given: Namespace) -> None:
     """Say what each file is; one that cannot be read is named, and the others are still inspected."""
     from halluscope.inspection import inspect
 
@@ -169,7 +169,7 @@ def inspect(given: argparse.Namespace) -> None:
         raise ValueError(f"{len(failed)} of {len(given.files)} files cannot be read.")
 
 
-def install_metrics(options: argparse.Namespace) -> None:
+def install_metrics(options: Namespace) -> None:
     """Install the metrics so that evaluate.load("throne") finds them by their bare names."""
     from halluscope.hub import installed
 
@@ -180,7 +180,7 @@ def install_metrics(options: argparse.Namespace) -> None:
     say(f"in {installed.cache()}")
 
 
-def tasks(options: argparse.Namespace) -> None:
+def tasks(options: Namespace) -> None:
     """Write our tasks for a harness, and print their folder."""
     from halluscope.harness import tasks
 
@@ -192,7 +192,7 @@ SKELETON = PACKAGE / "cli/skeleton.txt"
 TASKS = "src/halluscope/harness/inspect_tasks.py"
 
 
-def new(options: argparse.Namespace) -> None:
+def new(options: Namespace) -> None:
     """Write the skeleton, and Inspect's task, all or nothing; overwrite no file."""
     name, root = options.name, checkout()
     if not root:

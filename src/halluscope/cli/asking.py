@@ -1,7 +1,7 @@
 """Commands that ask models: `answer` an LVLM, `ask` judges through batch files, `plan` what asking will take."""
 
-import argparse
 import warnings
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import fields, replace
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 # answer
 
 
-def parser_answer(parser: argparse.ArgumentParser, _: None) -> None:
+def parser_answer(parser: ArgumentParser, _: None) -> None:
     named = ", ".join(f"{name} ({one.name})" for one in registry.benchmarks() for name in one.prompts)
     parser._option_string_actions["--prompt"].help += f": {named}"  # type: ignore[operator]
 
 
-def answer(options: argparse.Namespace) -> None:
+def answer(options: Namespace) -> None:
     """Ask an LVLM a benchmark's questions. Everything is checked before the model is loaded or asked."""
     from halluscope.answering import answer as answering
     from halluscope.answering.served import ServedVlm
@@ -109,7 +109,7 @@ def answer(options: argparse.Namespace) -> None:
 # ask
 
 
-def ask_export(given: argparse.Namespace) -> None:
+def ask_export(given: Namespace) -> None:
     """Score as far as the kept replies allow, and write the requests for the missing ones."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
@@ -143,7 +143,7 @@ def ask_export(given: argparse.Namespace) -> None:
     common.output(given, tables.listed_export(to_ask), lambda: tables.export_report(to_ask, score, take))
 
 
-def ask_import(given: argparse.Namespace) -> None:
+def ask_import(given: Namespace) -> None:
     """Read the replies to batch files into the cache."""
     with closing(Cache(given.store)) as store:
         taken = batch.take(given.files, given.exported, store)
@@ -153,7 +153,7 @@ def ask_import(given: argparse.Namespace) -> None:
 # plan
 
 
-def parser_plan(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+def parser_plan(parser: ArgumentParser, benchmark: Benchmark) -> None:
     if not benchmark.is_graded:
         parser.add_argument(
             "--calibrate",
@@ -167,7 +167,7 @@ def parser_plan(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
         )
 
 
-def plan(given: argparse.Namespace) -> None:
+def plan(given: Namespace) -> None:
     """Plan the files of responses one after the other, as they are scored."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
@@ -175,7 +175,7 @@ def plan(given: argparse.Namespace) -> None:
     common.output(given, tables.listed_plan(found), lambda: tables.plan_report(found))
 
 
-def _plan_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mapping[str, Any]) -> Plan:
+def _plan_votes(given: Namespace, benchmark: Benchmark, options: Mapping[str, Any]) -> Plan:
     ready = common.ready(given, benchmark, options)
     sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
     function = benchmark.module("metric").plan
@@ -187,7 +187,7 @@ def _plan_votes(given: argparse.Namespace, benchmark: Benchmark, options: Mappin
     return found
 
 
-def _plan_verdicts(given: argparse.Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
+def _plan_verdicts(given: Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
     """Score as far as possible without verdicts, and note what would be asked."""
     assert benchmark.judges is not None, "only benchmarks with judges have the command"
     judge = str(options.get(benchmark.judges.option, benchmark.judges.default))

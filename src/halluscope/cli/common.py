@@ -1,13 +1,12 @@
 """What several commands share: their options, declared in commands.toml, and how results are printed."""
 
-import argparse
-import tomllib
+from argparse import SUPPRESS, ArgumentParser, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
-from halluscope.arguments import Parser, number, whole
+from halluscope.arguments import Parser
 from halluscope.files.writing import check_new
 from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, MatchingOptions
@@ -17,12 +16,13 @@ from halluscope.reporting.tables import Report, to_json
 from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.terminal import is_quiet, say, tell
+from halluscope.vocabularies import read_toml
 
-COMMANDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+COMMANDS = read_toml(__file__, "commands.toml")
 GROUPS, SHARED = COMMANDS.pop("groups"), COMMANDS.pop("shared")
 
 # A parser, or a group of its options
-Parsing = argparse.ArgumentParser | argparse._ArgumentGroup
+Parsing = ArgumentParser | _ArgumentGroup
 
 # The benchmarks for which a command has a subcommand
 FITTING: Mapping[str, Callable[[Benchmark], bool]] = {
@@ -32,18 +32,7 @@ FITTING: Mapping[str, Callable[[Benchmark], bool]] = {
 }
 
 
-def digits(word: str) -> str:
-    """Return a number with its digits as they were typed."""
-    number(word)
-    return word.strip()
-
-
-# What converts a word of the command line; its error says what was expected
-TYPES: dict[Any, Any] = {"whole": whole, int: whole, "number": number, float: number}
-TYPES |= {"digits": digits, "path": Path}
-
-
-def add_command(parser: argparse.ArgumentParser, name: str, command: Mapping[str, Any], module: Any) -> None:
+def add_command(parser: ArgumentParser, name: str, command: Mapping[str, Any], module: Any) -> None:
     """Add a command's subcommands or options; `parser_COMMAND` and `options_COMMAND` of its module add the rest."""
     if kinds := command.get("kinds"):
         subs = parser.add_subparsers(required=True, metavar=" | ".join(kinds))
@@ -84,8 +73,12 @@ def declare(parser: Parsing, command: Mapping[str, Any], benchmark: Benchmark | 
             add_options(parser, benchmark)
         elif name != "--partial" or not (benchmark and benchmark.partial_ok):
             said = own.get(name, {})
-            is_shared = said.keys() <= {"help", "required", "unset"} and name in SHARED
-            _add(parser, name, **(SHARED[name] if is_shared else {}) | said)
+            if said.keys() <= {"help", "required", "unset"}:
+                said = SHARED.get(name, {}) | said
+            more = {key: value for key, value in said.items() if key != "unset"}
+            if said.get("unset"):
+                more["default"] = SUPPRESS
+            parser.add_argument(name, **more)
 
 
 def _flat(names: Iterable[str]) -> Iterator[str]:
@@ -93,34 +86,21 @@ def _flat(names: Iterable[str]) -> Iterator[str]:
         yield from _flat(GROUPS[name]) if name in GROUPS else (name,)
 
 
-def _add(parser: Parsing, name: str, flag: bool = False, unset: bool = False, **more: Any) -> None:
-    if "type" in more:
-        more["type"] = TYPES.get(more["type"], more["type"])
-    if isinstance(more.get("metavar"), list):
-        more["metavar"] = tuple(more["metavar"])
-    if flag or ("const" in more and "nargs" not in more):
-        more["action"] = "store_true" if flag else "store_const"
-    if unset:
-        more["default"] = argparse.SUPPRESS
-    parser.add_argument(name, **more)
-
-
 def add_options(parser: Parsing, benchmark: Benchmark) -> None:
     """Add the benchmark's own options; one that is not named is not set."""
     for option in benchmark.options:
-        more: dict[str, Any] = {} if option.flag else {"type": option.type}
-        if option.many:
-            more["nargs"] = "+"
-        if option.choices:
-            more["choices"] = [*option.choices, *([ALL] if option.every else [])]
-        if option.metavar:
-            more["metavar"] = option.metavar
-        _add(parser, f"--{option.name.replace('_', '-')}", option.flag, True, help=option.help, **more)
+        more: dict[str, Any] = {"action": "store_true"}
+        if not option.flag:
+            choices = [*option.choices, *([ALL] if option.every else [])]
+            more = {"type": option.type, "nargs": "+" if option.many else None, "choices": choices or None}
+            more["metavar"] = option.metavar or None
+        name = f"--{option.name.replace('_', '-')}"
+        parser.add_argument(name, default=SUPPRESS, help=option.help, **more)
     if benchmark.judges:
         declare(parser, {"with": ["--device", "--store"]})
 
 
-def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any]:
+def options_of(given: Namespace, benchmark: Benchmark) -> dict[str, Any]:
     """Return the benchmark's options for Python."""
     judging = ("device", "store") if benchmark.judges else ()
     names = [*(one.name for one in benchmark.options), "thoughts", *judging]
@@ -134,12 +114,12 @@ def options_of(given: argparse.Namespace, benchmark: Benchmark) -> dict[str, Any
     return found
 
 
-def matching_options(given: argparse.Namespace) -> MatchingOptions:
+def matching_options(given: Namespace) -> MatchingOptions:
     return MatchingOptions(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
 
 
 def ready(
-    given: argparse.Namespace,
+    given: Namespace,
     benchmark: Benchmark,
     options: Mapping[str, Any],
     dataset: Sequence[str] | None = None,
@@ -150,14 +130,14 @@ def ready(
     )
 
 
-def remark(benchmark: Benchmark, one: Ready, given: argparse.Namespace) -> None:
+def remark(benchmark: Benchmark, one: Ready, given: Namespace) -> None:
     """Say how much of the dataset is scored, and how responses were matched."""
     if said := [*scoring.remarks(benchmark, one, bool(given.limit or getattr(given, "partial", False)))]:
         tell(f"{one_line(one.matched.name)}: {'; '.join(said)}.")
 
 
 def output(
-    given: argparse.Namespace,
+    given: Namespace,
     data: Any,
     report: Callable[[], Report] | None = None,
     benchmark: Benchmark | None = None,
@@ -173,7 +153,7 @@ def output(
     tell(beside)
 
 
-def check_output(given: argparse.Namespace, path: Path) -> None:
+def check_output(given: Namespace, path: Path) -> None:
     """Check that a file can be written, and is not where replies are kept."""
     store = getattr(given, "store", None)
     check_new(path, [default_path(), *([Path(store)] if store else [])])

@@ -1,6 +1,6 @@
 """`halluscope publish`: puts datasets, metrics and results on the Hub; without --upload it is a dry run."""
 
-import argparse
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EVERY = "all"
 
 
-def publish_dataset(options: argparse.Namespace) -> None:
+def publish_dataset(options: Namespace) -> None:
     from halluscope.hub import contents
 
     unlicensed = contents.unlicensed() if {*options.names} == {EVERY} else {}
@@ -31,7 +31,7 @@ def publish_dataset(options: argparse.Namespace) -> None:
     _publish_named(options, [name for name in contents.datasets() if name not in unlicensed], read)
 
 
-def publish_metric(options: argparse.Namespace) -> None:
+def publish_metric(options: Namespace) -> None:
     from halluscope.hub import contents
 
     _publish_named(
@@ -39,14 +39,14 @@ def publish_metric(options: argparse.Namespace) -> None:
     )
 
 
-def publish_benchmark(options: argparse.Namespace) -> None:
+def publish_benchmark(options: Namespace) -> None:
     from halluscope.hub import contents
 
     fit = [name for name in contents.datasets() if not contents.unfit(registry.benchmark(name))]
     _publish_named(options, fit, lambda name: contents.benchmark(name, options.org))
 
 
-def publish_results(options: argparse.Namespace) -> None:
+def publish_results(options: Namespace) -> None:
     from halluscope.hub import results
 
     _check_names(options, "model", "benchmark")
@@ -55,7 +55,7 @@ def publish_results(options: argparse.Namespace) -> None:
     _publish(options, found, hub)
 
 
-def publish_report(options: argparse.Namespace) -> None:
+def publish_report(options: Namespace) -> None:
     from halluscope.hub import contents
 
     _check_names(options, "space")
@@ -67,13 +67,13 @@ def _is_name(text: str) -> bool:
     return text.count("/") == 1
 
 
-def _check_names(options: argparse.Namespace, *names: str) -> None:
+def _check_names(options: Namespace, *names: str) -> None:
     for name in names:
         if not _is_name(given := getattr(options, name)):
             raise HubError(f"--{name} is {given!r:.80}; expected a name on the Hub, such as org/name.")
 
 
-def _hub(options: argparse.Namespace, organization: str) -> "Hub | None":
+def _hub(options: Namespace, organization: str) -> "Hub | None":
     from huggingface_hub import get_token
 
     from halluscope.hub.publisher import Hub
@@ -81,9 +81,7 @@ def _hub(options: argparse.Namespace, organization: str) -> "Hub | None":
     return Hub(organization) if options.upload or get_token() else None
 
 
-def _publish_named(
-    options: argparse.Namespace, known: Sequence[str], read: Callable[[str], "Publication"]
-) -> None:
+def _publish_named(options: Namespace, known: Sequence[str], read: Callable[[str], "Publication"]) -> None:
     from halluscope.hub.publisher import each
 
     names = [*dict.fromkeys(options.names)]
@@ -93,7 +91,7 @@ def _publish_named(
     _publish(options, publications, _hub(options, options.org))
 
 
-def _publish(options: argparse.Namespace, publications: "Sequence[Publication]", hub: "Hub | None") -> None:
+def _publish(options: Namespace, publications: "Sequence[Publication]", hub: "Hub | None") -> None:
     """Check everything and show the plans, before anything is changed; carry them out if that is asked for."""
     from halluscope.hub.publisher import each, new_repository
 

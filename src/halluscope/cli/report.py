@@ -1,7 +1,7 @@
 """Commands that show runs: a page, figures, and the demo."""
 
-import argparse
 import hashlib
+from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from halluscope.terminal import is_quiet, say, say_coloured, tell
 CAPTIONS = "captions.txt"
 
 
-def report(given: argparse.Namespace) -> None:
+def report(given: Namespace) -> None:
     """Write a page that shows what went wrong: scores, figures, each response's errors."""
     from halluscope.runs.comparing import compare
 
@@ -42,7 +42,7 @@ def report(given: argparse.Namespace) -> None:
     say(f"{given.out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
 
 
-def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]:
+def _pictures(given: Namespace, wanted: set[str]) -> dict[str, Picture]:
     from halluscope.answering.sources import find_images
     from halluscope.reading.coco import credits
     from halluscope.reading.datasets import Source
@@ -78,7 +78,7 @@ def _pictures(given: argparse.Namespace, wanted: set[str]) -> dict[str, Picture]
 # plot
 
 
-def parser_plot(parser: argparse.ArgumentParser, _: None) -> None:
+def parser_plot(parser: ArgumentParser, _: None) -> None:
     from halluscope.reporting.figures.plots import FIGURES
 
     figures = parser._option_string_actions["--figures"]
@@ -86,7 +86,7 @@ def parser_plot(parser: argparse.ArgumentParser, _: None) -> None:
     figures.help = f"{figures.help}: {', '.join(FIGURES)}"
 
 
-def plot(given: argparse.Namespace) -> None:
+def plot(given: Namespace) -> None:
     """Write the figures of runs as files."""
     from halluscope.reporting.figures.plots import able, check
 
@@ -118,13 +118,13 @@ def plot(given: argparse.Namespace) -> None:
 MADE = "\n<!-- written by halluscope demo, which replaces it while the sha256 of all above is {} -->\n"
 
 
-def parser_demo(parser: argparse.ArgumentParser, _: None) -> None:
+def parser_demo(parser: ArgumentParser, _: None) -> None:
     (names,) = (action for action in parser._actions if action.dest == "name")
     names.choices = [one.name for one in registry.benchmarks() if (one.folder / "demo").is_dir()]
     names.default = names.choices[0]
 
 
-def demo(options: argparse.Namespace) -> None:
+def demo(options: Namespace) -> None:
     """Score a benchmark's embedded example, show it, and say what to type next."""
     from halluscope.reporting.formats import TABLE, written
     from halluscope.reporting.marked_text import LEGEND, marked

@@ -1,6 +1,6 @@
 """Commands about runs that `halluscope score --out` wrote."""
 
-import argparse
+from argparse import Namespace
 from itertools import islice
 
 from halluscope.cli import common
@@ -17,7 +17,7 @@ from halluscope.terminal import say, tell, tell_error
 SHOWN = 10  # how many differences of one run are printed
 
 
-def verify(given: argparse.Namespace) -> None:
+def verify(given: Namespace) -> None:
     """Score each run again from what its judges said; no judge is asked."""
     found, bad = results.verify(given.folders), 0
     for path, differences in found.items():
@@ -33,7 +33,7 @@ def verify(given: argparse.Namespace) -> None:
         raise RunError(f"{bad} of {len(found)} runs did not pass.")
 
 
-def compare(given: argparse.Namespace) -> None:
+def compare(given: Namespace) -> None:
     """Tell whether one model is better than another, on the rows that all runs have."""
     resampling = Bootstrap(given.bootstrap, given.seed, given.level)
     is_short = given.format == LATEX and not given.all
@@ -51,25 +51,25 @@ def _for_a_paper(report: Report) -> Report:
     return [differences, Notes(letters), *(part for part in others if isinstance(part, Notes))]
 
 
-def swap(given: argparse.Namespace) -> None:
+def swap(given: Namespace) -> None:
     """Tell what another judge of the same responses changes."""
     resampling = Bootstrap(given.bootstrap, given.seed)
     common.output(given, swapping.swap(given.first, given.second, given.scores, resampling))
 
 
-def items(given: argparse.Namespace) -> None:
+def items(given: Namespace) -> None:
     """Show how hard each row is, and how well it tells models apart."""
     common.output(given, suspects(given.folders, given.score, given.top, given.seed))
 
 
-def export(given: argparse.Namespace) -> None:
+def export(given: Namespace) -> None:
     """Write a run in a format that others read."""
     run = folder.check(given.folder)
     for file in exporting.export(run, given.model, given.by, given.relation, given.out):
         say(one_line(file))
 
 
-def leaderboard(given: argparse.Namespace) -> None:
+def leaderboard(given: Namespace) -> None:
     """Show the results on the Hub for a benchmark, beside the user's runs and the paper's rows."""
     from halluscope.hub.results import entries, report
 

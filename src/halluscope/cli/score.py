@@ -1,6 +1,6 @@
 """Commands that score responses: once, under each protocol, or with each number of votes that must agree."""
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
@@ -25,7 +25,7 @@ from halluscope.terminal import say, tell
 AGREEMENT, ASK, IGNORED = "agreement", "ask", "ignored"
 
 
-def score(given: argparse.Namespace) -> None:
+def score(given: Namespace) -> None:
     """Score one or more files of responses; all are read and matched before the first is scored."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
@@ -83,7 +83,7 @@ def options_explain(benchmark: Benchmark) -> Benchmark:
     return benchmark.without(protocols.load(benchmark).settled)
 
 
-def parser_explain(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+def parser_explain(parser: ArgumentParser, benchmark: Benchmark) -> None:
     stated = protocols.load(benchmark)
     names = parser._option_string_actions
     known, usual = (", ".join(one.name for one in of) for of in (stated.each, stated.chosen()))
@@ -92,7 +92,7 @@ def parser_explain(parser: argparse.ArgumentParser, benchmark: Benchmark) -> Non
     names["--by"].help = f"the scores whose differences are shown (default: {', '.join(stated.compared)})"
 
 
-def explain(given: argparse.Namespace) -> None:
+def explain(given: Namespace) -> None:
     """Score the same responses under each protocol, and say why the scores differ."""
     benchmark = registry.benchmark(given.name)
     stated = protocols.load(benchmark)
@@ -128,7 +128,7 @@ def options_ablate(benchmark: Benchmark) -> Benchmark:
     return benchmark.without((AGREEMENT, ASK))
 
 
-def parser_ablate(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None:
+def parser_ablate(parser: ArgumentParser, benchmark: Benchmark) -> None:
     (agreement,) = (option for option in benchmark.options if option.name == AGREEMENT)
     parser.add_argument(
         "--agreement",
@@ -140,7 +140,7 @@ def parser_ablate(parser: argparse.ArgumentParser, benchmark: Benchmark) -> None
     )
 
 
-def ablate(given: argparse.Namespace) -> None:
+def ablate(given: Namespace) -> None:
     """Show how scores change with the number of votes that must agree."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, options_ablate(benchmark)) | {ASK: "all"}
