@@ -32,76 +32,65 @@ REPLAY = "replay:"  # The prefix for a file of votes given elsewhere
 ENSEMBLES = {"flan-t5": FLAN_T5}  # Names that stand for several judges
 
 
-def served_voter(
-    name: str,
-    at_once: int = AT_ONCE,
-    leave_out: str | Sequence[str] = (),
-    tokenizer: str | None = None,
-    recheck: float = 0.0,
-) -> EndpointVoter | ScoringVoter:
-    """Return the voter behind a server that has this name, without asking it yet."""
-    if compares_labels(name):
-        model = name.removeprefix(SCORING)
-        return ScoringVoter(model, tokenizer=tokenizer, recheck=recheck, at_once=at_once, leave_out=leave_out)
-    return EndpointVoter(name.removeprefix(ENDPOINT), at_once=at_once, leave_out=leave_out)
+def served_voter(name: str, **options: Any) -> EndpointVoter | ScoringVoter:
+    """Return the voter behind a server that has this name, without asking it yet.
+
+    `at_once` and `leave_out` are for both kinds, `tokenizer` and `recheck` for judges that compare labels.
+    """
+    if name.startswith(SCORING):
+        return ScoringVoter(name.removeprefix(SCORING), **options)
+    shared = {option: options[option] for option in options.keys() & {"at_once", "leave_out"}}
+    return EndpointVoter(name.removeprefix(ENDPOINT), **shared)
 
 
 class ReplayJudge:
-    """A judge that repeats given replies."""
+    """A judge that repeats given replies, by text and question."""
 
     stored = False
 
     def __init__(self, replies: Mapping[tuple[str, str], str]) -> None:
-        self._replies = dict(replies)
-        content = json.dumps(sorted([*pair, reply] for pair, reply in self._replies.items()))
+        self._replies = replies
+        content = json.dumps(sorted([*pair, reply] for pair, reply in replies.items()))
         self.key = f"replay-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
-
-    @classmethod
-    def read(cls, path: str | Path) -> "ReplayJudge":
-        """Read replies from JSON lines, or a JSON list (.gz too), with the fields `text`, `question` and `answer`."""
-        replies: dict[tuple[str, str], str] = {}
-        for where, row in json_rows(Path(path)):
-            if not isinstance(row, dict) or not all(
-                isinstance(row.get(name), str) for name in ("text", "question", "answer")
-            ):
-                raise ValueError(
-                    f"{where}: expected a JSON object with text, question and answer, all of them texts; got "
-                    f"{short_repr(row)}."
-                )
-            text, question, reply = row["text"], row["question"], row["answer"]
-            if replies.setdefault((text, question), reply) != reply:
-                raise ValueError(
-                    f"{where}: an earlier line has another answer to the same question, {short_repr(question)}; "
-                    "expected one answer. Remove one of them."
-                )
-        return cls(replies)
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Repeat the reply given to each pair."""
-        codes = [self._reply(texts[text], questions[question].text) for text, question in pairs.tolist()]
+        codes = []
+        for i, j in pairs.tolist():
+            text, question = texts[i], questions[j].text
+            if (text, question) not in self._replies:
+                raise ValueError(
+                    f"No reply was given to the question {short_repr(question)} about the text {short_repr(text)}; "
+                    "expected a reply for each. Collect this one too."
+                )
+            codes.append(RULES["whole"](self._replies[text, question], True))
         yield np.arange(len(pairs)), np.array(codes, dtype=np.int8)
 
     def close(self) -> None: ...
 
-    def _reply(self, text: str, question: str) -> int:
-        if (text, question) not in self._replies:
+
+def _replayed(path: Path) -> ReplayJudge:
+    """Read replies from JSON lines, or a JSON list (.gz too), with the fields `text`, `question` and `answer`."""
+    replies: dict[tuple[str, str], str] = {}
+    for where, row in json_rows(path):
+        said = [row.get(name) for name in ("text", "question", "answer")] if isinstance(row, dict) else ()
+        if not said or not all(isinstance(one, str) for one in said):
             raise ValueError(
-                f"No reply was given to the question {short_repr(question)} about the text {short_repr(text)}; "
-                "expected a reply for each. Collect this one too."
+                f"{where}: expected a JSON object with text, question and answer, all of them texts; got "
+                f"{short_repr(row)}."
             )
-        code = RULES["whole"](self._replies[text, question], True)
-        assert code is not None, "an ended reply is always read"
-        return code
+        text, question, reply = map(str, said)
+        if replies.setdefault((text, question), reply) != reply:
+            raise ValueError(
+                f"{where}: an earlier line has another answer to the same question, {short_repr(question)}; "
+                "expected one answer. Remove one of them."
+            )
+    return ReplayJudge(replies)
 
 
 def is_served(judge: object) -> bool:
     """Whether `judge` is the name of a model behind a server."""
     return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
-
-
-def compares_labels(judge: object) -> bool:
-    """Whether `judge` is the name of a model behind a server that compares labels."""
-    return isinstance(judge, str) and judge.startswith(SCORING)
 
 
 def resolve(
@@ -118,7 +107,7 @@ def resolve(
     for is_set, what, fits in (
         (engine != Engine(device=engine.device), local, _is_local),
         (endpoint.get("at_once", AT_ONCE) != AT_ONCE, asked, is_served),
-        (endpoint.get("tokenizer"), compared, compares_labels),
+        (endpoint.get("tokenizer"), compared, lambda judge: str(judge).startswith(SCORING)),
     ):
         if is_set and not any(map(fits, meant)):
             raise ValueError(f"{what}, but judges names only {', '.join(map(repr, meant)):.200}.")
@@ -142,20 +131,25 @@ def check_once(keys: Sequence[str]) -> None:
 
 def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
     """Return the voters that the user means, each by its own name; nothing is fetched yet."""
-    listed = judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]
     meant: list[str | Judge] = []
-    for judge in listed:
+    for judge in judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]:
         if isinstance(judge, str) and judge.startswith(REPLAY):
-            meant.append(ReplayJudge.read(judge.removeprefix(REPLAY)))
+            meant.append(_replayed(Path(judge.removeprefix(REPLAY))))
         else:
             meant += ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge]
     if not meant:
         raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
     for judge in meant:
         if not isinstance(judge, str):
-            _check_object(judge)
+            key, stored = getattr(judge, "key", None), getattr(judge, "stored", None)
+            called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
+            if not isinstance(key, str) or not isinstance(stored, bool) or not called:
+                raise JudgeUnavailable(
+                    f"judges: {short_repr(judge)} is not a judge; expected a name, a model, or an object with key, "
+                    "stored, answer and close, as in `halluscope.judging.judge.Judge`."
+                )
         elif is_served(judge):
-            kind = SCORING if compares_labels(judge) else ENDPOINT
+            kind = SCORING if judge.startswith(SCORING) else ENDPOINT
             Server.named(judge.removeprefix(kind), kind=kind)  # checks the name, and sends nothing
         elif judge != LEXICAL:
             weights.check_name(model_of(judge))
@@ -226,14 +220,11 @@ def check_chat_name(judge: str | ChatJudge, rules: Collection[str] = ()) -> None
         return
     if "/" in judge or "\\" in judge or is_there(judge):
         return
-    known = (
-        f"These judges need no model: {', '.join(map(repr, rules))}."
-        if rules
-        else "`halluscope info NAME` says which rules the benchmark NAME knows."
-    )
+    known = rules and f"These judges need no model: {', '.join(map(repr, rules))}."
     raise JudgeUnavailable(
         f"There is no judge {short_repr(judge)} that reads free text; expected 'openai:MODEL[@URL]', or a local "
-        f"model: a folder, a .gguf file, or a Hub id (org/name). {known}"
+        f"model: a folder, a .gguf file, or a Hub id (org/name). "
+        f"{known or '`halluscope info NAME` says which rules the benchmark NAME knows.'}"
     )
 
 
@@ -265,16 +256,6 @@ class LocalChat:
     def close(self) -> None:
         """Free the model's memory."""
         self._model.close()
-
-
-def _check_object(judge: object) -> None:
-    key, stored = getattr(judge, "key", None), getattr(judge, "stored", None)
-    called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
-    if not isinstance(key, str) or not isinstance(stored, bool) or not called:
-        raise JudgeUnavailable(
-            f"judges: {short_repr(judge)} is not a judge; expected a name, a model, or an object with key, stored, "
-            "answer and close, as in `halluscope.judging.judge.Judge`."
-        )
 
 
 def _is_local(judge: str | Judge) -> bool:
