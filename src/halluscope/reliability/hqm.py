@@ -82,7 +82,18 @@ def compute(
     word("indicator", indicator, INDICATORS)
     resampling = Bootstrap(bootstrap, seed, level)
     if indicator == CONTENT:
-        return content(_marks(predictions, references), level=level)
+        if references is not None:
+            raise ValueError(
+                "references are given; content validity takes only predictions, one mark per reviewed row."
+            )
+        given = listed("predictions", predictions, MARKS)
+        marks = numbers(
+            "predictions", [int(mark) if isinstance(mark, bool | np.bool_) else mark for mark in given], MARKS
+        )
+        if others := [(row, mark) for row, mark in enumerate(marks) if mark not in (0, 1)]:
+            row, mark = others[0]
+            raise ValueError(f"predictions[{row}] is {mark:g}; expected 1 for valid, 0 for not valid.")
+        return content(marks, level=level)
     if references is None:
         raise ValueError(f"references is None; {indicator} needs the models' scores in the second test.")
     first, second = numbers("predictions", predictions, SCORES), numbers("references", references, SCORES)
@@ -111,45 +122,27 @@ def compute(
     }
 
 
-def _marks(marks: Sequence[float], references: object) -> list[float]:
-    if references is not None:
-        raise ValueError(
-            "references are given; content validity takes only predictions, one mark per reviewed row."
-        )
-    found = [
-        int(mark) if isinstance(mark, bool | np.bool_) else mark
-        for mark in listed("predictions", marks, MARKS)
-    ]
-    for row, mark in enumerate(checked := numbers("predictions", found, MARKS)):
-        if mark not in (0, 1):
-            raise ValueError(f"predictions[{row}] is {mark:g}; expected 1 for valid, 0 for not valid.")
-    return checked
-
-
 def content(
     marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95
 ) -> dict[str, Any]:
     """Return what `compute` does for "content", weighted if the marks (1 or 0) are of rows drawn by strata."""
-    estimate = share(marks, strata or {}, level)
+    strata = strata or {}
+    estimate = share(marks, strata, level)
     # One mark per row; with strata, also its stratum and the stratum's size, which are weights.
     rows = [
-        [name, one.rows, int(index >= one.errors)]
-        for name, one in (strata or {}).items()
-        for index in range(one.judgements)
+        [name, size, int(index >= errors)]
+        for name, (size, judgements, errors) in strata.items()
+        for index in range(judgements)
     ] or [[int(mark)] for mark in marks]
+    weighted = {"strata": len(strata)} if strata else {}
+    choices = {"indicator": CONTENT, **weighted, "interval": f"{level:g},wilson"}
     return {
         CONTENT: estimate["value"],
         "low": estimate["low"],
         "high": estimate["high"],
         "valid": int(sum(marks)),
         "rows": len(marks),
-        "signature": signature(
-            "hqm",
-            data=data_of("marks", rows),
-            indicator=CONTENT,
-            **({"strata": len(strata)} if strata else {}),
-            interval=f"{level:g},wilson",
-        ),
+        "signature": signature("hqm", data=data_of("marks", rows), **choices),
     }
 
 
@@ -162,14 +155,9 @@ def _makers(results: Results) -> list[str]:
 
 def direction(results: Results, score: str) -> Direction:
     """Return whether a higher or a lower score is better; None if neither is, or if the score is unknown."""
-    benchmarks = [benchmark for benchmark in registry.benchmarks() if benchmark.name in _makers(results)]
-    if not benchmarks:
-        return PEOPLE.get(score)
-    try:
-        (better,) = {benchmark.direction(score) for benchmark in benchmarks}
-    except (KeyError, ValueError):
-        return None
-    return better
+    made = _makers(results)
+    ways = {one.better(score) for one in registry.benchmarks() if one.name in made} or {PEOPLE.get(score)}
+    return ways.pop() if len(ways) == 1 else None
 
 
 def _turned(first: Direction, second: Direction, values: Sequence[float]) -> tuple[bool, Sequence[float]]:
@@ -212,31 +200,44 @@ def measure(
             f"{len(first)} models in both: {', '.join(first):.300}. To score a file under one of these names, pass "
             "--responses NAME=FILE."
         )
-    is_run = name != CRITERION
-    again = scores(second, list(first), other, "--by" if is_run else "--criterion-by")
-    opposed, again_turned = _turned(direction(first, by), direction(second, other), again)
-    for model in first if is_run else ():
-        _check_rows(name, model, first[model], second[model])
+    is_run, models = name != CRITERION, list(first)
+    again = scores(second, models, other, "--by" if is_run else "--criterion-by")
+    opposed, turned = _turned(direction(first, by), direction(second, other), again)
+    changed: set[str] = set()
+    for model in models if is_run else ():
+        changed |= _changes(name, model, first[model], second[model])
     result = compute(
-        scores(first, list(first), by),
-        again_turned,
+        scores(first, models, by),
+        turned,
         indicator=name,
         bootstrap=resampling.resamples,
         seed=resampling.seed,
     )
-    result["changed"] = []
-    if is_run:
-        if all(first[model] == second[model] for model in first):
-            how = (
-                AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
-            )
-            raise ValueError(
-                f"{OPTIONS[name]} holds the first run again: the results of all {len(first)} models are the same, and "
-                f"scores always agree with themselves. Expected another run: {how}."
-            )
-        result["changed"] = sorted({key for model in first for key in _changed(first[model], second[model])})
+    if is_run and all(first[model] == second[model] for model in models):
+        how = AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
+        raise ValueError(
+            f"{OPTIONS[name]} holds the first run again: the results of all {len(first)} models are the same, and "
+            f"scores always agree with themselves. Expected another run: {how}."
+        )
+    result["changed"] = sorted(changed)
     if name == RETEST:
-        result |= _repeated(first, second, by)
+        # the models of which the second run repeats the responses, and those of which it repeats the verdicts too
+        texts = [
+            model
+            for model, one in first.items()
+            if "texts" in one and one["texts"] == second[model].get("texts")
+        ]
+        result["same"] = [
+            model
+            for model in texts
+            if first[model].get("verdicts") == second[model].get("verdicts")
+            and score(first[model], by) == score(second[model], by)
+        ]
+        result["same_responses"] = texts
+        if len(result["same"]) == len(first):
+            warnings.warn(
+                f"{OPTIONS[RETEST]} holds the very same responses and verdicts: {AGAIN}.", stacklevel=2
+            )
     return result | ({"score": other} if other != by else {}) | ({"turned": True} if opposed else {})
 
 
@@ -264,52 +265,30 @@ def correlate(
     }
 
 
-def _check_rows(name: str, model: str, first: Result, second: Result) -> None:
-    """Check that two runs are about the same rows, or about as many rows in another form."""
-    one, other = (_keys(result).get("data", "") for result in (first, second))
-    how = "score both runs against the same rows of the same dataset"
-    same = one == other
+def _changes(name: str, model: str, first: Result, second: Result) -> set[str]:
+    """Return the choices in which two runs' signatures differ, such as "questions: paper, then released".
+
+    Two runs are about the same rows, or about as many rows in another form.
+    """
+    one, other = (
+        dict(part.partition(":")[::2] for part in str(result.get("signature", "")).split("|"))
+        for result in (first, second)
+    )
+    rows = [of.get("data", "") for of in (one, other)]
+    how, known = "score both runs against the same rows of the same dataset", rows
     if name == PARALLEL:
         how = "`halluscope parallel --first FILE` writes the original rows that have a parallel form"
-        same = one.rpartition("-")[0] == other.rpartition("-")[0]
-    if one and other and not same:
+        known = [data.rpartition("-")[0] for data in rows]
+    if all(rows) and known[0] != known[1]:
         raise ValueError(
             f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(model)}, "
-            f"{one_line(one, 100)}, then {one_line(other, 100)}; expected the same in both: {how}."
+            f"{one_line(rows[0], 100)}, then {one_line(rows[1], 100)}; expected the same in both: {how}."
         )
-
-
-def _repeated(first: Results, second: Results, by: str) -> dict[str, Any]:
-    """Return for which models the second run repeats the first run's responses, and for which also its verdicts."""
-    texts = [
-        model
-        for model, result in first.items()
-        if "texts" in result and result["texts"] == second[model].get("texts")
-    ]
-    same = [
-        model
-        for model in texts
-        if first[model].get("verdicts") == second[model].get("verdicts")
-        and score(first[model], by) == score(second[model], by)
-    ]
-    if len(same) == len(first):
-        warnings.warn(f"{OPTIONS[RETEST]} holds the very same responses and verdicts: {AGAIN}.", stacklevel=2)
-    return {"same": same, "same_responses": texts}
-
-
-def _keys(result: Result) -> dict[str, str]:
-    """Return the keys of a result's signature and their values."""
-    return dict(part.partition(":")[::2] for part in str(result.get("signature", "")).split("|"))
-
-
-def _changed(first: Result, second: Result) -> list[str]:
-    """Return the choices in which two results' signatures differ, such as "questions: paper, then released"."""
-    one, other = _keys(first), _keys(second)
-    return [
+    return {
         f"{key}: {one.get(key, 'none')}, then {other.get(key, 'none')}"
-        for key in dict.fromkeys([*one, *other])
+        for key in one | other
         if one.get(key) != other.get(key)
-    ]
+    }
 
 
 # What is printed

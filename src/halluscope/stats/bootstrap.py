@@ -78,8 +78,7 @@ class Bootstrap:
 
     def intervals(self, parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the interval of each score; each part has scores [resamples] by name, possibly nested."""
-        scores = _joined(list(parts))
-        found = self._ends(scores)
+        found, scores = self._of(list(parts))
         if (keeping := _kept.get()) is not None:
             keeping.append((found, scores))
         return found
@@ -92,16 +91,15 @@ class Bootstrap:
         low, high = np.quantile(defined, [(1 - self.level) / 2, (1 + self.level) / 2])
         return float(low), float(high)
 
-    def _ends(self, scores: Scores) -> dict[str, Any]:
-        return {
-            name: self._ends(values) if isinstance(values, Mapping) else self.interval(values)
-            for name, values in scores.items()
-        }
-
-
-def _joined(parts: Sequence[Scores]) -> dict[str, Any]:
-    columns = {name: [part[name] for part in parts] for name in parts[0]}
-    return {
-        name: _joined(values) if isinstance(values[0], Mapping) else np.concatenate(values)
-        for name, values in columns.items()
-    }
+    def _of(self, parts: Sequence[Scores]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the interval of each score, and the resampled scores of all parts."""
+        ends: dict[str, Any] = {}
+        joined: dict[str, Any] = {}
+        for name, first in parts[0].items():
+            values = [part[name] for part in parts]
+            if isinstance(first, Mapping):
+                ends[name], joined[name] = self._of(values)
+            else:
+                joined[name] = np.concatenate(values)
+                ends[name] = self.interval(joined[name])
+        return ends, joined

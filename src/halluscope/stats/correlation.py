@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halluscope.errors import MissingExtra
+from halluscope.errors import needs
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.ratios import Floats
 
@@ -47,11 +47,15 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
     They are in [-1, 1], and NaN where `undefined` says why. A resample in which a benchmark's scores are all equal is
     left out.
     """
-    x, y = _both(first, second)
-    try:
+    if len(first) < FEWEST_MODELS:
+        raise ValueError(f"There are {len(first)} models; a correlation needs at least {FEWEST_MODELS}.")
+    if len(first) != len(second):
+        raise ValueError(
+            f"There are {len(first)} and {len(second)} scores; expected one of each per model, in the same order."
+        )
+    with needs("A correlation", "stats"):
         import scipy.stats
-    except ImportError as error:
-        raise MissingExtra(f"Correlations need scipy ({error}): pip install 'halluscope[stats]'.") from error
+    x, y = np.array(first, dtype=float), np.array(second, dtype=float)
     if undefined(x, y):
         return {name: dict.fromkeys(("value", "low", "high"), np.nan) for name in COEFFICIENTS}
     draws = np.random.default_rng(resampling.seed)
@@ -90,8 +94,8 @@ def _coefficients(x: Floats, y: Floats, stats: Any) -> Floats:
 
 def undefined(first: Scores, second: Scores) -> str | None:
     """Say why the correlation is undefined: one benchmark gives all models the same score. None if it is defined."""
-    for which, scores in (("first", np.asarray(first)), ("second", np.asarray(second))):
-        if _constant(scores):
+    for which, scores in (("first", first), ("second", second)):
+        if _constant(np.asarray(scores)):
             return f"All {which} scores are {float(scores[0]):g}: a correlation with a constant is undefined."
     return None
 
@@ -102,10 +106,10 @@ def by_chance(first: Scores, second: Scores) -> float:
     With n models it is at least 1 / n!, so three models prove nothing, however high the coefficient. It is exact for
     up to `EVERY_ORDER` models; NaN if the correlation is undefined.
     """
-    x, y = _both(first, second)
-    if undefined(x, y):
+    if undefined(first, second):
         return float("nan")
-    x, y = ((scores - scores.mean()) / np.abs(scores - scores.mean()).max() for scores in (x, y))
+    away = [np.asarray(scores, dtype=float) - np.mean(scores) for scores in (first, second)]
+    x, y = (of / np.abs(of).max() for of in away)
     products = np.abs(np.concatenate([y[orders] @ x for orders in _orders(len(x))]))
     return float((products >= products[0] - ROUNDING).mean())
 
@@ -123,16 +127,6 @@ def _orders(models: int) -> Iterator[NDArray[np.int64]]:
 
 def _constant(scores: Floats) -> bool:
     return bool(np.ptp(scores) <= ROUNDING * np.abs(scores).max())
-
-
-def _both(first: Scores, second: Scores) -> tuple[Floats, Floats]:
-    if len(first) < FEWEST_MODELS:
-        raise ValueError(f"There are {len(first)} models; a correlation needs at least {FEWEST_MODELS}.")
-    if len(first) != len(second):
-        raise ValueError(
-            f"There are {len(first)} and {len(second)} scores; expected one of each per model, in the same order."
-        )
-    return np.array(first, dtype=float), np.array(second, dtype=float)
 
 
 def warn_if_shuffled(said: ArrayLike, present: ArrayLike) -> None:

@@ -4,11 +4,11 @@ Sources: the corrected point-biserial correlation (Lord and Novick, 1968, chapte
 of item response theory (Birnbaum, 1968), fitted by `girth`.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from halluscope.errors import MissingExtra
+from halluscope.errors import needs
 from halluscope.stats.ratios import Floats, ratio
 
 # The fewest models for the share that is wrong, for a correlation over models, and for a model with two parameters
@@ -18,8 +18,7 @@ FEWEST, FEWEST_TO_CORRELATE, FEWEST_TO_FIT = 3, 8, 20
 DRAWS, KEPT = 200, 0.95
 
 
-@dataclass(frozen=True)
-class Subset:
+class Subset(NamedTuple):
     """Rows whose scores give the models' full ranking."""
 
     rows: list[int]  # the indices of the rows
@@ -57,12 +56,8 @@ def fitted(right: Floats) -> tuple[Floats, Floats] | None:
     """
     if len(right) < FEWEST_TO_FIT:
         return None
-    try:
+    with needs("Item response theory", "stats"):
         from girth import twopl_jml
-    except ImportError as error:
-        raise MissingExtra(
-            f"Item response theory needs girth ({error}): pip install 'halluscope[stats]'."
-        ) from error
     answers = (right >= 0.5).T.astype(int)
     tells = (answers.min(axis=1) == 0) & (answers.max(axis=1) == 1)
     hard, telling = np.full((2, len(answers)), np.nan)

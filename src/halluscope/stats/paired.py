@@ -188,9 +188,10 @@ def holm(p: Sequence[float]) -> list[float]:
     [0.03, 0.06, nan, 0.06]
     """
     values = np.asarray(p, dtype=float)
-    corrected, most = np.full(len(values), np.nan), 0.0
+    corrected = np.full(len(values), np.nan)
     known = np.flatnonzero(~np.isnan(values))
-    for place, row in enumerate(known[np.argsort(values[known], kind="stable")]):
-        most = max(most, min(1.0, float(values[row]) * (len(known) - place)))
-        corrected[row] = most
-    return [float(value) for value in corrected]
+    order = known[np.argsort(values[known], kind="stable")]
+    times = np.arange(len(order), 0, -1)
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, values[order] * times))
+    found: list[float] = corrected.tolist()
+    return found
