@@ -63,14 +63,10 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
 
 def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a text as `json_rows` does, one by one because even a short text may hold millions."""
-    most = limits.most("rows")
     if text.startswith("[", after_gap(text)):
-        stream = _Stream(where, iter([text]))
-        for number, entry in enumerate(stream.entries(), 1):
-            if number > most:
-                limits.check("rows", number, where)
+        for number, entry in enumerate(_Stream(where, iter([text])).whole("[", "]"), 1):
+            limits.check("rows", number, where)
             yield f"{where}, entry {number}", entry
-        stream.end()
         return
     limits.check("rows", text.count("\n"), where)  # empty lines take time too
     for number, line in enumerate(_LINE.finditer(text), 1):
@@ -99,10 +95,7 @@ def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
 
 def entries(file: Readable) -> Iterator[Any]:
     """Yield the entries of a file that is one JSON list (.gz too), holding only a piece of it."""
-    stream = _Stream(str(file), _pieces(file))
-    stream.begin("[", "a JSON list")
-    yield from stream.entries()
-    stream.end()
+    return _begun(file, "[", "a JSON list").whole("[", "]")
 
 
 def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
@@ -113,22 +106,28 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
         more = [f"{len(names) - 3:,} others"] if len(names) > 4 else []
         return joint.join([*(names[:3] if more else names), *more])
 
-    stream, seen = _Stream(str(file), _pieces(file)), set[str]()
+    seen = set[str]()
     expected = f"an object with lists of {few(names, ' and ')}"
-    stream.begin("{", expected)
-    for name in stream.parts("{", "}", stream.name):
+    stream = _begun(file, "{", expected)
+    for name in stream.whole("{", "}"):
         if name in seen:
             raise BuildError(f"{file} holds {short_repr(name)} twice; expected {expected}, each once.")
         seen.add(name)
         if name not in names:
             stream.value()
         elif stream.sign() == "[":
-            yield from ((name, entry) for entry in stream.entries())
+            yield from ((name, entry) for entry in stream.parts("[", "]"))
         else:
             raise BuildError(f"{file}: {name} is {short_repr(stream.value())}; expected a list.")
-    stream.end()
     if missing := [name for name in names if name not in seen]:
         raise BuildError(f"{file} has no {few(missing, ' and no ')}; expected {expected}.")
+
+
+def _begun(file: Readable, sign: str, expected: str) -> "_Stream":
+    stream = _Stream(str(file), _pieces(file))
+    if stream.sign() != sign:
+        raise BuildError(f"{file} begins with {stream.ahead()}; expected {expected}.")
+    return stream
 
 
 def _pieces(file: Readable) -> Iterator[str]:
@@ -148,11 +147,25 @@ class _Stream:
         self._where, self._pieces = where, pieces
         self._held, self._at, self._before = "", 0, 0
 
-    def begin(self, sign: str, expected: str) -> None:
-        """Check what the text begins with."""
-        if self.sign() != sign:
-            ahead = short_repr(self._held[self._at : self._at + 80])
-            raise BuildError(f"{self._where} begins with {ahead}; expected {expected}.")
+    def whole(self, first: str, last: str) -> Iterator[Any]:
+        """Yield the parts of the list or object that is the whole text."""
+        yield from self.parts(first, last)
+        if self.sign():
+            raise self._error("there is text after its end", self._at)
+
+    def parts(self, first: str, last: str) -> Iterator[Any]:
+        """Yield the entries of the list that comes next, or the names in an object; the caller reads their values."""
+        sign = self._take(first)
+        if self.sign() == last:
+            sign = self._take(last)
+        while sign != last:
+            if first == "{" and self.sign() != '"':
+                raise self._error("expecting '\"'", self._at)
+            value = self.value()
+            if first == "{":
+                self._take(":")
+            yield value
+            sign = self._take(",", last)
 
     def sign(self) -> str:
         """Return the next character that is not white space; "" at the end."""
@@ -163,26 +176,9 @@ class _Stream:
         self._at = at
         return self._held[at]
 
-    def entries(self) -> Iterator[Any]:
-        """Yield the entries of the list that comes next."""
-        return self.parts("[", "]", self.value)
-
-    def parts(self, first: str, last: str, read: Callable[[], T]) -> Iterator[T]:
-        """Yield what `read` returns for each part of the list or object that comes next."""
-        sign = self._take(first)
-        if self.sign() == last:
-            sign = self._take(last)
-        while sign != last:
-            yield read()
-            sign = self._take(",", last)
-
-    def name(self) -> str:
-        """Read a name in an object; the caller must read the value after it."""
-        if self.sign() != '"':
-            raise self._error("expecting '\"'", self._at)
-        name: str = self.value()
-        self._take(":")
-        return name
+    def ahead(self, at: int | None = None) -> str:
+        at = self._at if at is None else at
+        return short_repr(self._held[at : at + 80])
 
     def value(self) -> Any:
         """Read the value that comes next."""
@@ -205,11 +201,6 @@ class _Stream:
                     self._at += length
                     return value
 
-    def end(self) -> None:
-        """Check that nothing else comes."""
-        if self.sign():
-            raise self._error("there is text after its end", self._at)
-
     def _take(self, *signs: str) -> str:
         if (sign := self.sign()) not in signs:
             raise self._error(f"expecting {signs[0]!r}", self._at)
@@ -227,7 +218,7 @@ class _Stream:
     def _error(self, what: str, at: int) -> BuildError:
         return BuildError(
             f"{self._where} is not JSON, or is cut off: {what} at character {self._before + at + 1:,}; got "
-            f"{short_repr(self._held[at : at + 80])}. Get the file again."
+            f"{self.ahead(at)}. Get the file again."
         )
 
 
@@ -361,14 +352,14 @@ def within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
         yield bit
 
 
-def check_once(files: Iterable[Path]) -> None:
-    """Check that no file is given twice, through links of any kind."""
-    given: dict[Hashable, Path] = {}
-    for file in files:
-        if (key := same(file)) in given:
-            other = "" if given[key] == file else f", also as {given[key]}"
-            raise BuildError(f"{file} is given twice{other}; expected each file once. Leave one out.")
-        given[key] = file
+def check_once(each: Iterable[Any], key: Callable[[Any], Hashable] | None = None, what: str = "file") -> None:
+    """Check that no file, or no dataset, is given twice, through links of any kind."""
+    given: dict[Hashable, Any] = {}
+    for one in each:
+        if (of := (key or same)(one)) in given:
+            other = "" if given[of] == one else f", also as {given[of]}"
+            raise BuildError(f"{one} is given twice{other}; expected each {what} once. Leave one out.")
+        given[of] = one
 
 
 def same(file: Path) -> Hashable:

@@ -12,7 +12,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, ending, json_rows
 from halluscope.graded import record
 from halluscope.reading import tables
-from halluscope.reading.datasets import Source, once_by_id, read_columns, read_once
+from halluscope.reading.datasets import Source, read_columns, read_once
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
 from halluscope.stats.tallies import Bools
@@ -162,9 +162,7 @@ class Rows:
         """Read the authors' file, in its order, or raise a BuildError."""
         located = tables.rows(file) if ending(file) in (".csv", ".parquet") else json_rows(file)
         try:
-            rows = once_by_id(
-                (self.read(row, where, number), where) for number, (where, row) in enumerate(located)
-            )
+            rows = read_once(located, self.read)
         except ValueError as error:
             raise BuildError(str(error)) from error
         if not rows:
@@ -172,7 +170,7 @@ class Rows:
         return rows
 
     def read_all(self, rows: Iterable[Any], where: str = "references") -> list[Any]:
-        return read_once(rows, where, self.read)
+        return read_once(((f"{where}[{number}]", row) for number, row in enumerate(rows)), self.read)
 
     def read(self, row: Any, where: str, number: int = 0) -> Any:
         """Read a row; one that was read before is returned unchanged.

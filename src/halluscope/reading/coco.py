@@ -22,6 +22,9 @@ from halluscope.sanitize import short_repr
 # Coordinates and sizes must be smaller than this, in pixels
 _FAR = 1e9
 
+# Which values fit, and the kind in words
+Kind = tuple[Callable[[Any], bool], str]
+
 # COCO's licences by their ids, for files that leave them out
 LICENCES = {
     1: "CC BY-NC-SA 2.0",
@@ -90,13 +93,13 @@ def read_boxes(
         where = f"{file}: {key}[{count[key]}]"
         count[key] += 1
         if key == "annotations":
-            image_ids.append(take(entry, "image_id", is_id, WHOLE, where))
-            class_ids.append(take(entry, "category_id", is_id, WHOLE, where))
+            image_ids.append(take(entry, "image_id", WHOLE, where))
+            class_ids.append(take(entry, "category_id", WHOLE, where))
             if sized:
-                boxes.extend(take(entry, "bbox", is_box, BOX, where))
+                boxes.extend(take(entry, "bbox", BOX, where))
             continue
-        number = take(entry, "id", is_id, WHOLE, where)
-        name = take(entry, "file_name" if key == "images" else "name", _is_line, "text of one line", where)
+        number = take(entry, "id", WHOLE, where)
+        name = take(entry, "file_name" if key == "images" else "name", LINE, where)
         if number in names[key]:
             raise BuildError(
                 f"{where} has id {number}, which an earlier entry has too; expected each id once."
@@ -110,7 +113,7 @@ def read_boxes(
             )
         names[key][number] = name
         if sized and key == "images":
-            sizes[number] = [take(entry, side, is_length, SIDE, where) for side in ("width", "height")]
+            sizes[number] = [take(entry, side, SIDE, where) for side in ("width", "height")]
     for key, known in names.items():
         if not known:
             raise BuildError(f"{file} names no {key}; there is nothing to build.")
@@ -126,13 +129,9 @@ def read_boxes(
     return table, np.array([sizes[one] for one in images if sized]), np.array(boxes).reshape(-1, 4)
 
 
-WHOLE = "a 64-bit whole number"
-SIDE = "pixels, a whole number of at least 1"
-BOX = "[x, y, width, height] in pixels, with a width and height of at least 0"
-
-
-def take(entry: Any, key: str, fits: Callable[[Any], bool], expected: str, where: str) -> Any:
-    """Return a value of an object in a JSON file, after checking it."""
+def take(entry: Any, key: str, kind: Kind, where: str) -> Any:
+    """Return a value of an object in a JSON file, after checking that it is of a kind."""
+    fits, expected = kind
     is_object = isinstance(entry, dict)
     value = entry.get(key) if is_object else None
     if not (is_object and fits(value)):
@@ -142,22 +141,23 @@ def take(entry: Any, key: str, fits: Callable[[Any], bool], expected: str, where
     return value
 
 
-def is_box(value: Any) -> bool:
-    """Whether a value is a box as files have them; it may leave its image."""
+def _is_box(value: Any) -> bool:
+    is_list = isinstance(value, list) and len(value) == 4
     return (
-        isinstance(value, list)
-        and len(value) == 4
+        is_list
         and all(type(one) in (int, float) and -_FAR < one < _FAR for one in value)
         and min(value[2:]) >= 0
     )
 
 
-def is_length(value: Any) -> bool:
-    return type(value) is int and 0 < value < _FAR
-
-
 def _is_line(value: Any) -> bool:
     return isinstance(value, str) and len(value.splitlines()) == 1 and not value.isspace()
+
+
+WHOLE: Kind = is_id, "a 64-bit whole number"
+SIDE: Kind = lambda value: type(value) is int and 0 < value < _FAR, "pixels, a whole number of at least 1"
+BOX: Kind = _is_box, "[x, y, width, height] in pixels, with a width and height of at least 0"
+LINE: Kind = _is_line, "text of one line"
 
 
 def _index(ids: "array[int]", known: Mapping[int, str], where: str, key: str) -> NDArray[np.int64]:

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import check_file, json_rows, leads_out, read_json, read_text, same
+from halluscope.files.opening import check_file, check_once, json_rows, leads_out, read_json, read_text, same
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
 from halluscope.paths import is_there
@@ -40,14 +40,6 @@ ROWS_AT_ONCE = 2**14
 SUBSET = "was built with --subset: it is a part or a changed copy"
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
-
-
-class HasId(Protocol):
-    @property
-    def id(self) -> int: ...
-
-
-Identified = TypeVar("Identified", bound=HasId)
 
 
 def home(name: str) -> Path:
@@ -105,42 +97,38 @@ def sources(given: Any) -> Iterator[list[str]]:
     """Yield how datasets are written; a loaded one (`datasets.Dataset`) is saved in a folder for that time."""
     from tempfile import TemporaryDirectory
 
+    def is_source(one: Any) -> bool:
+        return isinstance(one, str | Path) or (hasattr(one, "save_to_disk") and hasattr(one, "features"))
+
     each = [given] if isinstance(given, str | Path) or hasattr(given, "save_to_disk") else given
-    if (
-        not isinstance(each, list | tuple)
-        or not each
-        or not all(
-            isinstance(one, str | Path) or (hasattr(one, "save_to_disk") and hasattr(one, "features"))
-            for one in each
-        )
-    ):
+    if not isinstance(each, list | tuple) or not each or not all(map(is_source, each)):
         raise ValueError(
             f"dataset is {short_repr(given)}; expected a folder, a Hub id, an upstream file, or a loaded dataset with "
             "one split (datasets.Dataset), or a list of these."
         )
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        yield [str(one) if isinstance(one, str | Path) else _saved(one, Path(folder)) for one in each]
+        yield [
+            str(one)
+            if isinstance(one, str | Path)
+            else _saved(without_pictures(one), Path(folder, str(number)))
+            for number, one in enumerate(each)
+        ]
 
 
-def _saved(rows: Any, folder: Path) -> str:
-    from tempfile import mkdtemp
-
+def _saved(rows: Any, path: Path) -> str:
     import datasets
 
-    noisy, out = not datasets.are_progress_bars_disabled(), mkdtemp(dir=folder)
     if {"text", "label"} <= {*rows.features}:  # the columns of POPE's authors: written as their file is
-        file = Path(out, "rows.jsonl")
-        file.write_text(
-            "".join(f"{json.dumps(row, default=str)}\n" for row in without_pictures(rows)), encoding="utf-8"
-        )
-        return str(file)
+        path.write_text("".join(f"{json.dumps(row, default=str)}\n" for row in rows), encoding="utf-8")
+        return str(path)
+    noisy = not datasets.are_progress_bars_disabled()
     datasets.disable_progress_bars()
     try:
-        without_pictures(rows).save_to_disk(out)
+        rows.save_to_disk(path)
     finally:
         if noisy:
             datasets.enable_progress_bars()
-    return out
+    return str(path)
 
 
 def read_rows(written: str) -> Any:
@@ -179,13 +167,12 @@ def stated(folder: Path, *keys: str) -> Any:
 
 def check_distinct(sources: Sequence[str]) -> None:
     """Check that no dataset is given twice, through links of any kind."""
-    given: dict[Hashable, str] = {}
-    for written in sources:
+
+    def key(written: str) -> Hashable:
         source = Source.of(written)
-        if (key := (same(Path(source.name)), source.config, source.split)) in given:
-            other = "" if given[key] == written else f", also as {given[key]}"
-            raise BuildError(f"{written} is given twice{other}; expected each dataset once. Leave one out.")
-        given[key] = written
+        return same(Path(source.name)), source.config, source.split
+
+    check_once(sources, key, "dataset")
 
 
 def configs(written: str) -> list[str]:
@@ -236,24 +223,12 @@ def _of_tables(tables: Iterable[Any], name: str) -> Iterator[Any]:
             yield from table.to_pylist()
 
 
-def read_each(
-    sources: Sequence[str], names: tuple[str, ...], needed: tuple[str, ...], what: str
-) -> list[Any]:
-    return [row for source in sources for row in read_columns(source, names, needed, what)]
-
-
-def read_once(
-    rows: Iterable[Any], where: str, read: Callable[[Any, str, int], Identified]
-) -> list[Identified]:
-    places = ((row, f"{where}[{number}]", number) for number, row in enumerate(rows))
-    return once_by_id((read(row, place, number), place) for row, place, number in places)
-
-
-def once_by_id(located: Iterable[tuple[Identified, str]]) -> list[Identified]:
-    """Return the questions of pairs (question, location), after checking that no id occurs twice."""
+def read_once(located: Iterable[tuple[str, Any]], read: Callable[[Any, str, int], Any]) -> list[Any]:
+    """Read rows with their locations into questions, and check that no id occurs twice."""
     first: dict[int, str] = {}
     questions = []
-    for question, where in located:
+    for number, (where, row) in enumerate(located):
+        question = read(row, where, number)
         if first.setdefault(question.id, where) != where:
             raise ValueError(
                 f"{where} has the id {question.id}, which {first[question.id]} has too; expected each question "
@@ -279,14 +254,7 @@ def without_pictures(rows: Any) -> Any:
 
 
 def _dataset(source: Source, written: str) -> Any:
-    if Path(source.name).suffix == ".parquet":
-        import datasets
-
-        _check_parquet(source.path)
-        with damaged(source.path, "a Parquet file"):
-            splits = datasets.load_dataset("parquet", data_files=escape(str(source.path)))
-    else:
-        splits = _load(source)
+    splits = _load(source)
     if source.split is None and len(splits) != 1:
         raise ValueError(
             f"{written} has the splits {', '.join(splits)}; name one: {written}@{next(iter(splits))}."
@@ -313,6 +281,10 @@ def _load(source: Source) -> Any:
     import datasets
 
     folder = Path(source.name)
+    if folder.suffix == ".parquet":
+        _check_parquet(source.path)
+        with damaged(folder, PARQUET):
+            return datasets.load_dataset("parquet", data_files=escape(str(folder)))
     is_unbuilt = (folder / "spec.toml").is_file() and not (folder / "data").is_dir()  # of a clone
     if is_unbuilt or ("/" not in source.name and "\\" not in source.name and not is_there(source.name)):
         built = sorted(folder.name for folder in Path(FOLDER).glob("*") if (folder / "data").is_dir())
@@ -322,16 +294,16 @@ def _load(source: Source) -> Any:
             f"holds {', '.join(built) or 'no datasets'}; `halluscope build NAME` makes one. You may also name a "
             "folder, or a Hub id (org/name)."
         )
-    _check_folder(Path(source.name))
+    _check_folder(folder)
     there = True
     try:
         if not _may_be_loaded(source.name):
             raise ValueError("it is neither a folder nor a Hub id")
-        if any((Path(source.name) / name).is_file() for name in (STATE, STATES)):
+        if any((folder / name).is_file() for name in (STATE, STATES)):
             saved = datasets.load_from_disk(source.name)
             return saved if isinstance(saved, dict) else {str(saved.split or "all"): saved}
-        if Path(source.name).is_dir():
-            kept = _kept(Path(source.name), Path(datasets.config.HF_DATASETS_CACHE))
+        if folder.is_dir():
+            kept = _kept(folder, Path(datasets.config.HF_DATASETS_CACHE))
             return datasets.load_dataset(source.name, source.config, cache_dir=str(kept))
         with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)

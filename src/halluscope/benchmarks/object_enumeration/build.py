@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -26,7 +26,7 @@ from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, entries
 from halluscope.files.writing import check_new, new_file
 from halluscope.inputs import is_id
-from halluscope.reading.coco import BOX, SIDE, WHOLE, CocoTable, is_box, is_length, read_boxes, take
+from halluscope.reading.coco import BOX, SIDE, WHOLE, CocoTable, Kind, read_boxes, take
 from halluscope.stats.ratios import Floats
 
 INSTRUCTION = "<image> Give a list of objects and locations in the image."
@@ -281,23 +281,23 @@ def read_scenes(image_data: Readable, objects: Readable, table: CocoTable) -> tu
     shared: dict[int, tuple[int, int, int]] = {}
     for number, entry in enumerate(entries(image_data), 1):
         where = f"{image_data}: entry {number}"
-        image_id = take(entry, "image_id", is_id, WHOLE, where)
-        coco_id = take(entry, "coco_id", lambda value: value is None or is_id(value), WHOLE, where)
+        image_id, coco_id = take(entry, "image_id", WHOLE, where), take(entry, "coco_id", COCO_ID, where)
         if coco_id in index:
-            width, height = (take(entry, side, is_length, SIDE, where) for side in ("width", "height"))
-            shared[image_id] = index[coco_id], width, height
+            shared[image_id] = (
+                index[coco_id],
+                *(take(entry, side, SIDE, where) for side in ("width", "height")),
+            )
     rows = []
     named: dict[int, set[str]] = {}
     for number, entry in enumerate(entries(objects), 1):
         where = f"{objects}: entry {number}"
-        image_id = take(entry, "image_id", is_id, WHOLE, where)
-        held = take(entry, "objects", _is_list, "a list", where)
-        image, *size = shared.get(image_id, (-1,))
+        image, *size = shared.get(take(entry, "image_id", WHOLE, where), (-1,))
+        held = take(entry, "objects", LIST, where)
         if image < 0 or image in named:
             continue
         for one in held:
-            names = take(one, "names", _is_list_of_text, "a list of text", where)
-            box = take({"box": [one.get(key) for key in "xywh"]}, "box", is_box, BOX, where)
+            names = take(one, "names", TEXTS, where)
+            box = take({"box": [one.get(key) for key in "xywh"]}, "box", BOX, where)
             plain = [sys.intern(" ".join(name.lower().split())) for name in names if name.strip()]
             if plain:
                 rows.append((image, where, plain[0], *box, *size))
@@ -305,35 +305,37 @@ def read_scenes(image_data: Readable, objects: Readable, table: CocoTable) -> tu
     return pd.DataFrame(rows, columns=BOXES), named
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _is_list_of_text(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
 def read_samples(file: Readable, files: Mapping[str, int]) -> Iterator[Sample]:
     """Yield samples, each with the index of its image, if that is annotated."""
     for number, sample in enumerate(entries(file), 1):
         where = f"{file}: sample {number}"
-        name = take(sample, "image", lambda value: isinstance(value, str | None), "a file name", where)
-        parts = (name or "").split("/")
+        parts = (take(sample, "image", FILE, where) or "").split("/")
         tails = ["/".join(parts[start:]) for start in range(len(parts))]
         names = (*tails, re.sub(r"COCO_(?:train|val)2014_", "", parts[-1]))
         image = next((files[name] for name in names if name in files), None)
         if image is not None:
-            take(sample, "id", lambda value: isinstance(value, str | int), "text or a whole number", where)
-            expected = "a list of objects with from and value, both text"
-            take(sample, "conversations", _are_turns, expected, where)
+            take(sample, "id", ID, where)
+            take(sample, "conversations", TURNS, where)
         yield sample, image
 
 
-def _are_turns(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(turn, dict) and all(isinstance(turn.get(key), str) for key in ("from", "value"))
-        for turn in value
-    )
+def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(fits, value))
 
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_turn(value: Any) -> bool:
+    return isinstance(value, dict) and _is_text(value.get("from")) and _is_text(value.get("value"))
+
+
+COCO_ID: Kind = lambda value: value is None or is_id(value), "a 64-bit whole number, or null"
+FILE: Kind = lambda value: isinstance(value, str | None), "a file name"
+ID: Kind = lambda value: isinstance(value, str | int), "text or a whole number"
+LIST: Kind = lambda value: isinstance(value, list), "a list"
+TEXTS: Kind = _is_list_of(_is_text), "a list of text"
+TURNS: Kind = _is_list_of(_is_turn), "a list of objects with from and value, both text"
 
 BUILDER = builder(__file__, "object_enumeration", make)
