@@ -102,9 +102,7 @@ def open_source(
 
 
 def _rows(source: Written) -> Any:
-    config = f":{source.config}" if source.config else ""
-    split = f"@{source.split}" if source.split else ""
-    rows = read_rows(f"{source.name}{config}{split}")
+    rows = read_rows(str(source))
     if isinstance(rows, list):
         raise ValueError(f"{source.name} is a JSON file; expected a dataset: a folder or a Hub id.")
     return rows

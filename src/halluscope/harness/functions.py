@@ -11,9 +11,9 @@ import math
 import os
 import shlex
 import threading
-from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from halluscope.files.opening import parse, read_text
 from halluscope.files.writing import json_line, new_file
 from halluscope.options import check, taken
 from halluscope.paths import cache_folder
+from halluscope.reading.datasets import Row
 from halluscope.reading.datasets import Source as Written
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.responses.files import PROMPT
@@ -87,17 +88,73 @@ class Settings:
         options = {**dataset.options, **rule, **dataset.harness, **options}
         return cls(folders["dataset"] or sources.where(task), folders["images"], options, judged)
 
-    def command(self, task: str, responses: Path, partial: bool) -> str:
-        dataset, benchmark = registry.dataset(task), registry.benchmark(task)
-        named = Written.of(self.dataset)
-        config = named.config or dataset.config
-        written = f"{named.name}{config and ':'}{config}" + (f"@{named.split}" if named.split else "")
-        words = ["halluscope", "score", task, "--responses", str(responses), "--dataset", written]
-        for name, value in self.options.items():
+
+@dataclass(frozen=True)
+class Asked:
+    """A dataset that a harness asks."""
+
+    name: str  # the name of the dataset, and of its task
+    prompt: str  # the name of another prompt that is used; "" for the benchmark's own prompt
+    setting: Settings
+    source: Source  # its rows that the settings select, and their images
+
+    @classmethod
+    def open(cls, name: str, prompt: str, setting: Settings, keep: int | None = None) -> "Asked":
+        benchmark = registry.benchmark(name)
+        if benchmark.judges and setting.judged:  # better to fail now than after an LVLM has run for hours
+            benchmark.judges.find(setting.options)
+        source = sources.open_source(setting.dataset, setting.images, registry.dataset(name), keep)
+        rows = benchmark.module("rows")
+        if hasattr(rows, "wanted") and (choice := taken(rows.wanted, setting.options)):
+            source = source.only(lambda row: rows.wanted(rows.read(row, name), **choice))
+        return cls(name, prompt, setting, source)
+
+    @property
+    def benchmark(self) -> Benchmark:
+        return self.source.benchmark
+
+    @cached_property
+    def rows(self) -> dict[str, Row]:
+        """The rows by names that are made from their ids."""
+        rows = {
+            " ".join(map(str, self.source.dataset.identity(row).values())): row for row in self.source.rows
+        }
+        if len(rows) < len(self.source.rows):
+            raise ValueError(
+                f"{self.source.name} has {len(self.source.rows):,} rows and {len(rows):,} different ids "
+                f"({', '.join(self.source.dataset.key)}); expected one id per row. Build it again, or name one config."
+            )
+        return rows
+
+    def scored(self, rows: Sequence[Any], texts: Sequence[str]) -> Scored:
+        return scoring.of_each(self.benchmark, rows, texts, self.setting.options, self.prompt)
+
+    def judged(self, rows: Sequence[Any], texts: Sequence[str], where: str, file: Path) -> Scored:
+        """Score a set; if it cannot be judged, log the command that scores a file of it, and return an empty result."""
+        where = f"The responses are {where}; to score them: {self._command(file, len(rows))}"
+        called = "_".join(marks(self.name, self.prompt).values())
+        if not self.setting.judged:
+            log.warning(
+                "%s is not scored: its judge is a language model, and none is named. %s", called, where
+            )
+            return nothing(rows)
+        try:
+            return self.scored(rows, texts)
+        except Exception as error:  # whatever a judge raises, including that memory ran out
+            log.error("%s is not scored: %s %s", called, reason(error), where)
+            return nothing(rows)
+
+    def _command(self, file: Path, count: int) -> str:
+        dataset, named = self.source.dataset, Written.of(self.setting.dataset)
+        written = str(replace(named, config=named.config or dataset.config))
+        words = ["halluscope", "score", self.name, "--responses", str(file), "--dataset", written]
+        for name, value in self.setting.options.items():
             if name not in dataset.options and value is not None and value is not False:
                 values = [] if value is True else value if isinstance(value, list | tuple) else [value]
                 words += [f"--{name.replace('_', '-')}", *map(str, values)]
-        return shlex.join([*words, *["--partial"] * (partial and not benchmark.partial_ok)])
+        if count < len(self.source.rows):
+            words += ["--limit", str(count)] if self.benchmark.partial_ok else ["--partial"]
+        return shlex.join(words)
 
 
 def _of_environment() -> dict[str, dict[str, Any]]:
@@ -128,7 +185,7 @@ class Item(dict[str, Any]):
         self.name, self.answer = name, (doc, text)
 
 
-_opened: dict[str, tuple[Settings, Source]] = {}
+_opened: dict[tuple[str, str], Asked] = {}  # by the task's and the prompt's name
 _scored: dict[tuple[str, str], tuple[list[tuple[Document, str]], Scored]] = {}
 _scoring = threading.Lock()
 
@@ -150,7 +207,7 @@ def documents(marker: Any) -> Any:
 
 def images(doc: Document) -> list[Image]:
     """Return a list with a document's image, or [] if it has none; documents share image objects."""
-    image = _opened[doc[TASK]][1].image(doc)
+    image = _asked(doc).source.image(doc)
     return [] if image is None else [image]
 
 
@@ -162,8 +219,7 @@ def prompt(doc: Document, _: Any = None) -> str:
 
 def marked_prompt(doc: Document) -> str:
     """Return what the LVLM is asked, with a mark in the image's place."""
-    _, source = _opened[doc[TASK]]
-    return prompt(doc) if doc[source.key] is None else IMAGE + prompt(doc)
+    return prompt(doc) if doc[_asked(doc).source.key] is None else IMAGE + prompt(doc)
 
 
 def target(doc: Document) -> str:
@@ -192,7 +248,7 @@ def items(doc: Document, results: Sequence[str]) -> dict[str, Item]:
         each[name][CLUSTER] = cluster
     if averaged(benchmark):
         try:
-            _, (added,) = scoring.of_each(benchmark, [doc], [results[0]], _opened[task][0].options)
+            _, (added,) = _asked(doc).scored([doc], results[:1])
         except Exception as error:  # whatever it is: the harness has not written the responses yet
             _complain(f"{task} is not scored: {reason(error)}")
             added = dict.fromkeys(benchmark.means, math.nan)
@@ -221,29 +277,6 @@ def error(whole: Sequence[Item]) -> float:
     return standard_error([item[SCORE] for item in known], [item[CLUSTER] for item in known])
 
 
-def opened(task: str, setting: Settings, keep: int | None = None) -> Source:
-    """Open the dataset of a task, with the rows that the task's settings select."""
-    benchmark = registry.benchmark(task)
-    if benchmark.judges and setting.judged:  # better to fail now than after an LVLM has run for hours
-        benchmark.judges.find(setting.options)
-    source = sources.open_source(setting.dataset, setting.images, registry.dataset(task), keep)
-    rows = benchmark.module("rows")
-    if hasattr(rows, "wanted") and (choice := taken(rows.wanted, setting.options)):
-        return source.only(lambda row: rows.wanted(rows.read(row, task), **choice))
-    return source
-
-
-def judged(score: Callable[[], Scored], count: Sized, setting: Settings, called: str, where: str) -> Scored:
-    if not setting.judged:
-        log.warning("%s is not scored: its judge is a language model, and none is named. %s", called, where)
-        return nothing(count)
-    try:
-        return score()
-    except Exception as error:  # whatever a judge raises, including that memory ran out
-        log.error("%s is not scored: %s %s", called, reason(error), where)
-        return nothing(count)
-
-
 def nothing(rows: Sized) -> Scored:
     return {}, [{} for _ in range(len(rows))]
 
@@ -257,16 +290,18 @@ def reason(error: Exception) -> str:
 
 def _documents(task: str, prompt: str, own: Any = None) -> Any:
     try:
-        setting = Settings.of(task, own)
-        source = opened(task, setting)
+        asked = _opened[task, prompt] = Asked.open(task, prompt, Settings.of(task, own))
     except ValueError as error:
         log.error("%s: %s", task, error)  # lmms-eval itself would only report that it tried five times
         raise
-    _opened[task] = setting, source
-    asked = source.rows
+    rows = asked.source.rows
     for name, value in marks(task, prompt).items():
-        asked = asked.add_column(name, np.full(len(asked), value))
-    return asked
+        rows = rows.add_column(name, np.full(len(rows), value))
+    return rows
+
+
+def _asked(doc: Document) -> Asked:
+    return _opened[doc[TASK], doc.get(PROMPT, "")]
 
 
 @cache
@@ -277,56 +312,39 @@ def _complain(line: str) -> None:
 def _result(whole: Sequence[Item]) -> dict[str, Any]:
     """Return the result of a set, after giving each item its value; the last result of each task is cached."""
     each = [item.answer for item in whole]
-    task, prompt = each[0][0][TASK], each[0][0].get(PROMPT, "")
+    asked = _asked(each[0][0])
+    task = asked.name, asked.prompt
     with _scoring:
-        known = _scored.get((task, prompt))
-        if known is None or known[0] != each:
-            known = _scored[task, prompt] = each, _compute(task, prompt, each)
-    result, values = known[1]
+        if task not in _scored or _scored[task][0] != each:
+            _scored[task] = each, _compute(asked, *map(list, zip(*each, strict=True)))
+    result, values = _scored[task][1]
     for item, added in zip(whole, values, strict=True):
         if item.name in added:
             item[SCORE] = added[item.name]
     return result
 
 
-def _compute(task: str, prompt: str, each: Sequence[tuple[Document, str]]) -> Scored:
-    setting, source = _opened[task]
-    called = "_".join(filter(None, (task, prompt)))
-    rows, texts = [doc for doc, _ in each], [text for _, text in each]
-    # The file is written before a judge starts, so that it survives even if the process is killed.
-    file = _keep(task, rows, texts, {PROMPT: prompt} if prompt else {})
-    where = (
-        f"The responses are kept in {file}; to score them: {setting.command(task, file, len(rows) < len(source.rows))}"
-        if file
-        else "The responses are kept only if the harness logs samples; to score those: halluscope score NAME "
-        "--responses FILE --dataset DATASET"
-    )
-    score = partial(scoring.of_each, registry.benchmark(task), rows, texts, setting.options, prompt)
-    result, values = judged(score, each, setting, called, where)
-    if result:
-        if file:
-            file.unlink(missing_ok=True)
-        # lmms-eval shows only warnings and errors of this log
-        level = logging.INFO if log.hasHandlers() else logging.WARNING
-        log.log(level, "%s: %s", called, result[SIGNATURE])
-    return result, values
-
-
-def _keep(task: str, rows: Sequence[Document], texts: Sequence[str], asked: Mapping[str, str]) -> Path | None:
-    """Write responses to a file, because a harness writes its samples only after all scores are computed."""
-    key = registry.dataset(task).key
-    lines = [
-        json_line({**about(row, key), **asked, "response": text})
-        for row, text in zip(rows, texts, strict=True)
-    ]
+def _compute(asked: Asked, rows: list[Any], texts: list[Any]) -> Scored:
+    """Score responses, which are written to a file before: a harness writes its samples only after all scores."""
+    lines = []
+    for row, text in zip(rows, texts, strict=True):
+        marked = {PROMPT: asked.prompt} if asked.prompt else {}
+        lines.append(json_line({**about(row, asked.source.dataset.key), **marked, "response": text}))
     digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    file = cache_folder() / "responses" / f"{task}-{digest}.jsonl"
+    file = cache_folder() / "responses" / f"{asked.name}-{digest}.jsonl"
+    where = f"kept in {file}"
     try:
         with new_file(file) as new:
             new.writelines(lines)
     except OSError as error:
-        log.warning(
-            "The responses of %s cannot be kept while they are scored: %s", task, one_line(error, 300)
-        )
-        return None
-    return file
+        why = one_line(error, 300)
+        log.warning("The responses of %s cannot be kept while they are scored: %s", asked.name, why)
+        where, file = "kept only if the harness logs samples", Path("SAMPLES")
+    result, values = asked.judged(rows, texts, where, file)
+    if result:
+        if file.is_absolute():
+            file.unlink(missing_ok=True)
+        # lmms-eval shows only warnings and errors of this log
+        level = logging.INFO if log.hasHandlers() else logging.WARNING
+        log.log(level, "%s: %s", "_".join(marks(asked.name, asked.prompt).values()), result[SIGNATURE])
+    return result, values

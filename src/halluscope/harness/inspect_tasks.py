@@ -8,11 +8,11 @@ the folder that `halluscope build` makes), `images` (the folder of image files, 
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,11 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 from halluscope import registry, scoring
 from halluscope.answering.answer import about
-from halluscope.answering.sources import Source
 from halluscope.files.pictures import data_uri
 from halluscope.harness import functions
-from halluscope.harness.functions import CLUSTER, Scored, Settings, nothing
+from halluscope.harness.functions import CLUSTER, Asked, Scored, Settings, nothing
 from halluscope.reading.datasets import Row
-from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.registry import SIGNATURE
 from halluscope.sanitize import short_repr
 
 # How many encoded images are cached: rows about the same image follow each other
@@ -53,69 +52,40 @@ Figures = dict[str, float]
 Said = Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A dataset that a harness asks."""
+def so_far(asked: Asked, said: Said) -> Scored:
+    """Score a part of a set without raising errors; return an empty result if a language model judges."""
+    judges = asked.benchmark.judges
+    named = asked.setting.options.get(judges.option) if judges else []
+    by_rules = not judges or {*(named if isinstance(named, list) else [named])} <= {*judges.rules}
+    if by_rules and said:
+        with suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the warning that this is not the whole benchmark
+            return asked.scored(_rows(asked, said), [*said.values()])
+    return nothing(said)
 
-    name: str  # the name of the dataset, and of its task
-    prompt: str  # the name of another prompt that is used; "" for the benchmark's own prompt
-    setting: Settings
-    source: Source  # its rows, and their images
-    rows: Mapping[str, Row]  # row's name -> row; a name is made from the row's ids
 
-    @classmethod
-    def open(cls, name: str, prompt: str, setting: Settings) -> "Asked":
-        source = functions.opened(name, setting, keep=1)
-        rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
-        if len(rows) < len(source.rows):
-            raise ValueError(
-                f"{source.name} has {len(source.rows):,} rows and {len(rows):,} different ids "
-                f"({', '.join(source.dataset.key)}); expected one id per row. Build it again, or name one config."
-            )
-        return cls(name, prompt, setting, source, rows)
+def at_the_end(asked: Asked, said: Said) -> Scored:
+    return asked.judged(_rows(asked, said), [*said.values()], "in the log", LOG)
 
-    @property
-    def benchmark(self) -> Benchmark:
-        return self.source.benchmark
 
-    def so_far(self, said: Said) -> Scored:
-        """Score a part of a set without raising errors; return an empty result if a language model judges."""
-        judges = self.benchmark.judges
-        named = self.setting.options.get(judges.option) if judges else []
-        by_rules = not judges or {*(named if isinstance(named, list) else [named])} <= {*judges.rules}
-        if by_rules and said:
-            with suppress(Exception), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the warning that this is not the whole benchmark
-                return self._scored(said)
-        return nothing(said)
+def figures_of(asked: Asked, said: Said, scored: Scored) -> Figures:
+    """Return all scores, and Inspect's standard errors of the means by clusters; NaN where undefined."""
+    result, each = scored
+    figures = {name: float(result.get(name, math.nan)) for name in asked.benchmark.scores}
+    clusters = scoring.clusters(asked.benchmark, _rows(asked, said))
+    for name in asked.benchmark.means:
+        known = [
+            SampleScore(score=Score(value=added[name]), sample_metadata={CLUSTER: str(cluster)})
+            for added, cluster in zip(each, clusters, strict=True)
+            if name in added
+        ]
+        several = len({str(one.sample_metadata) for one in known}) > 1
+        figures[f"{name}_stderr"] = float(stderr(cluster=CLUSTER)(known)) if several else math.nan
+    return figures
 
-    def score(self, said: Said, log_file: Path) -> Scored:
-        """Score a set; if it cannot be judged, log the command that scores it later and return an empty result."""
-        partial_set = len(said) < len(self.rows)
-        command = self.setting.command(self.name, log_file, partial_set)
-        limit = f" --limit {len(said)}" if partial_set and self.benchmark.partial_ok else ""
-        where = f"The responses are in the log; to score them: {command}{limit}"
-        return functions.judged(partial(self._scored, said), said, self.setting, self.name, where)
 
-    def clusters(self, said: Said) -> list[str]:
-        return list(map(str, scoring.clusters(self.benchmark, [self.rows[name] for name in said])))
-
-    def figures(self, said: Said, result: Mapping[str, Any], each: Sequence[Mapping[str, float]]) -> Figures:
-        """Return all scores, and Inspect's standard errors of the means by clusters; NaN where undefined."""
-        figures = {name: float(result.get(name, math.nan)) for name in self.benchmark.scores}
-        for name in self.benchmark.means:
-            known = [
-                SampleScore(score=Score(value=added[name]), sample_metadata={CLUSTER: cluster})
-                for added, cluster in zip(each, self.clusters(said), strict=True)
-                if name in added
-            ]
-            several = len({str(one.sample_metadata) for one in known}) > 1
-            figures[f"{name}_stderr"] = float(stderr(cluster=CLUSTER)(known)) if several else math.nan
-        return figures
-
-    def _scored(self, said: Said) -> Scored:
-        rows = [self.rows[name] for name in said]
-        return scoring.of_each(self.benchmark, rows, list(said.values()), self.setting.options, self.prompt)
+def _rows(asked: Asked, said: Said) -> list[Row]:
+    return [asked.rows[name] for name in said]
 
 
 @dataclass
@@ -151,7 +121,7 @@ def scores(asked: Asked) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         text, row = state.output.completion, str(state.sample_id)
-        _, (found,) = asked.so_far({row: text}) if means else nothing([row])
+        _, (found,) = so_far(asked, {row: text}) if means else nothing([row])
         return Score(value={name: found.get(name, math.nan) for name in means}, answer=text)
 
     return score
@@ -166,7 +136,7 @@ def whole_set(asked: Asked) -> Metric:
         run = _run.get()
         if run and run.figures and run.said == said:
             return run.figures
-        return asked.figures(said, *(asked.so_far(said) if run else asked.score(said, LOG)))
+        return figures_of(asked, said, so_far(asked, said) if run else at_the_end(asked, said))
 
     return figures
 
@@ -202,9 +172,9 @@ class AtTheEnd:
         run = _run.get()
         if not run or not run.said:
             return {}
-        result, each = await anyio.to_thread.run_sync(self._asked.score, run.said, LOG)
-        run.figures = self._asked.figures(run.said, result, each)
-        return {SIGNATURE: result.get(SIGNATURE, "not scored")}
+        scored = await anyio.to_thread.run_sync(at_the_end, self._asked, run.said)
+        run.figures = figures_of(self._asked, run.said, scored)
+        return {SIGNATURE: scored[0].get(SIGNATURE, "not scored")}
 
 
 def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
@@ -213,15 +183,15 @@ def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
         known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"
         raise ValueError(f"{benchmark.name} has no prompt {short_repr(prompt)}; expected {known}.")
     own = {key: value for key, value in settings.items() if value is not None}
-    asked = Asked.open(name, prompt, Settings.of(name, own))
-    marks, clusters = functions.marks(name, prompt), asked.clusters(dict.fromkeys(asked.rows, ""))
+    asked = Asked.open(name, prompt, Settings.of(name, own), keep=1)
+    marks, clusters = functions.marks(name, prompt), scoring.clusters(benchmark, [*asked.rows.values()])
     samples = [
         Sample(
             input=functions.prompt({**row, **marks}),
             target=functions.target({**row, **marks}),
             id=id,
             # by these a response is matched to its row later
-            metadata={**marks, **about(row, asked.source.dataset.key), CLUSTER: cluster},
+            metadata={**marks, **about(row, asked.source.dataset.key), CLUSTER: str(cluster)},
         )
         for (id, row), cluster in zip(asked.rows.items(), clusters, strict=True)
     ]

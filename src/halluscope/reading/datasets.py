@@ -70,6 +70,10 @@ class Source:
         bare = "/" not in name and "\\" not in name and not is_there(name)
         return cls(str(built) if bare and built.is_dir() else name, config or None, split or None)
 
+    def __str__(self) -> str:
+        config, split = f":{self.config}" if self.config else "", f"@{self.split}" if self.split else ""
+        return f"{self.name}{config}{split}"
+
     @property
     def is_json(self) -> bool:
         """Whether the dataset is read as a JSON file: by its ending, or because it is a file that is not Parquet."""
