@@ -6,24 +6,27 @@ A task's version covers the prompt, the image before it, greedy decoding and the
 import json
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from halluscope import registry
 from halluscope.errors import OutputError
 from halluscope.files.opening import read_text
 from halluscope.files.writing import new_file
-from halluscope.harness import functions
-from halluscope.harness.functions import CLUSTER, CLUSTERED, averaged
+from halluscope.harness.functions import CLUSTERED, averaged, marks
 from halluscope.paths import cache_folder
-from halluscope.registry import HIGHER, LOWER, Benchmark, Direction
+from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.version import __version__
 
 HARNESSES = ("lm-eval", "lmms-eval")
 
+HERE = Path(__file__).parent
+
+SCORE = "!function halluscope.harness.functions.score"
+ERROR = "!function halluscope.harness.functions.error"
+
 _BETTER = {HIGHER: "higher", LOWER: "lower", None: "neither"}
+_WHAT = ("of the whole set", "mean over documents")
 _TITLE = re.compile(r"\btitle\s*=\s*\{(.*?)\},?\s*\n\s*\w+\s*=", re.DOTALL)
 
 
@@ -57,30 +60,32 @@ def write(harness: str, folder: Path | None = None) -> Path:
 def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
     """Return the files of a benchmark's tasks, name -> text: YAML per task, other files that it needs, and a README."""
     found, tasks, tag = {}, [], f"halluscope_{benchmark.name}_all"
+    of_lm_eval = harness == "lm_eval"
+    means = averaged(benchmark) if of_lm_eval else ()
+    scores = {
+        name: (direction, "mean" if name in means else SCORE) for name, direction in benchmark.scores.items()
+    }
+    if of_lm_eval:
+        scores |= {f"{name}{CLUSTERED}": (None, ERROR) for name in benchmark.means}
+    metrics = [
+        {"metric": name, "aggregation": aggregation, "higher_is_better": direction and direction == HIGHER}
+        for name, (direction, aggregation) in scores.items()
+    ]
     for dataset in benchmark.datasets:
         for prompt in ("", *benchmark.prompts):
-            marks = functions.marks(dataset.name, prompt)
-            file = "_".join(marks.values())
+            file = "_".join(marks(dataset.name, prompt).values())
             # the harness may have a task of the dataset's name already
             name = file.replace(dataset.name, dataset.harness_task.get(harness, dataset.name), 1)
-            asked = {"task": dataset.name, **({"prompt": prompt} if prompt else {})}
-            own = _lm_eval(benchmark, asked) if harness == "lm_eval" else _lmms_eval(benchmark, file)
-            task = {
-                "task": name,
-                "tag": tag,
-                "test_split": "test",
-                "output_type": "generate_until",
-                "num_fewshot": 0,
-                "doc_to_target": _function("target"),
-                **own,
-                "metadata": {"version": 1.0},
-            }
-            lines = (f"{key}: {json.dumps(value)}\n" for key, value in task.items())
-            found[f"{file}.yaml"] = re.sub(r'"(!function [\w.]+)"', r"\1", "".join(lines))
-            if (
-                harness == "lmms_eval"
-            ):  # it loads a file that only names the task; `process_docs` gives the rows
-                found[f"{file}.json"] = json.dumps(marks) + "\n"
+            found[f"{file}.yaml"] = Template(read_text(HERE / f"{harness}.yaml")).substitute(
+                task=name,
+                tag=tag,
+                file=file,
+                dataset=json.dumps({"task": dataset.name, **({"prompt": prompt} if prompt else {})}),
+                metrics=re.sub(r'"(!function [\w.]+)"', r"\1", json.dumps(metrics)),
+                length=benchmark.max_new_tokens,
+            )
+            if not of_lm_eval:  # it loads a file that only names the task; `process_docs` gives the rows
+                found[f"{file}.json"] = json.dumps(marks(dataset.name, prompt)) + "\n"
             how = (
                 f"the same dataset, asked with {benchmark.prompts[prompt]!r}."
                 if prompt
@@ -88,65 +93,12 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
                 "the main variant."
             )
             tasks.append(f"* `{name}`: {how}")
-    return found | {
-        "README.md": _readme(benchmark, tag, tasks, averaged(benchmark) if harness == "lm_eval" else ())
-    }
+    return found | {"README.md": _readme(benchmark, tag, tasks, bool(means))}
 
 
-def _lm_eval(benchmark: Benchmark, asked: Mapping[str, str]) -> dict[str, Any]:
-    means = averaged(benchmark)
-    return {
-        "custom_dataset": _function("dataset"),
-        "dataset_kwargs": asked,
-        "fewshot_config": {
-            "samples": []
-        },  # otherwise lm-eval copies all documents, to draw examples from them
-        "doc_to_text": _function("marked_prompt"),
-        "doc_to_image": _function("images"),
-        "process_results": _function("answers"),
-        "metric_list": [
-            *(
-                _metric(name, "mean" if name in means else _function("score"), direction)
-                for name, direction in benchmark.scores.items()
-            ),
-            *(_metric(f"{name}{CLUSTERED}", _function("error"), None) for name in benchmark.means),
-        ],
-        "generation_kwargs": {"until": [], "do_sample": False, "max_gen_toks": benchmark.max_new_tokens},
-    }
-
-
-def _lmms_eval(benchmark: Benchmark, file: str) -> dict[str, Any]:
-    length = {"max_new_tokens": benchmark.max_new_tokens}
-    return {
-        "dataset_path": "json",
-        "dataset_kwargs": {"data_files": {"test": f"{file}.json"}},
-        "process_docs": _function("documents"),
-        "doc_to_text": _function("prompt"),
-        "doc_to_visual": _function("images"),
-        "process_results": _function("items"),
-        "cluster_key": CLUSTER,
-        "metric_list": [
-            _metric(name, _function("score"), direction) for name, direction in benchmark.scores.items()
-        ],
-        "generation_kwargs": {"until": [], "do_sample": False, "temperature": 0, **length},
-    }
-
-
-def _metric(name: str, aggregation: str, direction: Direction) -> dict[str, Any]:
-    better = None if direction is None else direction == HIGHER
-    return {"metric": name, "aggregation": aggregation, "higher_is_better": better}
-
-
-def _function(name: str) -> str:
-    return f"!function {functions.__name__}.{name}"
-
-
-def _readme(benchmark: Benchmark, tag: str, tasks: list[str], independent: tuple[str, ...]) -> str:
+def _readme(benchmark: Benchmark, tag: str, tasks: list[str], independent: bool) -> str:
     """Return a README in the form that lm-eval requires for new tasks."""
     title = _TITLE.search(benchmark.citation)
-    what = dict.fromkeys(benchmark.scores, "of the whole set") | dict.fromkeys(
-        benchmark.means, "mean over documents"
-    )
     errors = "A score of the whole set has no standard error."
     if benchmark.means:
         assumed = " The number that lm-eval shows after ± assumes that documents are independent."
@@ -164,7 +116,7 @@ def _readme(benchmark: Benchmark, tag: str, tasks: list[str], independent: tuple
             else f"\nThe judge is a language model, which is loaded only if `{option}` names it. Otherwise the "
             "responses\nare kept, and the log has the command that scores them.\n"
         )
-    return Template(read_text(Path(__file__).parent / "readme.md")).substitute(
+    return Template(read_text(HERE / "readme.md")).substitute(
         title=benchmark.title,
         name=benchmark.name,
         paper=" ".join(re.sub(r"[{}]", "", title[1]).split()) if title else benchmark.title,
@@ -175,7 +127,8 @@ def _readme(benchmark: Benchmark, tag: str, tasks: list[str], independent: tuple
         tag=tag,
         tasks="\n".join(tasks),
         scores="\n".join(
-            f"| `{name}` | {_BETTER[benchmark.scores[name]]} | {kind} |" for name, kind in what.items()
+            f"| `{name}` | {_BETTER[way]} | {_WHAT[name in benchmark.means]} |"
+            for name, way in benchmark.scores.items()
         ),
         errors=errors,
         judge=judge,
