@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -319,8 +320,9 @@ class Graded(Rows):
     def _inputs(self, rows: Sequence[Any], *, responses: str = "", **options: Any) -> dict[str, Any]:
         """Return the metric's inputs from rows, and from a file or run with verdicts on the responses of this name."""
         ids, given = [row.id for row in rows], options.get(self.option)
-        verdicts = judged.as_option(self.option, given, responses, ids, self.criteria, self.words)
-        return {"references": rows, **verdicts}
+        if isinstance(given, str | Path):
+            given = judged.read_given(given, responses, ids, self.criteria, self.words)
+        return {"references": rows, **({} if given is None else {self.option: given})}
 
     def _compute(
         self,

@@ -101,16 +101,13 @@ class Judged(NamedTuple):
         """Return `verdicts`, a digest that tells a language model's verdicts from others; {} if no model judged."""
         if not self.by_model:
             return {}
+        table = np.stack([*self.values.values()]).reshape(-1, len(ids)).T
+        numbers = np.where(np.isnan(table), -1, table).tolist()  # -1 for a response that could not be judged
         rows = (
-            [id, *(_short(value) for rows in self.values.values() for value in rows[:, row])]
-            for row, id in enumerate(ids)
+            [id, *(int(one) if one.is_integer() else one for one in row)]
+            for id, row in zip(ids, numbers, strict=True)
         )
         return {"verdicts": data_of("verdicts", rows)}
-
-
-def _short(number: float) -> float:
-    """Return a number in the form used in a digest: -1 if the response could not be judged."""
-    return -1 if math.isnan(number) else int(number) if number == int(number) else float(number)
 
 
 def judge(
@@ -146,24 +143,24 @@ def nobody(criteria: Sequence[Criterion], rows: int) -> Judged:
 def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int) -> Judged:
     """Return verdicts that a user gives."""
     given = listed(name, verdicts, "a list, one per row", rows)
-    found = [_numbers(verdict, criteria, f"{name}[{row}]") for row, verdict in enumerate(given)]
-    columns = np.array(found, dtype=np.float64).T
-    values = {one.name: column[np.newaxis] for one, column in zip(criteria, columns, strict=True)}
-    return Judged(criteria, values, GIVEN)
+    names, table = [one.name for one in criteria], []
+    for row, verdict in enumerate(given):
+        where = f"{name}[{row}]"
+        if verdict is None or (len(names) == 1 and not isinstance(verdict, Mapping)):
+            verdict = dict.fromkeys(names, verdict)
+        if not isinstance(verdict, Mapping) or not {*names} <= verdict.keys():
+            raise ValueError(
+                f"{where} is {short_repr(verdict, 120)}; expected {' and '.join(map(repr, names))}, or null for a "
+                "response that could not be judged."
+            )
+        table.append([one.number(verdict[one.name], where) for one in criteria])
+    return Judged(criteria, _columns(criteria, [table]), GIVEN)
 
 
-def _numbers(verdict: Any, criteria: Sequence[Criterion], where: str) -> list[float]:
-    names = [one.name for one in criteria]
-    if verdict is None:
-        return [math.nan] * len(names)
-    if len(names) == 1 and not isinstance(verdict, Mapping):
-        return [criteria[0].number(verdict, where)]
-    if not isinstance(verdict, Mapping) or not {*names} <= verdict.keys():
-        raise ValueError(
-            f"{where} is {short_repr(verdict, 120)}; expected {' and '.join(map(repr, names))}, or null for a "
-            "response that could not be judged."
-        )
-    return [one.number(verdict[one.name], where) for one in criteria]
+def _columns(criteria: Sequence[Criterion], table: Sequence[Sequence[Sequence[float]]]) -> dict[str, Floats]:
+    """Return numbers [repeats][responses][criteria] as an array [repeats, responses] for each criterion."""
+    numbers = np.array(table, dtype=np.float64)
+    return {one.name: numbers[:, :, index] for index, one in enumerate(criteria)}
 
 
 def from_model(
@@ -176,26 +173,11 @@ def from_model(
 ) -> Judged:
     """Return a language model's verdicts."""
     nothing = [math.nan] * len(criteria)
-    table = np.array(
-        [[nothing if one is None else [*numbers(one)] for one in row] for row in verdicts], dtype=np.float64
-    )
-    values = {one.name: table[:, :, index] for index, one in enumerate(criteria)}
+    table = [[nothing if one is None else numbers(one) for one in row] for row in verdicts]
     key = [grading.chat.key, prompts]
-    return Judged(criteria, values, key, grading.drawn, [notes(one) for one in verdicts[0]])
-
-
-def as_option(
-    name: str,
-    verdicts: Any,
-    responses: str,
-    ids: Sequence[Hashable],
-    criteria: Sequence[Criterion],
-    words: Words = lambda reply: {},
-) -> dict[str, Any]:
-    """Return a metric's option for given verdicts, read from a file or a run if one is named; {} without verdicts."""
-    if isinstance(verdicts, str | Path):
-        verdicts = read_given(verdicts, responses, ids, criteria, words)
-    return {} if verdicts is None else {name: verdicts}
+    return Judged(
+        criteria, _columns(criteria, table), key, grading.drawn, [notes(one) for one in verdicts[0]]
+    )
 
 
 def read_given(
@@ -210,13 +192,12 @@ def read_given(
     Other people's files may have an `index` instead of the id, and the judge's reply in `words` instead of a verdict.
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
-    known = {*ids}
+    names, known = [one.name for one in criteria], {*ids}
     for where, row in _rows(Path(file), responses):
         if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
             row = {**row, "id": row["index"]}
         if not isinstance(row, Mapping) or "id" not in row:
-            names = ", ".join(one.name for one in criteria)
-            raise ValueError(f"{where} is {short_repr(row)}; expected an object with id, {names}.")
+            raise ValueError(f"{where} is {short_repr(row)}; expected an object with id, {', '.join(names)}.")
         if row.get("responses", responses) != responses:
             continue
         key = row["id"]
@@ -226,10 +207,10 @@ def read_given(
             raise ValueError(
                 f"{where} is the second verdict on the id {key}; expected one. Remove one of them."
             )
-        said = next((row[name] for name in REPLIES if isinstance(row.get(name), str)), None)
-        if said is not None and not any(one.name in row for one in criteria):
-            row = words(said) or row
-        found[key] = {one.name: row[one.name] for one in criteria if one.name in row}
+        replies = [row[name] for name in REPLIES if isinstance(row.get(name), str)]
+        if replies and not row.keys() & names:
+            row = words(replies[0]) or row
+        found[key] = {name: row[name] for name in names if name in row}
     if missing := [key for key in ids if key not in found]:
         raise ValueError(
             f"{file} has no verdict on {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "
