@@ -344,7 +344,7 @@ def test_rows_that_are_none(change, said):
 
 def test_what_else_is_refused(tmp_path):
     row = described()
-    with pytest.raises(ValueError, match="There are 2 lists of nouns and 1 generative rows"):
+    with pytest.raises(ValueError, match="There are 2 values of nouns and 1 predictions"):
         compute(["-"], [row], nouns=[[], []])
     with pytest.raises(ValueError, match=r"nouns\[0\] is 'dog'; expected a list"):
         compute(["-"], [row], nouns=["dog"])

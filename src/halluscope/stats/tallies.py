@@ -22,21 +22,23 @@ Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
 
 
 def grouped(
-    parts: Mapping[str, tuple[Floats | Bools, Bools]], cluster: Ints, groups: Mapping[str, Bools]
+    parts: Mapping[str, tuple[Floats | Bools | Ints, Bools | Ints]],
+    cluster: Ints,
+    groups: Mapping[str, Bools],
 ) -> Tally:
     """Count scores by cluster over all rows and over those of each group, such as "accuracy/count".
 
-    `parts` says per score what each row adds to the part, and whether it belongs to the whole; `groups` says which
+    `parts` says per score what each row adds to the part and to the whole; `groups` says which
     rows belong to a group.
     """
     clusters = int(cluster.max()) + 1
 
-    def summed(values: Floats | Bools) -> Floats:
+    def summed(values: Floats | Bools | Ints) -> Floats:
         return np.bincount(cluster, weights=values, minlength=clusters).astype(np.float64)
 
     everything = np.ones(len(cluster), dtype=bool)
     return {
-        f"{score}/{group}" if group else score: (summed(part * rows), summed(whole & rows).astype(np.int64))
+        f"{score}/{group}" if group else score: (summed(part * rows), summed(whole * rows).astype(np.int64))
         for group, rows in {"": everything, **groups}.items()
         for score, (part, whole) in parts.items()
     }

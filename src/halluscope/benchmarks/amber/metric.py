@@ -15,20 +15,17 @@ from numpy.typing import NDArray
 from halluscope.benchmarks.amber import BENCHMARK, words
 from halluscope.benchmarks.amber.rows import DISCRIMINATIVE, GENERATIVE, read_all, read_pairs
 from halluscope.benchmarks.amber.words import Description
-from halluscope.cores import map_texts
-from halluscope.inputs import flags, listed, paired
-from halluscope.inputs import texts as words_of
+from halluscope.inputs import flags, paired
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading.words import readers
-from halluscope.reading.words.tokens import Word, forms_of, in_forms
+from halluscope.reading.words.tokens import forms_of, in_forms
 from halluscope.responses import parsers
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.parsers import said_of
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, f_of_means, ratio
-from halluscope.stats.tallies import Ints, Tally, numbers
+from halluscope.stats.tallies import Ints, Tally, grouped, numbers
 
 OF_DESCRIPTIONS = ("chair", "cover", "hal", "cog")
 RATIOS = ("accuracy", "precision", "recall")
@@ -44,6 +41,7 @@ GROUPS = {
     "relation": ("relation",),
 }
 THREE = ("existence", "attribute", "relation")
+SUFFIXES = ("", *(f"/{name}" for name in GROUPS))
 
 # What the authors' script adds: to each denominator, at its start; and to that of F, where it adds 0.0001 elsewhere.
 EPSILON = 0.001
@@ -137,11 +135,16 @@ def compute(
     image = numbers([row.file_name for row in rows])
     images = int(image.max()) + 1
     is_asked = np.array([row.task != GENERATIVE for row in rows])
-    found, found_by = _nouns([*compress(predictions, ~is_asked)], nouns, reader)
-    known, synonyms, reading = words.load(), words.synonyms(pairs), iter(found)
+    descriptions, known = [*compress(predictions, ~is_asked)], words.load()
+    found, found_by = (
+        readers.nouns_of(descriptions, nouns, reader) if descriptions or nouns is not None else ([], "")
+    )
+    if nouns is None and reader != readers.NLTK:
+        found = [in_forms(each, map(known.spelt, forms_of(each))) for each in found]
+    synonyms, reading = words.synonyms(pairs), iter(found)
     each = [
-        None if asked else words.read(next(reading), row.truth, row.hallu, known, synonyms)
-        for row, asked in zip(rows, is_asked, strict=True)
+        None if row.task != GENERATIVE else words.read(next(reading), row.truth, row.hallu, known, synonyms)
+        for row in rows
     ]
     codes = np.full(len(rows), OTHER, dtype=np.int8)
     codes[is_asked] = parsers.read(compress(predictions, is_asked), parser, PARSERS)
@@ -149,9 +152,8 @@ def compute(
 
     def score(weights: Floats) -> dict[str, Floats]:
         """Score the images by weights [resamples, images]."""
-        return CONVENTIONS[convention](
-            {name: (weights @ part, weights @ whole) for name, (part, whole) in tally.items()}
-        )
+        counts = {name: (weights @ part, weights @ whole) for name, (part, whole) in tally.items()}
+        return _whole(CONVENTIONS[convention](counts), counts)
 
     result: dict[str, Any] = {name: float(value[0]) for name, value in score(np.ones((1, images))).items()}
     result |= {
@@ -178,44 +180,27 @@ def compute(
         result["interval"] = resampling.intervals(map(score, resampling.weights(images)))
     if per_row:
         result["per_row"] = [
-            {"id": row.id, "dimension": row.dimension, **_of_row(row, one, said_of(code))}
+            {"id": row.id, "dimension": row.dimension, **_of_row(row, one, parsers.said_of(code))}
             for row, one, code in zip(rows, each, codes.tolist(), strict=True)
         ]
     return result
 
 
-def _nouns(texts: Sequence[str], given: Any, reader: str) -> tuple[list[list[Word]], str]:
-    """Return the nouns of each description, and the signature's name for what found them."""
-    if given is not None:
-        lists = listed("nouns", given, "a list, one list of nouns per generative row")
-        if len(lists) != len(texts):
-            raise ValueError(
-                f"There are {len(lists):,} lists of nouns and {len(texts):,} generative rows; expected one list each."
-            )
-        return [[*map(Word, words_of(f"nouns[{row}]", nouns))] for row, nouns in enumerate(lists)], "given"
-    if not texts:
-        return [], ""
-    read, version = readers.load(reader, readers.NOUNS)
-    found = [*map_texts(read, texts)]
-    if reader != readers.NLTK:
-        spelt = words.load().spelt
-        found = [in_forms(nouns, map(spelt, forms_of(nouns))) for nouns in found]
-    return found, version
-
-
 def _of_row(row: Any, found: Description | None, said: str | None) -> dict[str, Any]:
     """Return what a description mentions, word by word, or how a response to a question was read; else None."""
+    described = found and {
+        "mentions": found.mentions,
+        "places": found.places,
+        "hallucinated": found.hallucinated,
+        "missed": [name for place, name in enumerate(row.truth) if place not in found.covered],
+        "imagined": [row.hallu[place] for place in sorted(found.imagined)],
+        "hal": bool(found.hallucinated),
+    }
+    is_read = {"said": said, "accuracy": said == row.answer, "unreadable": said is None}
     return {
-        "mentions": found and found.mentions,
-        "places": found and found.places,
-        "hallucinated": found and found.hallucinated,
-        "missed": found and [name for place, name in enumerate(row.truth) if place not in found.covered],
-        "imagined": found and [row.hallu[place] for place in sorted(found.imagined)],
-        "hal": found and bool(found.hallucinated),
+        **(described or dict.fromkeys(("mentions", "places", "hallucinated", "missed", "imagined", "hal"))),
         "answer": row.answer,
-        "said": None if found else said,
-        "accuracy": None if found else said == row.answer,
-        "unreadable": None if found else said is None,
+        **(dict.fromkeys(is_read) if described else is_read),
     }
 
 
@@ -237,32 +222,32 @@ def _tally(
     asked, dimension = described == 0, np.array([row.dimension for row in rows])
     no = np.array([row.answer == "no" for row in rows])
     said_yes, said_no = asked & (said == YES), asked & (said == NO)
-    parts = {
+    of_descriptions = {
         "chair": (wrong, mentions),
         "cover": (covered, truth),
         "hal": (wrong > 0, described),
         "cog": (imagined, hallu),
     }
-    for group, kinds in {"": tuple(dict.fromkeys(dimension.tolist())), **GROUPS}.items():
-        inside, suffix = np.isin(dimension, kinds), f"/{group}" if group else ""
-        parts |= {
-            f"accuracy{suffix}": (inside & np.where(no, said_no, said_yes), inside & asked),
-            f"precision{suffix}": (inside & said_no & no, inside & said_no),
-            f"recall{suffix}": (inside & said_no & no, inside & no),
-        }
-    parts |= {"yes_ratio": (said_yes, asked), "unreadable": (asked & (said == OTHER), asked)}
+    right = {
+        "accuracy": (np.where(no, said_no, said_yes), asked),
+        "precision": (said_no & no, said_no),
+        "recall": (said_no & no, asked & no),
+    }
+    others = {"yes_ratio": (said_yes, asked), "unreadable": (asked & (said == OTHER), asked)}
+    groups = {name: np.isin(dimension, kinds) for name, kinds in GROUPS.items()}
     return {
-        name: (np.bincount(image, weights=part), np.bincount(image, weights=whole))
-        for name, (part, whole) in parts.items()
+        **grouped(of_descriptions, image, {}),
+        **grouped(right, image, groups),
+        **grouped(others, image, {}),
     }
 
 
 def exact(counts: Counts) -> dict[str, Floats]:
     """Return unrounded scores, NaN where a denominator is 0; F is 0 where nothing was right."""
     found = {name: ratio(*of) for name, of in counts.items()}
-    for group in ("", *(f"/{name}" for name in GROUPS)):
+    for group in SUFFIXES:
         found[f"f1{group}"] = f_of_means(found[f"precision{group}"], found[f"recall{group}"], 1.0)
-    return _whole(found, counts)
+    return found
 
 
 def official(counts: Counts) -> dict[str, Floats]:
@@ -278,14 +263,14 @@ def official(counts: Counts) -> dict[str, Floats]:
     }
     wrong, rows = counts["hal"]
     found["hal"] = _rounded(1 - (rows - wrong) / (rows + EPSILON))
-    for group in ("", *(f"/{name}" for name in GROUPS)):
+    for group in SUFFIXES:
         precision, recall = found[f"precision{group}"], found[f"recall{group}"]
         beneath = precision + recall + BENEATH_F.get(group, 0.0001)
         found[f"f1{group}"] = _rounded(2 * precision * recall / beneath)
     for name in found:
         of = "hal" if name in OF_DESCRIPTIONS else "".join(["accuracy", *name.partition("/")[1:]])
         found[name] = np.where(counts[of][1] > 0, found[name], np.nan)
-    return _whole(found | {name: ratio(*counts[name]) for name in ("yes_ratio", "unreadable")}, counts)
+    return found | {name: ratio(*counts[name]) for name in ("yes_ratio", "unreadable")}
 
 
 def lmms_eval(counts: Counts) -> dict[str, Floats]:
@@ -298,7 +283,7 @@ def lmms_eval(counts: Counts) -> dict[str, Floats]:
         part, whole = counts[name]
         found[name] = ratio(part, np.where(rows > 0, whole + EPSILON * rows, 0))
     found["hal"] = 1 - ratio(rows - wrong, rows * (1 + EPSILON))
-    return _whole(found, counts)
+    return found
 
 
 def _whole(found: dict[str, Floats], counts: Counts) -> dict[str, Floats]:

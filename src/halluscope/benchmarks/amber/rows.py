@@ -113,14 +113,14 @@ def read_upstream(*files: Readable) -> list[Any]:
     """
     each = {str(file): list(json_rows(file)) for file in files}
 
-    def having(*names: str) -> list[str]:
-        return [
+    asked, known = (
+        [
             file
             for file, rows in each.items()
-            if rows and all(isinstance(row, Mapping) and {*names} <= row.keys() for _, row in rows)
+            if rows and all(isinstance(row, Mapping) and names <= row.keys() for _, row in rows)
         ]
-
-    asked, known = having("id", "image", "query"), having("id", "type", "truth")
+        for names in ({"id", "image", "query"}, {"id", "type", "truth"})
+    )
     if len(asked) != 1 or len(known) != 1 or asked == known:
         raise BuildError(
             f"{' and '.join(map(str, files))} are not AMBER's annotations.json (id, type, truth) and a file of its "

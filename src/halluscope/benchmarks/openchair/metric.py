@@ -13,7 +13,6 @@ import numpy as np
 
 from halluscope import limits, options
 from halluscope.benchmarks.openchair import BENCHMARK
-from halluscope.cores import map_texts
 from halluscope.errors import BuildError
 from halluscope.inputs import flags, ids, kind, listed, paired, texts, word
 from halluscope.judging import votes as voting
@@ -51,7 +50,6 @@ SHOWN = {YES: "yes", NO: "no", UNDECIDED: None}
 CONCRETE = 4.5
 
 Nouns = list[list[Word]]  # the nouns of each caption; given nouns have no place in the text
-Labels = Mapping[str, int]  # the label of each noun of a caption
 
 
 def compute(
@@ -254,24 +252,18 @@ def read_concrete(file: str | Path) -> frozenset[str]:
 
 
 def _nouns(captions: Sequence[str], given: Any, reader: str) -> tuple[Nouns, str]:
-    """Return the nouns of each caption, and the signature's name for what found them."""
-    if given is None:
-        read, version = readers.load(reader, readers.NOUNS)
-        every = map_texts(read, [caption.lower() for caption in captions])
-        return [as_written(*one) for one in zip(every, captions, strict=True)], version
-    lists = listed("nouns", given, "a list, one list of nouns per caption", len(captions))
-    found = [texts(f"nouns[{row}]", nouns) for row, nouns in enumerate(lists)]
-    for row, nouns in enumerate(found):
-        if blank := [noun for noun in nouns if not noun.strip()]:
-            raise ValueError(f"nouns[{row}] holds {short_repr(blank[0])}; expected a noun.")
-    return [[*map(Word, nouns)] for nouns in found], "given"
+    """Return the nouns of each caption, which is read in lower case, and who found them."""
+    found, by = readers.nouns_of([*map(str.lower, captions)], given, reader)
+    return (found if given is not None else [*map(as_written, found, captions)]), by
 
 
 def _given(votes: Any, rows: int) -> tuple[Nouns, list[dict[str, int]]]:
     """Return the nouns of given votes, and the label of each noun."""
-    found: Nouns = [[] for _ in range(rows)]
-    labels: list[dict[str, int]] = [{} for _ in range(rows)]
+    found: Nouns = []
+    labels: list[dict[str, int]] = []
     for row, given in enumerate(listed("votes", votes, "a list of nouns with their votes per caption", rows)):
+        found.append([])
+        labels.append({})
         for place, pair in enumerate(listed(f"votes[{row}]", given, "a list of nouns with a vote each")):
             where = f"votes[{row}][{place}]"
             noun, *said = texts(where, pair) or [""]

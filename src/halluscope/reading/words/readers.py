@@ -4,15 +4,17 @@ The taggers are nltk and, only for nouns, spaCy's en_core_web_sm. spaCy comes wi
 downloads once. Source of `spacy_nouns`: `extract_objs` in utils.py of assafbk/mocha_code.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from halluscope.cores import map_texts
 from halluscope.errors import MissingExtra
-from halluscope.inputs import word
+from halluscope.inputs import listed, texts, word
 from halluscope.reading.words import lemmas, nltk_words, nouns
 from halluscope.reading.words.tokens import Word, as_written
+from halluscope.sanitize import short_repr
 
 LEMMINFLECT, NLTK, SPACY = "lemminflect", "nltk", "spacy"
 WORDS, NOUNS = "words", "nouns"
@@ -79,3 +81,16 @@ def load(name: str, what: str) -> Reader:
     """
     read, version = _READERS[what][check(name, what)]
     return Reader(read, version())
+
+
+def nouns_of(descriptions: Sequence[str], given: Any, name: str) -> tuple[list[list[Word]], str]:
+    """Return the nouns of each description, given or found by the reader of this name, and who found them."""
+    if given is None:
+        read, version = load(name, NOUNS)
+        return [*map_texts(read, descriptions)], version
+    found = listed("nouns", given, "a list, one list of nouns per description", len(descriptions))
+    every = [texts(f"nouns[{row}]", each) for row, each in enumerate(found)]
+    for row, each in enumerate(every):
+        if blank := [noun for noun in each if not noun.strip()]:
+            raise ValueError(f"nouns[{row}] holds {short_repr(blank[0])}; expected a noun.")
+    return [[*map(Word, each)] for each in every], "given"
