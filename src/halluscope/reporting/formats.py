@@ -3,12 +3,11 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from itertools import chain, groupby
 from operator import itemgetter
 from shutil import get_terminal_size
-from typing import Generic, TypeVar
 
 from tabulate import tabulate
 
@@ -17,13 +16,8 @@ from halluscope.reporting.tables import OTHER, ROWS, Cell, Notes, Number, Report
 from halluscope.sanitize import one_line
 
 TABLE, CSV, MARKDOWN, LATEX, JSON, LINE = "table", "csv", "markdown", "latex", "json", "line"
-FORMATS = (
-    TABLE,
-    CSV,
-    MARKDOWN,
-    LATEX,
-    JSON,
-)  # JSON holds the results themselves, and each command makes its own
+# JSON holds the results themselves, and each command makes its own
+FORMATS = (TABLE, CSV, MARKDOWN, LATEX, JSON)
 
 WIDEST = 80  # characters in a line of a text table, unless the terminal tells its width
 NARROWEST = 40
@@ -44,9 +38,22 @@ def written(
     if style == CSV:
         beside = (_text_notes(part) for part in report if isinstance(part, Notes))
         return _csv([part for part in report if isinstance(part, Table)]), "\n\n".join(beside)
-    table, notes = _WRITERS[style]
-    parts = (notes(part) if isinstance(part, Notes) else table(part, better, intervals) for part in report)
+    as_table, as_notes = _WRITERS[style]
+    parts = []
+    for part in report:
+        if isinstance(part, Notes):
+            parts.append(as_notes(part))
+        else:
+            table = _with_best(part, better)
+            parts.append(
+                as_table(table if intervals or style == LATEX else _with_intervals(table), intervals)
+            )
     return "\n\n".join(parts), ""
+
+
+def laid_out(report: Report) -> list[tuple[Table, Sequence[Sequence[Cell]]] | Notes]:
+    """Return a report's notes, and its tables each with their lines, the header first, for a page to lay out."""
+    return [part if isinstance(part, Notes) else (part, _lines(_with_intervals(part))) for part in report]
 
 
 def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int = 1) -> str:
@@ -54,19 +61,26 @@ def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int =
 
     A table that is too wide is split into parts, each with the columns that are aligned to the left.
     """
-    if not rows:
-        return ""
-    align = ["left"] * left + ["right"] * (len(header) - left)
     lines = [["" if cell is None else one_line(cell) for cell in row] for row in (header, *rows)]
+    widths, widest = _widths(lines), _widest()
+    before = sum(widths[:left]) - GAP
+    parts, width = [[*range(left)]], before
+    for column in range(left, len(widths)):
+        # one part if the left columns leave no room for others
+        if width + widths[column] > widest and len(parts[-1]) > left and before <= widest * 3 / 4:
+            parts.append([*range(left)])
+            width = before
+        parts[-1].append(column)
+        width += widths[column]
     return "\n\n".join(
         tabulate(
             [[row[column] for column in part] for row in lines[1:]],
             [lines[0][column] for column in part],
             tablefmt="simple",
             disable_numparse=True,
-            colalign=[align[column] for column in part],
+            colalign=["left" if column < left else "right" for column in part],
         )
-        for part in _parts(lines, left)
+        for part in (parts if rows else ())
     )
 
 
@@ -78,98 +92,67 @@ def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
     return [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*lines, strict=True)]
 
 
-def _parts(lines: Sequence[Sequence[str]], left: int) -> list[list[int]]:
-    """Return the columns of each part of a table; one part if the left columns leave no room for others."""
-    widths, widest = _widths(lines), _widest()
-    before = sum(widths[:left]) - GAP
-    if before > widest * 3 / 4:
-        return [list(range(len(widths)))]
-    parts, width = [list(range(left))], before
-    for column in range(left, len(widths)):
-        if width + widths[column] > widest and len(parts[-1]) > left:
-            parts.append(list(range(left)))
-            width = before
-        parts[-1].append(column)
-        width += widths[column]
-    return parts
+# What is added to tables
 
 
-# The cells of each format
-
-Written = TypeVar("Written")  # what a format makes of a cell
-
-
-@dataclass(frozen=True)
-class _Pen(Generic[Written]):
-    """How a format writes a text, and a number: whether it is the best, and whether its interval is shown with it."""
-
-    text: Callable[[str], Written]
-    number: Callable[[Number, bool, bool], Written]
-    head: Callable[[str], Written] | None = None  # how it writes a column's name, if not as a text
-
-
-def _cells(
-    table: Table, pen: _Pen[Written], better: Better, intervals: bool = False, columns: bool = True
-) -> list[list[Written]]:
-    """Return a table's header and rows; intervals beside no score get columns of their own if `columns` is true."""
-    best = _best(table, better) if table.ranked else set()
-    beside = [name for name in table.intervals if columns and not intervals and _has_ends(table, name)]
-    names = [shown for name in table.header for shown in (name, f"{name} interval")[: 1 + (name in beside)]]
-    grid = [[*map(pen.head or pen.text, names)]]
-    for number, row in enumerate(table.rows):
-        grid.append([])
-        for column, (name, cell) in enumerate(zip(table.header, row, strict=True)):
-            if isinstance(cell, Number):
-                written = pen.number(cell, cell.best or (number, column) in best, intervals and cell.has_ends)
-            else:
-                written = pen.text("-" if cell is None else str(cell))
-            grid[-1].append(written)
-            if name in beside:
-                grid[-1].append(pen.text(cell.interval if isinstance(cell, Number) else ""))
-    return [list(column) for column in zip(*grid, strict=True)] if table.turned else grid
+def _with_best(table: Table, better: Better) -> Table:
+    """Highlight what prints the best number of its column, among rows that differ only in their first column."""
+    rivals, rows = defaultdict[Sequence[str], list[int]](list), [[*row] for row in table.rows]
+    for place, row in enumerate(rows):
+        # a row about other data than the first row does not compete, nor one without a number of rows, such as chance
+        counted = row[table.header.index(ROWS)] if ROWS in table.header else None
+        others = any(isinstance(cell, Number) and cell.mark == OTHER for cell in row)
+        if not others and not (isinstance(counted, Number) and not counted.is_defined):
+            rivals[tuple(map(str, row[1 : table.left]))].append(place)
+    for column, name in enumerate(table.header if table.ranked else ()):
+        direction = better(name) if column >= table.left else None
+        for places in rivals.values() if direction else ():
+            cells = {place: cell for place in places if isinstance(cell := rows[place][column], Number)}
+            order = sorted((cell.value or 0.0, str(cell)) for cell in cells.values() if cell.is_defined)
+            best = order[-1 if direction == HIGHER else 0][1] if order else ""
+            for place, cell in cells.items() if len({shown for _, shown in order}) > 1 else ():
+                if str(cell) == best:
+                    rows[place][column] = cell._replace(best=True)
+    return table._replace(rows=rows)
 
 
-def _has_ends(table: Table, name: str) -> bool:
-    cells = (row[list(table.header).index(name)] for row in table.rows)
-    return any(isinstance(cell, Number) and cell.has_ends for cell in cells)
+def _with_intervals(table: Table) -> Table:
+    """Put the intervals that are shown beside their score into columns of their own."""
+    header, columns = list[str](), list[Sequence[Cell]]()
+    for name, *cells in zip(table.header, *table.rows, strict=True):
+        header.append(str(name))
+        columns.append(cells)
+        numbers = [cell if isinstance(cell, Number) else Number(None) for cell in cells]
+        if name in table.intervals and any(number.has_ends for number in numbers):
+            header.append(f"{name} interval")
+            columns.append([number.interval for number in numbers])
+    return table._replace(header=header, rows=[*zip(*columns, strict=True)])
 
 
-def _best(table: Table, better: Better) -> set[tuple[int, int]]:
-    """Return the cells (row, column) that print the best number of their column, if its numbers differ."""
-    best: set[tuple[int, int]] = set()
-    rivals: dict[tuple[str, ...], list[int]] = {}
-    for number, row in enumerate(table.rows):
-        if _competes(table, row):
-            rivals.setdefault(tuple(map(str, row[1 : table.left])), []).append(number)
-    for column in range(table.left, len(table.header)):
-        direction = better(table.header[column])
-        for rows in rivals.values() if direction else ():
-            each = ((row, table.rows[row][column]) for row in rows)
-            cells = {row: cell for row, cell in each if isinstance(cell, Number) and cell.is_defined}
-            if len({*map(str, cells.values())}) > 1:
-                order = sorted(cells.values(), key=lambda number: number.value or 0.0)
-                winner = str(order[-1 if direction == HIGHER else 0])
-                best |= {(row, column) for row, cell in cells.items() if str(cell) == winner}
-    return best
-
-
-def _competes(table: Table, row: Sequence[Cell]) -> bool:
-    """Whether a row is about the same data as the first row; one without a number of rows, such as chance, is not."""
-    if any(isinstance(cell, Number) and cell.mark == OTHER for cell in row):
-        return False
-    rows = row[table.header.index(ROWS)] if ROWS in table.header else None
-    return not isinstance(rows, Number) or rows.is_defined
+def _lines(table: Table) -> Sequence[Sequence[Cell]]:
+    lines = [table.header, *table.rows]
+    return [*zip(*lines, strict=True)] if table.turned else lines
 
 
 # Text
 
 
-def _text_table(table: Table, better: Better, intervals: bool) -> str:
-    header, *rows = _cells(table, _TEXT, better, intervals)
+def _text_table(table: Table, intervals: bool) -> str:
+    def write(cell: Cell) -> str:
+        text = "-" if cell is None else one_line(cell)
+        if isinstance(cell, Number):
+            return f"{text} ({cell.interval})" if intervals and cell.has_ends else text
+        half = LONGEST // 2
+        return text if len(text) <= LONGEST else f"{text[: half - 2]}...{text[1 - half :]}"
+
+    def fits(lines: Sequence[Sequence[str]]) -> bool:
+        return sum(_widths(lines)) - GAP <= _widest()
+
+    header, *rows = lines = [[*map(write, line)] for line in _lines(table)]
     title = [one_line(table.of)] if table.of else []
-    if table.turned or not table.ranked or _fits([header, *rows]):
+    if table.turned or not table.ranked or fits(lines):
         return "\n".join([*title, aligned(rows, header, 1 if table.turned else table.left)])
-    if _fits(turned := [*zip(header, *rows, strict=True)]):
+    if fits(turned := [*zip(*lines, strict=True)]):
         return "\n".join([*title, aligned(turned[1:], turned[0])])
     blocks = []  # one per LVLM
     for name, of in groupby(rows, key=itemgetter(0)):
@@ -178,43 +161,12 @@ def _text_table(table: Table, better: Better, intervals: bool) -> str:
     return "\n\n".join(blocks)
 
 
-def _fits(lines: Sequence[Sequence[str]]) -> bool:
-    return sum(_widths(lines)) - GAP <= _widest()
-
-
 def _text_notes(notes: Notes) -> str:
     lines = [one_line(line) for line in notes.lines]
     return "\n".join([one_line(notes.of), *(f"  {line}" for line in lines)] if notes.of else lines)
 
 
-def _short(text: str) -> str:
-    line, half = one_line(text), LONGEST // 2
-    return line if len(line) <= LONGEST else f"{line[: half - 2]}...{line[1 - half :]}"
-
-
-_TEXT = _Pen(
-    _short, lambda number, _, with_ends: f"{number} ({number.interval})" if with_ends else str(number)
-)
-
-
-# For a page
-
-# A table's cells, the header first; each is a text, and whether it is the best of its column.
-Cells = list[list[tuple[str, bool]]]
-
-_BARE: _Pen[tuple[str, bool]] = _Pen(lambda text: (text, False), lambda number, best, _: (str(number), best))
-
-
-def laid_out(report: Report) -> list[tuple[Table, Cells] | Notes]:
-    """Return a report's notes, and its tables each with their cells, for a page to lay out."""
-    return [
-        part if isinstance(part, Notes) else (part, _cells(part, _BARE, lambda _: None)) for part in report
-    ]
-
-
 # CSV
-
-_Column = tuple[str, int]  # a name, and how many columns of the same name are before it in its table
 
 
 def _csv(tables: Sequence[Table]) -> str:
@@ -223,45 +175,38 @@ def _csv(tables: Sequence[Table]) -> str:
     Numbers have all their digits, fractions are not in percent, and undefined numbers are empty. The ends of intervals
     and marks have columns of their own.
     """
-    rows = [
-        ({("table", 0): table.name} if len(tables) > 1 else {}) | row
-        for table in tables
-        for row in _records(table)
-    ]
-    columns = list(dict.fromkeys(column for row in rows for column in row))
+    # of a column: its name, how many columns of the same name are before it in its table, and an ending of the name
+    records: list[dict[tuple[str, int, str], object]] = []
+    for table in tables:
+        about = {"table": table.name if len(tables) > 1 else "", "responses": _inert(table.of)}
+        for row in table.rows:
+            record: dict[tuple[str, int, str], object] = {
+                (name, 0, ""): text for name, text in about.items() if text
+            }
+            for place, (name, cell) in enumerate(zip(table.header, row, strict=True)):
+                values: Sequence[object] = [_inert(cell) if isinstance(cell, str) else cell, None, None, None]
+                if isinstance(cell, Number):
+                    value = cell.value if cell.is_defined else None
+                    exact = (
+                        value if value is None else int(value) if cell.form.endswith("d") else float(value)
+                    )
+                    ends = map(float, cell.ends) if cell.has_ends else (None, None)
+                    values = [exact, *ends, _inert(cell.mark) or None]
+                column = (name or f"column {place + 1}", [*table.header[:place]].count(name))
+                record |= {(*column, end): value for end, value in zip(_ENDINGS, values, strict=True)}
+            records.append(record)
+    held = {column for record in records for column, value in record.items() if value is not None}
+    columns = [one for one in dict.fromkeys(chain.from_iterable(records)) if not one[2] or one in held]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    if rows:
-        writer.writerow([_inert(name) for name, _ in columns])
-        writer.writerows([row.get(column, "") for column in columns] for row in rows)
+    if columns:
+        writer.writerow(_inert(f"{name}{end}") for name, _, end in columns)
+        writer.writerows([record.get(column) for column in columns] for record in records)
     return file.getvalue().removesuffix("\n")
-
-
-def _records(table: Table) -> Iterator[dict[_Column, object]]:
-    names = [name or f"column {number}" for number, name in enumerate(table.header, 1)]
-    rows = [list(map(_values, row)) for row in table.rows]
-    endings = [[end for end in _ENDINGS if any(end in row[i] for row in rows)] for i in range(len(names))]
-    for row in rows:
-        record: dict[_Column, object] = {("responses", 0): _inert(table.of)} if table.of else {}
-        for column, (name, values) in enumerate(zip(names, row, strict=True)):
-            before = names[:column].count(name)
-            record |= {(f"{name}{end}", before): values.get(end, "") for end in endings[column]}
-        yield record
 
 
 # Endings of the names of columns that a cell may fill: its own column, and those added next to it.
 _ENDINGS = ("", " low", " high", " mark")
-
-
-def _values(cell: Cell) -> dict[str, object]:
-    """Return what CSV holds of a cell, by the ending of the column's name."""
-    if not isinstance(cell, Number):
-        return {"": _inert(cell) if isinstance(cell, str) else "" if cell is None else cell}
-    kind = int if cell.form.endswith("d") else float
-    values: dict[str, object] = {"": "" if cell.value is None or not cell.is_defined else kind(cell.value)}
-    if cell.has_ends:
-        values |= zip((" low", " high"), map(float, cell.ends), strict=True)
-    return values | ({" mark": _inert(cell.mark)} if cell.mark else {})
 
 
 def _inert(text: str) -> str:
@@ -279,8 +224,15 @@ _MEANS = re.compile(r"[\\`*\[\]<>|~&$]|(?<![^\W_])_|_(?![^\W_])")
 _BEGINS = re.compile(r"^(?:[#+\-=:]|\d+(?=[.)]))")
 
 
-def _markdown_table(table: Table, better: Better, intervals: bool) -> str:
-    header, *rows = _cells(table, _MARKDOWN, better, intervals)
+def _markdown_table(table: Table, intervals: bool) -> str:
+    def write(cell: Cell) -> str:
+        text = "-" if cell is None else _MEANS.sub(r"\\\g<0>", one_line(cell))
+        if not isinstance(cell, Number):
+            return text
+        text = f"**{text}**" if cell.best else text
+        return f"{text} ({cell.interval})" if intervals and cell.has_ends else text
+
+    header, *rows = ([*map(write, line)] for line in _lines(table))
     left = 1 if table.turned else table.left
     rule = [":---"] * left + ["---:"] * (len(header) - left)
     titled = [f"{_markdown_line(table.of)}\n"] if table.of else []
@@ -294,20 +246,8 @@ def _markdown_notes(notes: Notes) -> str:
 
 def _markdown_line(text: str) -> str:
     """Return a text escaped so that Markdown prints it as it is, also at the beginning of a line."""
-    return _BEGINS.sub(lambda found: re.sub(r"(\W)$", r"\\\1", found[0]), _markdown_text(text).lstrip())
-
-
-def _markdown_text(text: str) -> str:
-    return _MEANS.sub(r"\\\g<0>", one_line(text))
-
-
-def _markdown_number(number: Number, is_best: bool, with_ends: bool) -> str:
-    shown = _markdown_text(str(number))
-    best = f"**{shown}**" if is_best else shown
-    return f"{best} ({number.interval})" if with_ends else best
-
-
-_MARKDOWN = _Pen(_markdown_text, _markdown_number)
+    line = _MEANS.sub(r"\\\g<0>", one_line(text)).lstrip()
+    return _BEGINS.sub(lambda found: re.sub(r"(\W)$", r"\\\1", found[0]), line)
 
 
 # LaTeX
@@ -323,36 +263,34 @@ _LATEX_SIGNS = {
 _LATEX_MEANS = re.compile("|".join(map(re.escape, _LATEX_SIGNS)) + "|-(?=-)|'(?=')")
 
 
-def _latex_table(table: Table, better: Better, intervals: bool) -> str:
+def _latex_table(table: Table, intervals: bool) -> str:
     r"""Return a table for `\usepackage{booktabs}`."""
-    grid = _cells(table, _LATEX, better, intervals, columns=False)
-    header, *rows = (" & ".join(row) + r" \\" for row in grid)
+
+    def write(cell: Cell) -> str:
+        if not isinstance(cell, Number):
+            return _latex_text("-" if cell is None else str(cell))
+        return _latex_number(cell, intervals and cell.has_ends)
+
+    header = [*map(_latex_head, table.header)]
+    rows = [[*map(write, row)] for row in table.rows]
+    lines = [*zip(header, *rows, strict=True)] if table.turned else [header, *rows]
+    head, *body = (" & ".join(line) + r" \\" for line in lines)
     left = 1 if table.turned else table.left
-    about = ", ".join(filter(None, (table.name, table.of)))
-    places = "l" * left + "r" * (len(grid[0]) - left)
-    return "\n".join(
-        [
-            _comment(about),
-            rf"\begin{{tabular}}{{{places}}}",
-            *(r"\toprule", header, r"\midrule", *rows, r"\bottomrule"),
-            r"\end{tabular}",
-        ]
-    )
+    about = one_line(", ".join(filter(None, (table.name, table.of))))
+    places = "l" * left + "r" * (len(lines[0]) - left)
+    begin, end = rf"\begin{{tabular}}{{{places}}}", r"\end{tabular}"
+    return "\n".join([f"% {about}", begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", end])
 
 
 def _latex_notes(notes: Notes) -> str:
-    return "\n".join(map(_comment, _text_notes(notes).split("\n")))
-
-
-def _comment(line: str) -> str:
-    return f"% {one_line(line)}"
+    return "\n".join(f"% {line}" for line in _text_notes(notes).split("\n"))
 
 
 def _latex_text(text: str) -> str:
     return _LATEX_MEANS.sub(lambda found: _LATEX_SIGNS.get(found[0], f"{{{found[0]}}}"), one_line(text))
 
 
-def _latex_number(number: Number, is_best: bool, with_ends: bool) -> str:
+def _latex_number(number: Number, with_ends: bool) -> str:
     r"""Return a number; one with a sign or an interval is written between dollar signs."""
     if number.said or not number.is_defined:
         return _latex_text(number.said) if number.said else "--"
@@ -360,11 +298,11 @@ def _latex_number(number: Number, is_best: bool, with_ends: bool) -> str:
     mark = "*" if number.mark else ""
     shown = str(number).removesuffix(number.mark) if number.mark else str(number)
     if with_ends:
-        base = rf"\mathbf{{{shown}}}" if is_best else shown
+        base = rf"\mathbf{{{shown}}}" if number.best else shown
         return f"${base}_{{{low}}}^{{{high}{mark}}}$"
     if shown[0] in "+-":
-        shown = rf"$\mathbf{{{shown}}}$" if is_best else f"${shown}$"
-    elif is_best:
+        shown = rf"$\mathbf{{{shown}}}$" if number.best else f"${shown}$"
+    elif number.best:
         shown = rf"\textbf{{{shown}}}"
     return shown + (f"$^{{{mark}}}$" if mark else "")
 
@@ -380,8 +318,6 @@ def _latex_head(name: str) -> str:
         return f"{word} {rest}".strip().capitalize()
     return f"$F_{digit}$" * bool(digit) + f"$F_{{{fraction}}}$" * bool(fraction) + f" ({rest})" * bool(rest)
 
-
-_LATEX = _Pen(_latex_text, _latex_number, _latex_head)
 
 _WRITERS = {
     TABLE: (_text_table, _text_notes),

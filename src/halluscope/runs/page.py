@@ -233,12 +233,14 @@ def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison 
                 tables[-1] = replace(tables[-1], note=note)
             continue
         table, (header, *rows) = part
-        best = ((y, x) for y, row in enumerate(rows) for x, (_, is_best) in enumerate(row) if is_best)
+        best = (
+            (y, x) for y, row in enumerate(rows) for x, cell in enumerate(row) if getattr(cell, "best", False)
+        )
         tables.append(
             Table(
                 ", ".join(filter(None, (table.name.capitalize(), table.of))),
-                [text for text, _ in header],
-                [[text for text, _ in row] for row in rows],
+                [*map(str, header)],
+                [["-" if cell is None else str(cell) for cell in row] for row in rows],
                 frozenset(best),
                 1 if table.turned else table.left,
                 published=table.name == "published",
