@@ -178,7 +178,7 @@ def test_bytes_that_were_changed(benchmark, good, tmp_path_factory, capsys):
     content, folder = responses.read_bytes(), tmp_path_factory.mktemp("bytes")
 
     @settings(
-        max_examples=15,
+        max_examples=6,
         deadline=None,
         derandomize=True,
         database=None,
@@ -205,7 +205,7 @@ def test_datasets_that_are_none(benchmark, good, tmp_path, capsys):
     words, responses = good[benchmark.name]
     source = Path(words[3].partition(":")[0])
     for place, part in enumerate(_rows_of(source)):
-        for called, damage in part_of(BYTES.items(), benchmark.name, 6):
+        for called, damage in part_of(BYTES.items(), benchmark.name, 12):
             folder = tmp_path / f"{place}-{called}".replace(" ", "-")
             shutil.copytree(source, folder)
             inside = folder / part.relative_to(source)
@@ -226,7 +226,7 @@ def test_datasets_that_are_none(benchmark, good, tmp_path, capsys):
 def test_files_given_as_datasets(benchmark, good, tmp_path, capsys):
     words, responses = good[benchmark.name]
     for ending in (".json", ".jsonl", ".parquet", ".csv"):
-        for called, damage in part_of(BYTES.items(), benchmark.name, 6):
+        for called, damage in part_of(BYTES.items(), benchmark.name, 12):
             file = tmp_path / f"bad{ending}"
             file.write_bytes(damage(responses.read_bytes()))
             other = [*words[:3], str(file), *words[4:]]
