@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halluscope import registry
@@ -18,17 +17,17 @@ EVERY = "all"
 def publish_dataset(options: Namespace) -> None:
     from halluscope.hub import contents
 
-    unlicensed = contents.unlicensed() if {*options.names} == {EVERY} else {}
-    for name, why in unlicensed.items():
+    unlicensed, folder = contents.unlicensed(), options.folder
+    for name, why in unlicensed.items() if options.names == [EVERY] else ():
         say(f"left out: {name} has no licence ({why})")
-    folder: Path | None = options.folder
-    holds_one = folder is None or (folder / "stats.json").is_file()  # or else a folder for each dataset
-
-    def read(name: str) -> "Publication":
-        own = folder if holds_one or folder is None else folder / name
-        return contents.dataset(name, options.org, own, options.subset, not options.no_eval)
-
-    _publish_named(options, [name for name in contents.datasets() if name not in unlicensed], read)
+    has_many = folder is not None and not (folder / "stats.json").is_file()  # a folder for each dataset
+    _publish_named(
+        options,
+        [name for name in contents.datasets() if name not in unlicensed],
+        lambda name: contents.dataset(
+            name, options.org, folder / name if has_many else folder, options.subset, not options.no_eval
+        ),
+    )
 
 
 def publish_metric(options: Namespace) -> None:
@@ -49,8 +48,9 @@ def publish_benchmark(options: Namespace) -> None:
 def publish_results(options: Namespace) -> None:
     from halluscope.hub import results
 
-    _check_names(options, "model", "benchmark")
-    hub = _hub(options, options.source.partition("/")[0] if _is_name(options.source) else "")
+    _check_names(model=options.model, benchmark=options.benchmark)
+    organization, _, name = options.source.partition("/")
+    hub = _hub(options, organization if name and "/" not in name else "")
     found = results.publications(options.folder, options.model, options.benchmark, options.source, hub)
     _publish(options, found, hub)
 
@@ -58,19 +58,15 @@ def publish_results(options: Namespace) -> None:
 def publish_report(options: Namespace) -> None:
     from halluscope.hub import contents
 
-    _check_names(options, "space")
+    _check_names(space=options.space)
     publication = contents.report(options.folders, options.space)
     _publish(options, [publication], _hub(options, options.space.partition("/")[0]))
 
 
-def _is_name(text: str) -> bool:
-    return text.count("/") == 1
-
-
-def _check_names(options: Namespace, *names: str) -> None:
-    for name in names:
-        if not _is_name(given := getattr(options, name)):
-            raise HubError(f"--{name} is {given!r:.80}; expected a name on the Hub, such as org/name.")
+def _check_names(**names: str) -> None:
+    for option, name in names.items():
+        if name.count("/") != 1:
+            raise HubError(f"--{option} is {name!r:.80}; expected a name on the Hub, such as org/name.")
 
 
 def _hub(options: Namespace, organization: str) -> "Hub | None":
@@ -85,8 +81,9 @@ def _publish_named(options: Namespace, known: Sequence[str], read: Callable[[str
     from halluscope.hub.publisher import each
 
     names = [*dict.fromkeys(options.names)]
-    if EVERY in names and (others := [name for name in names if name != EVERY]):
-        raise HubError(f"{EVERY!r} stands for all; expected no other name with it, got {', '.join(others)}.")
+    if EVERY in names and len(names) > 1:
+        others = ", ".join(name for name in names if name != EVERY)
+        raise HubError(f"{EVERY!r} stands for all; expected no other name with it, got {others}.")
     publications = each(known if EVERY in names else names, read)
     _publish(options, publications, _hub(options, options.org))
 
