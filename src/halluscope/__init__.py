@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from halluscope.judging.judge import ChatJudge, Judge
     from halluscope.registry import Benchmark
     from halluscope.reporting.page.writing import Report
-    from halluscope.runs.results import Result
+    from halluscope.runs.comparing import Result
 
 __all__ = [
     "__version__",

@@ -8,8 +8,8 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
-from halluscope.runs import run as runs
-from halluscope.runs.run import Run
+from halluscope.runs import folder as runs
+from halluscope.runs.folder import Run
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 from tests.test_contract import offline

@@ -13,7 +13,7 @@ from halluscope.errors import RunError
 from halluscope.reporting.tables import to_json
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare, of_parts
-from halluscope.runs.run import again
+from halluscope.runs.folder import again
 from halluscope.stats.bootstrap import Bootstrap
 from tests.runs.made import change, made, write
 from tests.small_datasets import needs

@@ -7,7 +7,7 @@ import pytest
 import halluscope
 from halluscope import cli
 from halluscope.errors import RunError
-from halluscope.runs.items import items
+from halluscope.runs.comparing import items
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")

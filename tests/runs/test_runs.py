@@ -16,7 +16,7 @@ from halluscope import cli, registry, vocabularies
 from halluscope.errors import OutputError, RunError
 from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
-from halluscope.runs import run as runs
+from halluscope.runs import folder as runs
 from halluscope.runs.comparing import compare
 from halluscope.runs.folder import check, differences
 from halluscope.stats.bootstrap import Bootstrap

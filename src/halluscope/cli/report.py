@@ -12,9 +12,8 @@ from halluscope.files.writing import check_new, check_no_folder, new_file, new_f
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import parts, write
-from halluscope.runs.folder import checked
+from halluscope.runs.folder import benchmark_of, checked
 from halluscope.runs.page import all_shown, best_first, page
-from halluscope.runs.run import benchmark_of
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, say_coloured, tell

@@ -7,9 +7,7 @@ from halluscope.cli import common
 from halluscope.errors import RunError
 from halluscope.reporting.formats import JSON, LATEX
 from halluscope.reporting.tables import Notes, Report, Table
-from halluscope.runs import exporting, folder, results, swapping
-from halluscope.runs.comparing import MOST
-from halluscope.runs.items import items as suspects
+from halluscope.runs import comparing, exporting, folder, results
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import say, tell, tell_error
@@ -37,7 +35,7 @@ def compare(given: Namespace) -> None:
     """Tell whether one model is better than another, on the rows that all runs have."""
     resampling = Bootstrap(given.bootstrap, given.seed, given.level)
     is_short = given.format == LATEX and not given.all
-    found = results.compare(given.folders, given.scores, resampling, None if given.all else MOST)
+    found = results.compare(given.folders, given.scores, resampling, None if given.all else comparing.MOST)
     if given.format == JSON:
         tell("\n".join(line for part in found.report if isinstance(part, Notes) for line in part.lines))
     common.output(given, found, lambda: _for_a_paper(found.report) if is_short else found.report)
@@ -54,12 +52,12 @@ def _for_a_paper(report: Report) -> Report:
 def swap(given: Namespace) -> None:
     """Tell what another judge of the same responses changes."""
     resampling = Bootstrap(given.bootstrap, given.seed)
-    common.output(given, swapping.swap(given.first, given.second, given.scores, resampling))
+    common.output(given, comparing.swap(given.first, given.second, given.scores, resampling))
 
 
 def items(given: Namespace) -> None:
     """Show how hard each row is, and how well it tells models apart."""
-    common.output(given, suspects(given.folders, given.score, given.top, given.seed))
+    common.output(given, comparing.items(given.folders, given.score, given.top, given.seed))
 
 
 def export(given: Namespace) -> None:

@@ -14,9 +14,9 @@ from halluscope.reporting import published
 from halluscope.reporting.formats import JSON, LINE
 from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, listed, plain, share
 from halluscope.runs import folder as folders
+from halluscope.runs import folder as runs
 from halluscope.runs import results as tables
-from halluscope.runs import run as runs
-from halluscope.runs.run import Run
+from halluscope.runs.folder import Run
 from halluscope.sanitize import one_line, short_repr
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import COEFFICIENTS, FEWEST_MODELS, correlations, undefined

@@ -22,9 +22,8 @@ from halluscope.reading.datasets import home
 from halluscope.registry import HIGHER, Benchmark
 from halluscope.reporting.page.writing import write
 from halluscope.runs.comparing import compare
-from halluscope.runs.folder import checked
+from halluscope.runs.folder import benchmark_of, checked
 from halluscope.runs.page import all_shown, page
-from halluscope.runs.run import benchmark_of
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.version import __version__

@@ -17,8 +17,8 @@ from halluscope.options import defaults
 from halluscope.reporting import published
 from halluscope.reporting.tables import Cell, Notes, Table, is_defined, plain
 from halluscope.runs import folder as folders
+from halluscope.runs.folder import Run
 from halluscope.runs.results import beside, caveats, of_scores, signatures
-from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
 
 NOTES = 200  # the most characters of notes

@@ -22,8 +22,8 @@ from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, chan
 from halluscope.reporting.tables import Notes, Table, finite, plain, scored, share
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
-from halluscope.runs.results import Result
-from halluscope.runs.run import Run
+from halluscope.runs.comparing import Result
+from halluscope.runs.folder import Run
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, wilson
 from halluscope.stats.samples import FEWEST_MARKED, allot, corrected_score

@@ -1,4 +1,4 @@
-"""Compares runs of several models on the rows that all of them have: what is not due to chance, and tables of it.
+"""Compares runs on the rows that all of them have: several models, two judges, or how hard each row is.
 
 Each run is cut to these rows, scored again, and resampled with the same draws as the others: differences are paired.
 """
@@ -6,9 +6,10 @@ Each run is cut to these rows, scored again, and resampled with the same draws a
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from operator import attrgetter
+from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
@@ -17,15 +18,17 @@ import numpy as np
 from halluscope import registry
 from halluscope.errors import RunError
 from halluscope.registry import HIGHER, LOWER, Benchmark
-from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Table, plain, scored
-from halluscope.runs.run import Run, again, benchmark_of
+from halluscope.reporting.formats import TABLE, written
+from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Report, Table, plain, scored, share
+from halluscope.runs.folder import Run, again, benchmark_of, checked, view
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready, clusters
 from halluscope.stats import bootstrap, tallies
+from halluscope.stats import items as statistics
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.paired import FEWEST, Difference, can_differ, difference, holm, ratio_differences
-from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Tally
+from halluscope.stats.ratios import Floats, kappa, wilson
+from halluscope.stats.tallies import Bools, Tally
 
 # Keys of a signature that do not say how a run was scored, or that are the same once runs are compared.
 NOT_HOW = ("data", "responses", "interval", "prompts", "part")
@@ -38,6 +41,26 @@ MOST = 20  # of the significant differences in groups, and in classes, so many a
 
 # The score's name, the names of two runs, both values, and the difference
 Tested = tuple[str, tuple[str, str], tuple[float, float], Difference]
+
+
+class Result(dict[str, Any]):
+    """A dict that prints as tables."""
+
+    def __init__(
+        self, values: Mapping[str, Any], report: Report = (), rows: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        super().__init__(values)
+        self.report = report  # what is printed
+        self.rows = rows  # the rows of the DataFrame
+
+    def __repr__(self) -> str:
+        return written(self.report, TABLE, intervals=True)[0] or super().__repr__()
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with all digits: a row per LVLM, or per difference between two."""
+        from pandas import DataFrame
+
+        return DataFrame(list(self.rows))
 
 
 @dataclass(frozen=True)
@@ -352,3 +375,255 @@ def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark
 def difference_cells(values: tuple[float, float], by: Difference, is_points: bool) -> list[Cell]:
     form, times = ("+.3f", 1) if is_points else ("+.1f", 100)
     return [*(scored(value, is_points) for value in values), Number(by.value, form, times, (by.low, by.high))]
+
+
+# Another judge of the same responses
+
+# The most values that a row's score may have for a kappa: verdicts and ratings have few, shares have many
+MOST_VALUES = 10
+
+Pairs = Mapping[str, tuple[Drawn, Drawn]]  # LVLM -> its responses by the first judge, and by the second
+
+
+def swap(
+    first: str | Path, second: str | Path, scores: Sequence[str] = (), resampling: Bootstrap | None = None
+) -> Result:
+    """Compare two judges of the same responses, each by a run, or a folder with a run per LVLM.
+
+    Returns:
+        `rows`; `agreement`, for each LVLM and each score of a row the share `same` of the rows in which both judges
+        give the same, with Wilson's interval, and Cohen's `kappa`; `scores`, each LVLM's score by both judges, and the
+        difference with a paired interval; `ranks`, for two LVLMs or more, each one's rank by both judges, and
+        Kendall's tau with an interval; `judges`, what differs in the two judges' signatures.
+    """
+    resampling = resampling or Bootstrap()
+    ours, theirs = checked([Path(first)]), checked([Path(second)])
+    if len(ours) == len(theirs) == 1:
+        theirs = dict(zip(ours, theirs.values(), strict=True))
+    if alone := ours.keys() ^ theirs.keys():
+        raise RunError(
+            f"Only one of the two judges has a run of {short_repr(min(alone))}; expected runs of the same response "
+            "files by both."
+        )
+    runs = {f"{name}, judge {judge}": of[name] for name in ours for judge, of in enumerate((ours, theirs), 1)}
+    benchmark, each = benchmark_of(runs.values()), [*draw(runs, resampling).values()]
+    wanted = [*scores] or [benchmark.principal]
+    known_scores(each, wanted)
+    pairs: Pairs = dict(zip(ours, zip(each[::2], each[1::2], strict=True), strict=True))
+    found: dict[str, Any] = {"rows": len(each[0].run.found), "agreement": [], "scores": []}
+    for name, (one, other) in pairs.items():
+        texts = [of.run.ready.matched.texts for of in (one, other)]
+        if differing := sum(ours != theirs for ours, theirs in zip(*texts, strict=True)):
+            raise RunError(
+                f"{differing:,} of {len(texts[0]):,} responses of {short_repr(name)} differ between the two runs; "
+                "expected one file of responses, scored by two judges. `halluscope compare` compares LVLMs."
+            )
+        found["agreement"] += ({"model": name, **of} for of in _agreement(benchmark, one, other))
+    for score in wanted:
+        for name, (one, other) in pairs.items():
+            values, by = one.against(other, score, resampling.level)
+            found["scores"].append({"model": name, "score": score, "values": values, "by": asdict(by)})
+    found["ranks"] = [_ranks(benchmark, score, pairs, resampling) for score in wanted if len(pairs) > 1]
+    keys = [of.run.keys for of in each[:2]]
+    both = {key: tuple(of.get(key, "") for of in keys) for key in {**keys[0], **keys[1]}}
+    found["judges"] = {key: values for key, values in both.items() if values[0] != values[1]}
+    return Result(found, _report(found, benchmark), found["scores"])
+
+
+def _agreement(benchmark: Benchmark, *both: Drawn) -> Iterator[dict[str, Any]]:
+    """Yield how often rows have the same value, for each score of a row; for lists of classes, of all mentions."""
+    rows = [one.run.found for one in both]
+    same: list[tuple[str, int, int, float]] = []  # score, how many are the same, of how many, kappa
+    for name in benchmark.means:
+        values = np.array([[row.get(name) for row in of] for of in rows], dtype=float)  # NaN for None
+        one, other = values[:, ~np.isnan(values).any(axis=0)]
+        same.append((name, int((one == other).sum()), len(one), _kappa(one, other)))
+    if all({*SAID_OF} <= row.keys() for of in rows for row in of):
+        ours, theirs = (
+            {(at, name) for at, row in enumerate(of) for name in (*row["found"], *row["hallucinated"])}
+            for of in rows
+        )
+        same.append(("mentions", len(ours & theirs), len(ours | theirs), np.nan))
+    for score, count, total, likeness in same:
+        if total:
+            ends = dict(zip(("low", "high"), wilson(count, total), strict=True))
+            yield {"score": score, "of": total, "same": count / total, **ends, "kappa": likeness}
+
+
+def _kappa(one: Floats, other: Floats) -> float:
+    values, numbers = np.unique([one, other], return_inverse=True)
+    size, (ours, theirs) = len(values), numbers.reshape(2, -1)
+    if not 0 < size <= MOST_VALUES:
+        return float("nan")
+    return kappa(np.bincount(size * ours + theirs, minlength=size**2).reshape(size, size))
+
+
+def _ranks(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap) -> dict[str, Any]:
+    """Return each LVLM's rank by both judges, from 1, and Kendall's tau of the two rankings with its interval."""
+    sign = 1 if benchmark.direction(score) == LOWER else -1
+    values = np.array([[sign * of.scores[score] for of in both] for both in pairs.values()])
+    resampled = np.array([[of.resampled[score] for of in both] for both in pairs.values()])
+    low, high = resampling.interval(_tau(resampled))
+    ranks = 1 + (values[:, None] > values[None]).sum(axis=1)
+    return {
+        "score": score,
+        "ranks": dict(zip(pairs, map(tuple, ranks.tolist()), strict=True)),
+        "tau": {"value": float(_tau(values[..., None])[0]), "low": low, "high": high},
+    }
+
+
+def _tau(values: Floats) -> Floats:
+    """Return Kendall's tau-a of two rankings [LVLMs, 2, resamples], per resample."""
+    signs = [np.sign(one - other).prod(axis=0) for one, other in combinations(values, 2)]
+    return np.asarray(np.mean(signs, axis=0), dtype=np.float64)
+
+
+def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Report:
+    agreement: list[list[Cell]] = [
+        [
+            one["model"],
+            one["score"],
+            Number(one["of"], "d", 1),
+            share(one["same"], (one["low"], one["high"])),
+            plain(one["kappa"]),
+        ]
+        for one in found["agreement"]
+    ]
+    scores: list[list[Cell]] = [
+        [
+            one["model"],
+            one["score"],
+            *difference_cells(one["values"], Difference(**one["by"]), benchmark.is_points(one["score"])),
+            plain(one["by"]["p"]),
+        ]
+        for one in found["scores"]
+    ]
+    report: list[Table | Notes] = [
+        Table(
+            "agreement",
+            ["responses", "of a row", "rows", "same", "kappa"],
+            agreement,
+            left=2,
+            intervals=("same",),
+        ),
+        Table(
+            "scores",
+            ["responses", "score", "1st judge", "2nd judge", "diff", "p"],
+            scores,
+            left=2,
+            intervals=("diff",),
+        ),
+    ]
+    for one in found["ranks"]:
+        rows = [[name, *(Number(rank, "d", 1) for rank in both)] for name, both in one["ranks"].items()]
+        tau = "{value:.2f} ({low:.2f} to {high:.2f})".format(**one["tau"])
+        report += [
+            Table("ranks", [f"by {one['score']}", "1st judge", "2nd judge"], rows),
+            Notes([f"Kendall's tau of the two rankings is {tau}"]),
+        ]
+    differing = [
+        f"{name} is {one_line(one)} and {one_line(other)}" for name, (one, other) in found["judges"].items()
+    ]
+    advice = (
+        "Scores by two judges cannot be compared. To link them, mark a sample by hand: `halluscope certify`."
+    )
+    return [*report, Notes([f"{found['rows']:,} rows that all runs have.", *differing, advice])]
+
+
+# What the rows say
+
+# How much of a question is shown in a table
+SHOWN = 60
+
+
+def items(given: Sequence[str | Path], score: str = "", top: int = 20, seed: int = 0) -> Result:
+    """Return what the answers of at least three models say about each row that all of them have.
+
+    `score` is a share that each row has; "" for the principal score, or the first that rows have.
+
+    Returns:
+        `models`, `score`, `rows`; `items`, a dict per row with its id, `question`, `label`, `difficulty` (the share of
+        models that are wrong), `discrimination` (NaN for fewer than 8 models), `irt_difficulty`,
+        `irt_discrimination` (from 20 models on) and `suspect`; and `subset`, the smallest random subset that gives the
+        full ranking: `ids`, `kept`, `error`. None for no such subset.
+    """
+    runs = checked([Path(folder) for folder in given])
+    benchmark, rows, first = benchmark_of(runs.values()), shared(runs), next(iter(runs))
+    name = _score(benchmark, score)
+    labels = {of: [run.columns["references"][row] for row in rows[of]] for of, run in runs.items()}
+    if other := next((of for of in runs if labels[of] != labels[first]), None):
+        raise RunError(
+            f"Rows with the same ids differ between the runs {short_repr(first)} and {short_repr(other)}; expected "
+            "runs on the same version of one dataset."
+        )
+    each = [[run.found[row].get(name) for row in rows[of]] for of, run in runs.items()]
+    values = np.array(each, dtype=np.float64)  # NaN for None
+    known: Bools = np.asarray(~np.isnan(values).any(axis=0))
+    right = 1 - values[:, known] if benchmark.direction(name) == LOWER else values[:, known]
+    hard, telling = statistics.difficulty(right), statistics.discrimination(right)
+    suspects = np.where(np.isnan(telling), hard == 1, telling < 0)
+    columns = {"difficulty": hard, "discrimination": telling}
+    if fit := statistics.fitted(right):
+        columns |= {"irt_difficulty": fit[0], "irt_discrimination": fit[1]}
+    shown, found = view(runs[first]), runs[first].found
+    told = [
+        {
+            "id": shown[row].id,
+            "question": shown[row].question,
+            "label": found[row].get(benchmark.target, found[row].get("label")),
+            **{column: float(value[at]) for column, value in columns.items()},
+            "suspect": bool(suspects[at]),
+        }
+        for at, row in enumerate(np.array(rows[first])[known])
+    ]
+    small = statistics.smallest(right, seed)
+    subset = small and {
+        "ids": [told[at]["id"] for at in small.rows],
+        "kept": small.kept,
+        "error": small.error,
+    }
+    order = sorted(np.flatnonzero(suspects), key=lambda at: (-hard[at], np.nan_to_num(telling[at])))
+    cells: list[list[Cell]] = [
+        [
+            one["id"],
+            f"{one['question'][:SHOWN]}{'...' * (len(one['question']) > SHOWN)}",
+            str(one["label"]),
+            share(one["difficulty"]),
+            plain(one["discrimination"]),
+        ]
+        for one in (told[at] for at in order[:top])
+    ]
+    header = ["suspect", "question", "label", "wrong", "discrimination"]
+    lines = [f"{len(told):,} rows, {len(runs)} models: {', '.join(map(one_line, runs))}"]
+    if lacking := len(known) - len(told):
+        lines.append(f"{lacking:,} rows are left out: a model has no {name} there")
+    what = f"{len(order):,} suspects: rows that all models get wrong"
+    if len(runs) < statistics.FEWEST_TO_CORRELATE:
+        few = f"Too few models to say how well a row tells them apart: expected {statistics.FEWEST_TO_CORRELATE}"
+        lines.append(f"{what}. {few}")
+    else:
+        lines.append(f"{what}, or good models more often than bad ones")
+    if len(runs) < statistics.FEWEST_TO_FIT:
+        lines.append(f"too few models for item response theory: expected {statistics.FEWEST_TO_FIT}")
+    lines.append(
+        f"{len(small.rows):,} random rows give the full ranking in {small.kept:.0%} of draws; their scores differ from "
+        f"those of all rows by {100 * small.error:.1f} points (root mean square)"
+        if small
+        else "no smaller random subset gives the full ranking"
+    )
+    result = {"models": [*runs], "score": name, "rows": len(known), "items": told, "subset": subset}
+    return Result(result, [Table("suspects", header, cells, left=3), Notes(lines)], told)
+
+
+def _score(benchmark: Benchmark, score: str) -> str:
+    shares = [one for one in benchmark.means if benchmark.direction(one) and not benchmark.is_points(one)]
+    if score and score not in shares:
+        raise RunError(
+            f"--score is {short_repr(score)}; expected a share that each row of {benchmark.title} has: "
+            f"{', '.join(shares) or 'there is none'}."
+        )
+    if not shares:
+        raise RunError(
+            f"The rows of {benchmark.title} have no score of their own; expected shares, as POPE's have."
+        )
+    return score or (benchmark.principal if benchmark.principal in shares else shares[0])

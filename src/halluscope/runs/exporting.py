@@ -17,8 +17,8 @@ from halluscope.registry import HIGHER, LOWER, QUESTION, SIGNATURE
 from halluscope.reporting.tables import is_defined, to_json
 from halluscope.runs import folder
 from halluscope.runs.comparing import flat
+from halluscope.runs.folder import Run
 from halluscope.runs.results import principal
-from halluscope.runs.run import Run
 from halluscope.signature import keys_of
 from halluscope.version import __version__
 
@@ -138,7 +138,7 @@ def _lines(run: Run, evaluation: str, score: str, model: str) -> Iterator[dict[s
     if score not in benchmark.means:
         return
     better, rows = benchmark.direction(score) == HIGHER, list(folder.items(run))
-    for row, item in zip(rows, benchmark.module("report").items(rows, run.options, None), strict=True):
+    for row, item in zip(rows, folder.view(run), strict=True):
         if (value := row.get(score)) is None:
             continue
         asked = row[folder.INPUTS].get("references")

@@ -1,4 +1,6 @@
-"""Writes a run's folder, whole or not at all and never over another one; reads it, and checks that it is unchanged.
+"""A run (scored responses, what judges said about them, the result), and its folder.
+
+A folder is written whole or not at all, and never over another one; it is read again, and checked to be unchanged.
 
 - `scores.json`: the result.
 - `items.jsonl`: a row per image or question: its id, the response, what was found, a line of votes per voter
@@ -16,8 +18,9 @@ import math
 import platform
 import re
 import shutil
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -26,22 +29,102 @@ from typing import Any
 
 import numpy as np
 
-from halluscope import registry
+from halluscope import registry, scoring
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
 from halluscope.files.writing import check_no_folder, json_line, new_folder
-from halluscope.judging.cache import Record
+from halluscope.judging.cache import Record, cache_of
 from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
-from halluscope.registry import SIGNATURE
+from halluscope.registry import SIGNATURE, Benchmark
+from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import finite, to_json
 from halluscope.responses.match import Matched
-from halluscope.runs.run import HERE, Run, again
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
+from halluscope.signature import keys_of
 from halluscope.version import __version__
+
+# Options that say where and how judges run on this machine; they change no score, and are not written.
+HERE = ("device", "store", "progress")
+
+
+@dataclass(frozen=True)
+class Run:
+    benchmark: Benchmark
+    ready: Ready  # the responses, and what the metric takes from their rows
+    options: Mapping[str, Any]  # the metric's options
+    record: Record  # what the judges said
+    scores: Mapping[str, Any]  # the result, as `scoring.compute` gives it, without the table of rows
+    found: Sequence[Mapping[str, Any]]  # what was found in each row
+    # what else is noted, such as the command as the user wrote it; it changes no score
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.ready.matched.name
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys of its signature, with their values."""
+        return keys_of(self.scores[SIGNATURE])
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What the metric takes from each row: name -> a value per row."""
+        rows = len(self.ready.matched.rows)
+        return {
+            name: value
+            for name, value in self.ready.inputs.items()
+            if isinstance(value, list | tuple | np.ndarray) and len(value) == rows
+        }
+
+
+def score(
+    benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], about: Mapping[str, Any] | None = None
+) -> Run:
+    """Score responses as `scoring.compute` does, and note what the judges say."""
+    names = [name for name in benchmark.input_options if name in benchmark.keywords]
+    inputs = {name: options[name] for name in names if options.get(name) is not None}
+    cache = cache_of(options.get("store"), bool(options.get("fresh")))
+    ready = Ready(ready.matched, {**inputs, **ready.inputs})
+    try:
+        return _compute(Run(benchmark, ready, {}, Record(cache), {}, [], about or {}), options)
+    finally:
+        if cache is not options.get("store"):
+            cache.close()
+
+
+def benchmark_of(scored: Iterable[Run]) -> Benchmark:
+    of = {run.benchmark.name: run.benchmark for run in scored}
+    if len(of) > 1:
+        raise RunError(f"The runs are of {', '.join(of)}; expected runs of one benchmark.")
+    (found,) = of.values()
+    return found
+
+
+def again(run: Run, **options: Any) -> Run:
+    """Score a run again from what its judges said; no judge is asked."""
+    options["progress"], judges = False, run.benchmark.judges
+    if judges and judges.kind == "verdicts":
+        named = run.options.get("judge", judges.default)
+        if named and named not in judges.rules:
+            options["judge"] = run.record.judge or KnownJudge("nobody", greedy=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they were shown when the run was first scored
+        return _compute(replace(run, record=run.record.finished()), {**run.options, **options})
+
+
+def _compute(run: Run, options: Mapping[str, Any]) -> Run:
+    items, others = run.benchmark.items, {*HERE, *run.ready.inputs, run.benchmark.items}
+    result = scoring.compute(run.benchmark, run.ready, {**options, "store": run.record, items: True})
+    own = {name: options[name] for name in options if name in run.benchmark.keywords - others}
+    return replace(run, options=own, found=result.pop(items), scores=result)
+
+
+# Its folder
 
 SCORES, REPLIES, FILES, SUMS = "scores.json", "replies.jsonl", "files", "SHA256SUMS"
 
@@ -193,6 +276,12 @@ def items(run: Run) -> Iterator[dict[str, Any]]:
         }
 
 
+def view(run: Run) -> list[Item]:
+    """Return a run's rows as they are shown."""
+    poll, rows = run.record.poll, [plain(row) for row in items(run)]
+    return list(run.benchmark.module("report").items(rows, run.options, poll.facts if poll else None))
+
+
 def plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=_plain))
 
@@ -261,7 +350,7 @@ def _plain(value: Any, records: bool = True) -> Any:
 
 
 def _with_files(
-    benchmark: registry.Benchmark, given: Mapping[str, Any], change: Callable[[str, str], str]
+    benchmark: Benchmark, given: Mapping[str, Any], change: Callable[[str, str], str]
 ) -> dict[str, Any]:
     """Return options with the names of files changed."""
     named = {option.name for option in benchmark.options if option.metavar == "FILE"}

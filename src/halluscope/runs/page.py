@@ -25,10 +25,9 @@ from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Notes, finite, has_few, percent, score
 from halluscope.responses.match import NOT_COMPARED
 from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts, winner
-from halluscope.runs.folder import INPUTS, RESPONSE, items, plain
+from halluscope.runs.folder import INPUTS, RESPONSE, Run, plain, view
 from halluscope.runs.results import beside, caveats, of_results, principal, with_best, with_choices
 from halluscope.runs.results import best_first as in_order
-from halluscope.runs.run import Run
 from halluscope.sanitize import one_line, short_repr
 from halluscope.terminal import is_quiet
 
@@ -38,15 +37,14 @@ UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
 
 def shown(run: Run) -> Shown:
     """Return what is shown of a run: an item per row."""
-    poll, view = run.record.poll, run.benchmark.module("report")
-    made = list(view.items([plain(row) for row in items(run)], run.options, poll.facts if poll else None))
-    if poll is None:
-        return Shown(run.name, run.scores, made, run.options)
+    made = Shown(run.name, run.scores, view(run), run.options)
+    if (poll := run.record.poll) is None:
+        return made
     # each judge votes once, or on several questions
     each = poll.votes.shape[2] // len(poll.judges)
     numbers = [f", question {number}" for number in range(1, each + 1)] if each > 1 else [""]
     voters = [f"{judge}{number}" for judge in poll.judges for number in numbers]
-    return Shown(run.name, run.scores, made, run.options, voters, poll.votes)
+    return made._replace(voters=voters, votes=poll.votes)
 
 
 def all_shown(runs: Mapping[str, Run]) -> list[Shown]:

@@ -17,7 +17,7 @@ from halluscope.options import defaults, nearest
 from halluscope.reading.datasets import SUBSET
 from halluscope.registry import LOWER, SIGNATURE, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE, written
+from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE
 from halluscope.reporting.tables import (
     BEST,
     FEWEST,
@@ -37,10 +37,10 @@ from halluscope.reporting.tables import (
 from halluscope.reporting.tables import score as score_of
 from halluscope.responses.files import is_by_name
 from halluscope.runs import folder as folders
-from halluscope.runs import run as runs
-from halluscope.runs.comparing import FEW, MOST, flat, of_differences, of_parts, verdicts, winner
+from halluscope.runs import folder as runs
+from halluscope.runs.comparing import FEW, MOST, Result, flat, of_differences, of_parts, verdicts, winner
 from halluscope.runs.comparing import compare as compare_runs
-from halluscope.runs.run import Run
+from halluscope.runs.folder import Run
 from halluscope.sanitize import one_line
 from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
@@ -250,26 +250,6 @@ def lines(benchmark: Benchmark, results: Named) -> str:
 
 
 # What Python gets
-
-
-class Result(dict[str, Any]):
-    """A dict that prints as tables."""
-
-    def __init__(
-        self, values: Mapping[str, Any], report: Report = (), rows: Sequence[Mapping[str, Any]] = ()
-    ) -> None:
-        super().__init__(values)
-        self.report = report  # what is printed
-        self.rows = rows  # the rows of the DataFrame
-
-    def __repr__(self) -> str:
-        return written(self.report, TABLE, intervals=True)[0] or super().__repr__()
-
-    def to_pandas(self) -> Any:
-        """Return a DataFrame with all digits: a row per LVLM, or per difference between two."""
-        from pandas import DataFrame
-
-        return DataFrame(list(self.rows))
 
 
 def score(
