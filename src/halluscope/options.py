@@ -10,7 +10,9 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from textwrap import fill
 from typing import Any, NamedTuple, TypeVar
 
+from halluscope import limits
 from halluscope.inputs import finite, flags, kind, whole, word
+from halluscope.sanitize import short_repr
 
 T = TypeVar("T")
 
@@ -30,33 +32,6 @@ class Option(NamedTuple):
     apart: tuple[str, ...] = ()  # the choices that "all" leaves out
 
 
-@dataclass(frozen=True)
-class MatchingOptions:
-    """How responses are read and matched to a dataset, for every benchmark."""
-
-    limit: int | None = None  # score only this many responses, from the first on
-    # whether rows of the dataset may lack a response; the result says how many have one
-    partial: bool = False
-    id_column: str | None = None  # the column of the responses that holds the id; None looks for it
-    # the column of the responses that holds the text, or several, of which each response has one; None looks for it
-    text_column: str | Sequence[str] | None = None
-
-    def __post_init__(self) -> None:
-        """Check the options; the limit is checked where responses are read."""
-        flags(partial=self.partial)
-        kind("id_column", self.id_column, str | None, "the name of a column, or None to look for it")
-        known = "the name of a column, a list of names, or None to look for it"
-        kind("text_column", self.text_column, str | list | tuple | None, known)
-        for name in self.text_columns:
-            kind("text_column", name, str, known)
-
-    @property
-    def text_columns(self) -> tuple[str, ...]:
-        """The columns of the responses that hold the text; () to look for them."""
-        given = self.text_column or ()
-        return (given,) if isinstance(given, str) else (*given,)
-
-
 def option(
     default: Any = MISSING,
     help: str = "",
@@ -67,6 +42,8 @@ def option(
     least: float = 0,
     most: float | None = None,
     what: str = "",
+    limit: str = "",
+    called: str = "",
     **more: Any,
 ) -> Any:
     """Return a field of a dataclass of options.
@@ -80,9 +57,12 @@ def option(
         least: the least number.
         most: the largest number; a float needs one.
         what: what is expected, for messages.
+        limit: the limit of its numbers (`halluscope.limits`), which a user can raise.
+        called: its name in Python, if the field has another.
         more: `type`, `choices`, `many`, `flag` and `metavar` of its `Option`.
     """
     rule = {"about": about or help, "check": check, "kinds": kinds, "range": (least, most), "what": what}
+    rule |= {"limit": limit, "called": called}
     return field(default=default, metadata={**rule, "option": Option("", help, **more)})
 
 
@@ -106,18 +86,20 @@ def check_values(options: Any) -> None:
     """Check the values of a dataclass of options, each by what its field declares."""
     for one in _options(type(options)):
         rule, value = one.metadata, getattr(options, one.name)
-        form, what = rule["option"], rule["what"]
+        name, form, what = rule["called"] or one.name, rule["option"], rule["what"]
         if rule["check"]:
             rule["check"](value)
         elif rule["kinds"]:
-            kind(one.name, value, rule["kinds"], what)
+            kind(name, value, rule["kinds"], what)
         elif form.flag:
-            flags(**{one.name: value})
+            flags(**{name: value})
         elif form.choices:
-            word(one.name, value, form.choices)
+            word(name, value, form.choices)
         elif form.type in (int, float):
             number: Any = whole if form.type is int else finite
-            number(one.name, value, *rule["range"], what)
+            number(name, value, *rule["range"], what)
+        if rule["limit"]:
+            limits.check(rule["limit"], value, f"{name}={short_repr(value)}")
 
 
 def _options(kind: type) -> list[Field[Any]]:
@@ -125,6 +107,35 @@ def _options(kind: type) -> list[Field[Any]]:
     return sorted(
         (one for one in fields(kind) if "option" in one.metadata), key=lambda one: one.kw_only is True
     )
+
+
+TEXT_COLUMN = "the name of a column, a list of names, or None to look for it"
+
+
+@dataclass(frozen=True)
+class MatchingOptions:
+    """How responses are read and matched to a dataset; the limit is checked where they are read."""
+
+    limit: int | None = None  # score only this many responses, from the first on
+    # whether rows of the dataset may lack a response; the result says how many have one
+    partial: bool = option(False, flag=True)
+    # the column of the responses that holds the id
+    id_column: str | None = option(
+        None, kinds=str | None, what="the name of a column, or None to look for it"
+    )
+    # the column of the responses that holds the text, or several, of which each response has one
+    text_column: str | Sequence[str] | None = option(None, kinds=str | list | tuple | None, what=TEXT_COLUMN)
+
+    def __post_init__(self) -> None:
+        check_values(self)
+        for name in self.text_columns:
+            kind("text_column", name, str, TEXT_COLUMN)
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns of the responses that hold the text; () to look for them."""
+        given = self.text_column or ()
+        return (given,) if isinstance(given, str) else (*given,)
 
 
 ALL = "all"  # The word that stands for each of an option's choices, if the option allows it (`Option.every`)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.inputs import LARGEST_SEED, kind, whole
+from halluscope.inputs import LARGEST_SEED, kind
 from halluscope.judging import votes as voting
 from halluscope.judging.judge import (
     ASK,
@@ -279,6 +279,8 @@ class VerdictOptions(JudgeOptions):
         about="the seed of the first repeat's replies, by default the metric's `seed`. It is sent to an endpoint, and "
         "replies are kept by it, so another seed asks again",
         type=int,
+        most=LARGEST_SEED,
+        what="a judge's seed",
         metavar="N",
     )
     temperature: float = option(
@@ -322,7 +324,6 @@ class VerdictOptions(JudgeOptions):
         """Find the language model, so that errors in it appear before anything is asked."""
         from halluscope.judging.resolve import check_chat_name
 
-        whole("judge_seed", self.judge_seed, most=LARGEST_SEED - self.repeats, what="a judge's seed")
         check_chat_name(self.judge, rules)
         if not is_greedy(self.chat):
             return

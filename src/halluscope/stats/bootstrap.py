@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from halluscope import limits
-from halluscope.inputs import LARGEST_SEED, share, whole
-from halluscope.sanitize import short_repr
+from halluscope.inputs import LARGEST_SEED, share
+from halluscope.options import check_values, option
 from halluscope.stats.ratios import Floats
 
 AT_ONCE = 2**24  # How many numbers of the resamples are in memory at a time (128 MiB)
@@ -49,15 +49,19 @@ def parts(resamples: int, numbers: int) -> Iterator[int]:
 class Bootstrap:
     """How an interval is made."""
 
-    resamples: int = 0  # how many, up to the limit "resamples" (`halluscope.limits`); 0 makes no interval
-    seed: int = 0  # the seed of the draws, from 0 to `LARGEST_SEED`
-    level: float = 0.95  # the share of the resamples inside the interval, in (0, 1)
+    resamples: int = option(
+        0,
+        type=int,
+        what="a number of resamples (0 for no interval)",
+        limit="resamples",
+        called="bootstrap",
+    )
+    seed: int = option(0, type=int, most=LARGEST_SEED)  # of the draws
+    # the share of the resamples inside the interval
+    level: float = option(0.95, check=partial(share, "level"))
 
     def __post_init__(self) -> None:
-        whole("bootstrap", self.resamples, what="a number of resamples (0 for no interval)")
-        limits.check("resamples", self.resamples, f"bootstrap={short_repr(self.resamples)}")
-        whole("seed", self.seed, most=LARGEST_SEED)
-        share("level", self.level)
+        check_values(self)
 
     def __str__(self) -> str:
         """Return the text for a signature."""
