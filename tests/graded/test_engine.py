@@ -1,9 +1,8 @@
 """A graded benchmark that is a data file alone: read, judged by a real prompt, scored, shown."""
 
-import importlib
 import json
-import sys
 
+import numpy as np
 import pytest
 
 from halluscope.graded.metric import Graded
@@ -88,14 +87,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
 
 @pytest.fixture
-def toy(tmp_path, monkeypatch):
+def toy(tmp_path):
     (tmp_path / "toy_benchmark").mkdir()
-    (tmp_path / "toy_benchmark" / "__init__.py").touch()
     (tmp_path / "toy_benchmark" / "benchmark.toml").write_text(DATA)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    importlib.invalidate_caches()
-    yield Graded("toy_benchmark")
-    sys.modules.pop("toy_benchmark", None)
+    return Graded(str(tmp_path / "toy_benchmark" / "metric.py"))
 
 
 def test_rows_of_the_authors_file_and_of_the_dataset_are_the_same(toy):
@@ -160,3 +155,33 @@ def test_its_result_and_rows_are_shown(toy):
     items = list(view.items(rows, {}))
     assert [item.errors for item in items] == [[], ["poor"], ["unreadable"]]
     assert [item.badness for item in items] == [0.0, 3.0, 2.0]
+
+
+def test_who_judges(toy):
+    """Given verdicts, a rule's or a model's, of which one reply of the second repeat cannot be read."""
+
+    def said(prompt, count):
+        return json.dumps(
+            {"why": f"Reason {count}.", "rating": 9 if "blue" in prompt and count > 1 else count}
+        )
+
+    def scored(**options):
+        return toy.compute(["a", "b", "c"], ROWS, progress=False, **options)
+
+    assert np.isnan(scored(judge="none")["rating"]) and "|judge:none|" in scored(judge="none")["signature"]
+    assert "|judge:given|" in scored(ratings=[1, 2, 3])["signature"]
+    with pytest.warns(UserWarning, match="no readable verdict"):
+        got = scored(judge=FakeJudge(said), repeats=2, judge_seed=5, max_failed=0.5, per_question=True)
+    assert (
+        got["per_question"][1]["repeats"] == {"rating": [1, None]} and got["per_question"][1]["rating"] == 1
+    )
+    assert got["per_question"][1]["why"] == "Reason 1." and "|seeds:5-6|" in got["signature"]
+    assert got["verdicts"].startswith("verdicts-3-")
+    with pytest.raises(ValueError, match="No judge is named; expected 'openai:.*, or ratings of your own"):
+        scored()
+    with pytest.raises(ValueError, match="repeats is 3, but the ratings are given"):
+        scored(ratings=[1, 2, 3], judge="none", repeats=3)
+    with pytest.raises(ValueError, match="repeats is 3, but 'none' gives the same verdicts each time"):
+        scored(judge="none", repeats=3)
+    with pytest.raises(ValueError, match="no judge 'nine' .*'none'"):
+        scored(judge="nine")

@@ -6,17 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from halluscope.judging.options import VerdictOptions
-from halluscope.judging.verdicts import (
-    Criterion,
-    Judged,
-    from_given,
-    from_model,
-    judge,
-    nobody,
-    read_given,
-)
-from tests.fake_judge import FakeJudge
+from halluscope.judging.verdicts import Criterion, from_given, read_given
 
 RIGHT, RATING, SHARE = Criterion("right", bool), Criterion("rating", int, 6), Criterion("share", float, 10)
 
@@ -52,45 +42,6 @@ def test_a_value_of_another_kind_or_out_of_range(criterion, bad):
         from_given("verdicts", [None, {criterion.name: bad}], (criterion,), 2)
     with pytest.raises(ValueError, match=r"verdicts\[0\] is .*expected 'right' and 'rating', or null"):
         from_given("verdicts", [{criterion.name: bad}], (RIGHT, RATING), 1)
-
-
-def test_what_a_model_says():
-    """Two repeats of two responses; one reply of the second repeat could not be read."""
-    grading = VerdictOptions(FakeJudge(lambda prompt, _: ""), repeats=2, judge_seed=5)
-    said = [[(5, "good"), (1, "bad")], [(4, "fair"), None]]
-    got = from_model(
-        grading,
-        "prompt-1",
-        (RATING,),
-        said,
-        lambda one: one[:1],
-        lambda one: {"why": one[1] if one else None},
-    )
-    assert np.array_equal(got.values["rating"], [[5, 1], [4, np.nan]], equal_nan=True)
-    assert got.of(1) == {"rating": 1, "why": "bad", "repeats": {"rating": [1, None]}} and got.by_model
-    assert got.drawn == {"seeds": "5-6"} and got.key == [grading.chat.key, "prompt-1"]
-    other = Judged(got.criteria, {"rating": got.values["rating"][::-1]}, got.key, got.drawn, got.notes)
-    assert got.digest([1, 2]) != other.digest([1, 2]) and got.digest([1, 2])["verdicts"].startswith(
-        "verdicts-2-"
-    )
-
-
-def test_who_judges():
-    def judged(given=None, **grading):
-        rules = {"none": lambda: nobody((RATING,), 2)}
-        return judge(VerdictOptions(**grading), (RATING,), 2, ("ratings", given), rules, lambda: "asked")
-
-    assert np.isnan(judged(judge="none").values["rating"]).all() and judged(judge="none").key == "none"
-    assert judged([1, 2], judge="").key == "given"
-    assert judged(judge=FakeJudge(lambda prompt, _: "")) == "asked"
-    with pytest.raises(ValueError, match="No judge is named; expected 'openai:.*, or ratings of your own"):
-        judged(judge="")
-    with pytest.raises(ValueError, match="repeats is 3, but the ratings are given"):
-        judged([1, 2], judge="none", repeats=3)
-    with pytest.raises(ValueError, match="repeats is 3, but 'none' gives the same verdicts each time"):
-        judged(judge="none", repeats=3)
-    with pytest.raises(ValueError, match="no judge 'nine' .*'none'"):
-        judged(judge="nine")
 
 
 def test_a_file_of_verdicts(tmp_path):

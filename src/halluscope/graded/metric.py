@@ -1,10 +1,10 @@
 """Scores responses that a judge or a rule graded: prompts, verdicts, counts per image, ratios, intervals."""
 
 import inspect
+import json
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,11 +14,10 @@ from halluscope import options as options_of
 from halluscope.files.writing import json_text
 from halluscope.graded.rows import Rows, Values
 from halluscope.inputs import flags, paired, warn_of_a_part, word
-from halluscope.judging import verdicts as judged
 from halluscope.judging.judge import Schema
 from halluscope.judging.options import VerdictOptions
 from halluscope.judging.prompts import Asked, fill, json_object, json_of, key_of, stands_in
-from halluscope.judging.verdicts import NOBODY, Criterion, Judged
+from halluscope.judging.verdicts import NOBODY, Criterion, Judged, from_given, read_given
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
@@ -65,9 +64,7 @@ class Prompt(NamedTuple):
     text: str
     fields: Mapping[str, str]  # placeholder -> the column that fills it, or `RESPONSE`
     reply: Mapping[str, Any] = {}  # part -> its JSON schema; {} for a reply in words
-    reads: Mapping[str, str] = field(
-        default_factory=dict
-    )  # criterion -> the part of the reply that states it
+    reads: Mapping[str, str] = {}  # criterion -> the part of the reply that states it
     notes: Mapping[str, str] = {}  # note -> the part of the reply that holds it
     blank: bool = True  # whether a text in the reply may be blank
     verbatim: bool = False  # sent as the authors' script sends it: texts as they are, and no schema
@@ -76,7 +73,8 @@ class Prompt(NamedTuple):
     @property
     def schema(self) -> Schema | None:
         """The JSON schema that a judge is asked for; None for a reply in words, and for the authors' own prompts."""
-        return json_of(**self.reply) if self.reply and not self.verbatim else None
+        plain: Schema = json.loads(json.dumps(json_of(**self.reply)))  # lists in place of tuples
+        return plain if self.reply and not self.verbatim else None
 
     def asked(self, texts: Mapping[str, str], response: str) -> Asked[Verdict]:
         texts = {**texts, RESPONSE: response}
@@ -105,23 +103,15 @@ class Prompt(NamedTuple):
         return parts if all(self._fits(parts[name], kind) for name, kind in self.reply.items()) else None
 
     def _fits(self, value: Any, kind: Schema) -> bool:
-        if "enum" in kind and (value not in kind["enum"] or isinstance(value, bool)):
+        types: dict[str, Any] = {"integer": int, "boolean": bool, "string": str, "array": list}
+        if type(value) is not types[kind["type"]] or value not in kind.get("enum", (value,)):
             return False
         if kind["type"] == "array":
-            return isinstance(value, list) and all(self._fits(one, kind["items"]) for one in value)
-        if kind["type"] == "string":
-            return isinstance(value, str) and (self.blank or bool(value.strip()))
-        return type(value) is {"integer": int, "boolean": bool}[kind["type"]]
+            return all(self._fits(one, kind["items"]) for one in value)
+        return self.blank or bool(str(value).strip())
 
 
 # The engine
-
-REFERENCES = "the dataset's rows without images, in the same order; rows of {} also work."
-
-JUDGING = (
-    "repeats (the scores are means), judge_seed, temperature, leave_out, fresh, at_once, max_failed, max_tokens, "
-    "device, store, progress; see `halluscope.judging.options.VerdictOptions`."
-)
 
 
 @dataclass
@@ -159,22 +149,22 @@ class Graded(Rows):
         "value of each score; and `per_question` if requested."
     )
 
-    def __init__(self, package: str) -> None:
-        super().__init__(package)
+    def __init__(self, module: str) -> None:
+        super().__init__(module)
         self.choices = {name: one["choices"] for name, one in self.data.get("options", {}).items()}
         verdict = self.data.get("verdict", {})
         self.option: str = verdict.get("option", "")  # that names a file of given verdicts
         own = {self.option: f"{verdict['doc']} If given, no judge is asked."} if self.option else {}
         self.given: Mapping[str, str] = verdict.get("given", own)  # given verdicts -> what they are
         self.unread: str = verdict.get("unread", "unreadable")
-        self.criteria = tuple(
+        self.criteria = [
             Criterion(name, KINDS[one["kind"]], one.get("most", 1))
             for name, one in verdict.get("criteria", {}).items()
-        )
-        named: dict[str, Any] = dict.fromkeys(self.given, Sequence[Any] | None)
-        self.compute = self._named(self._compute, {**named, **dict.fromkeys(self.choices, str | None)})
+        ]
+        hints: dict[str, Any] = dict.fromkeys(self.given, Sequence[Any] | None)
+        self.compute = self._named(self._compute, hints | dict.fromkeys(self.choices, str | None))
         self.compute.__doc__ = self._doc()
-        self.inputs = self._named(self._inputs, named if self.option else {})
+        self.inputs = self._named(self._inputs, hints if self.option else {})
 
     # In what benchmarks differ
 
@@ -220,8 +210,9 @@ class Graded(Rows):
         """Warn of what a judge's verdicts show."""
 
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
-        """Return the verdicts of a rule that asks no model."""
-        return judged.nobody(self.criteria, len(rows))
+        """Return the verdicts of a rule that asks no model; by default none."""
+        nothing = {one.name: np.full((1, len(rows)), np.nan) for one in self.criteria}
+        return Judged(self.criteria, nothing, rule)
 
     def parts(self, values: Mapping[str, Floats]) -> Parts:
         """Return what each row adds to each score; by default the mean, or the share below a number, of a criterion."""
@@ -259,13 +250,8 @@ class Graded(Rows):
         """Return further keys of the result."""
         return {self.unread: float(self.unreadable(case.verdicts.values).mean())}
 
-    def shown_to_judge(self, case: Case) -> Values:
-        """Return a signature's keys for what a judge is shown of the rows."""
-        return {}
-
     def signed(self, case: Case) -> Values:
-        by = case.verdicts
-        return {"judge": by.key, **self.shown_to_judge(case), "repeats": by.repeats, **by.drawn}
+        return {"judge": case.verdicts.key, "repeats": case.verdicts.repeats, **case.verdicts.drawn}
 
     def each(self, case: Case) -> list[Values]:
         """Return what the table of questions says of each response: its part in the means, and its first verdict."""
@@ -284,45 +270,52 @@ class Graded(Rows):
 
     def judged(self, case: Case) -> Judged:
         """Return the verdicts: given ones, a rule's, or a language model's."""
-        rows, texts = case.rows, case.texts
-        prompt, judge = self.prompt(**case.chosen), self.data["judge"]
-        usual = {
-            "judge": judge["default"],
-            **{name: judge[name] for name in ("max_tokens",) if name in judge},
-        }
-        given = case.options[self.option]
-        options = {name: value for name, value in case.options.items() if name != self.option}
+        rows, texts, options = case.rows, case.texts, dict(case.options)
+        usual = {"judge": self.data["judge"]["default"]}
+        if "max_tokens" in self.data["judge"]:
+            usual["max_tokens"] = self.data["judge"]["max_tokens"]
+        given, rules = options.pop(self.option), " or ".join(map(repr, self.rules))
         grading = options_of.build(VerdictOptions, options, self.name, **usual)
-        flags_of = (Criterion(name, bool) for name in self.data["verdict"].get("flags", ()))
-        named, notes = [*self.criteria, *flags_of], self.data["verdict"].get("notes", {})
-
-        def ask() -> Judged:
-            self.check(rows)
-            asked = [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
-            verdicts = grading.verdicts(asked)
-            self.warn(verdicts)
-            return judged.from_model(
-                grading,
-                prompt.key,
-                named,
-                verdicts,
-                lambda one: [one.numbers.get(criterion.name, 1.0) for criterion in named],
-                lambda one: {
-                    name: one.notes[name] if one else empty.get("empty") for name, empty in notes.items()
-                },
+        if given is not None:
+            grading.check_once(f"the {self.option} are given, so nothing is judged")
+            return from_given(self.option, given, self.criteria, len(rows))
+        if grading.named(self.rules):
+            grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
+            return self.by_rule(grading.judge, rows, texts)
+        if grading.named(("",)):
+            raise ValueError(
+                f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {self.option} of your own. "
+                f"With {rules} no model is asked."
             )
-
-        rules = {rule: partial(self.by_rule, rule, rows, texts) for rule in self.rules}
-        return judged.judge(grading, self.criteria, len(rows), (self.option, given), rules, ask)
+        grading.prepare(self.rules)
+        self.check(rows)
+        prompt = self.prompt(**case.chosen)
+        verdicts = grading.verdicts(
+            [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
+        )
+        self.warn(verdicts)
+        verdict = self.data["verdict"]
+        named = [*self.criteria, *(Criterion(name, bool) for name in verdict.get("flags", ()))]
+        values = {
+            of.name: np.array(
+                [[one.numbers.get(of.name, 1.0) if one else np.nan for one in row] for row in verdicts]
+            )
+            for of in named
+        }
+        notes = [
+            {name: one.notes[name] if one else of.get("empty") for name, of in verdict["notes"].items()}
+            for one in verdicts[0]
+        ]
+        return Judged(named, values, [grading.chat.key, prompt.key], grading.drawn, notes)
 
     # The metric
 
     def _inputs(self, rows: Sequence[Any], *, responses: str = "", **options: Any) -> dict[str, Any]:
         """Return the metric's inputs from rows, and from a file or run with verdicts on the responses of this name."""
-        ids, given = [row.id for row in rows], options.get(self.option)
+        given = options.get(self.option)
         if isinstance(given, str | Path):
-            given = judged.read_given(given, responses, ids, self.criteria, self.words)
-        return {"references": rows, **({} if given is None else {self.option: given})}
+            given = read_given(given, responses, [row.id for row in rows], self.criteria, self.words)
+        return {"references": rows} | ({} if given is None else {self.option: given})
 
     def _compute(
         self,
@@ -387,47 +380,51 @@ class Graded(Rows):
     def _named(self, method: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
         """Return a method as a function whose signature names the options of this benchmark."""
 
-        own = inspect.signature(method)
-        kind = inspect.Parameter.KEYWORD_ONLY
-        more = [
-            inspect.Parameter(name, kind, default=None, annotation=hint) for name, hint in options.items()
-        ]
-        fixed = [one for one in own.parameters.values() if one.kind is one.POSITIONAL_OR_KEYWORD]
-        rest = [one for one in own.parameters.values() if one not in fixed]
-
         def function(*rows: Any, **options: Any) -> Any:
             return method(*rows, **options)
 
-        function.__signature__ = own.replace(parameters=[*fixed, *more, *rest])  # type: ignore[attr-defined]
-        function.__annotations__ = {one.name: one.annotation for one in (*fixed, *more, *rest)}
+        own = inspect.signature(method)
+        kind = inspect.Parameter.KEYWORD_ONLY
+        more = [inspect.Parameter(name, kind, default=None, annotation=of) for name, of in options.items()]
+        every = sorted([*more, *own.parameters.values()], key=lambda one: one.kind)
+        function.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
+        function.__annotations__ = {one.name: one.annotation for one in every}
         function.__name__, function.__module__ = method.__name__.strip("_"), type(self).__module__
         return function
 
     def _doc(self) -> str:
-        doc, raises = self.data["doc"], ["ValueError: for any bad input."]
+        doc, file = self.data["doc"], self.dataset["file"]
+        usual = f"the dataset's rows without images, in the same order; rows of {file} also work."
         options = {
             "predictions": "the LVLM's raw responses, one per row.",
-            "references": doc.get("references", REFERENCES.format(self.dataset["file"])),
+            "references": doc.get("references", usual),
+            **self.given,
+            **{name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()},
+            **{name: text.format(over=self.over) for name, text in self.shared.items()},
         }
-        options |= self.given
-        options |= {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
-        options |= {name: text.format(over=self.over) for name, text in self.shared.items()}
+        raises = ["ValueError: for any bad input."]
         if "judge" in self.data:
-            options["judging"] = f"which judge is asked, and how: judge ({doc['judge']}), {JUDGING}"
+            options["judging"] = (
+                f"which judge is asked, and how: judge ({doc['judge']}), repeats (the scores are means), judge_seed, "
+                "temperature, leave_out, fresh, at_once, max_failed, max_tokens, device, store, progress; see "
+                "`halluscope.judging.options.VerdictOptions`."
+            )
             raises = [
                 "ValueError: for any bad input, or without a judge, before a model is asked.",
                 "JudgingFailed: if more than `max_failed` of the replies cannot be read.",
             ]
-        wrapped = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="        ")
-        plain = partial(textwrap.fill, width=110, initial_indent="    ", subsequent_indent="    ")
+
+        def filled(text: str, more: int = 4) -> str:
+            return textwrap.fill(text, 110, initial_indent="    ", subsequent_indent=" " * (4 + more))
+
         return "\n".join(
             [
                 f"Score an LVLM's responses to {self.data['benchmark']['title']}'s questions.\n",
                 "Args:",
-                *(wrapped(f"{name}: {text}") for name, text in options.items()),
+                *(filled(f"{name}: {text}") for name, text in options.items()),
                 "\nReturns:",
-                *map(plain, (doc["returns"], self.returned)),
+                *(filled(text, 0) for text in (doc["returns"], self.returned)),
                 "\nRaises:",
-                *map(wrapped, raises),
+                *map(filled, raises),
             ]
         )

@@ -10,12 +10,12 @@ import numpy as np
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, ending, json_rows
-from halluscope.graded import record
 from halluscope.reading import tables
 from halluscope.reading.datasets import Source, read_columns, read_once
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
 from halluscope.stats.tallies import Bools
+from halluscope.vocabularies import read_toml
 
 # Names -> values: of a row, of options, or of what a result says
 Values = Mapping[str, Any]
@@ -77,19 +77,19 @@ class Rows:
     """The rows of a benchmark, as its data file declares them; a subclass holds what the file cannot say.
 
     Args:
-        package: the package that holds the data file.
+        module: a module beside the data file, by its `__file__`.
     """
 
     # own kinds of columns: what reads a field, and the column's type in a Parquet file, or what makes it
     kinds: ClassVar[Mapping[str, tuple[Callable[[Fields, str], Any], str | Callable[[], Any]]]] = {}
     row_base: ClassVar[type[Row]] = Row
 
-    def __init__(self, package: str) -> None:
-        self.data = record.data(package)
+    def __init__(self, module: str) -> None:
+        self.data = read_toml(module, "benchmark.toml")
         self.dataset: Values = self.data["dataset"]
         self.name: str = self.data["benchmark"]["name"]
         self.columns = {name: Column(name, **one) for name, one in self.data["columns"].items()}
-        self.ids = record.ids(self.dataset)
+        self.ids = self.dataset.get("id", ("id",))
         # the columns that a dataset must have
         self.needed = [name for name, one in self.columns.items() if one.needed and not one.derived]
         self.row_type: Any = make_dataclass(

@@ -7,13 +7,13 @@ score, neither as good nor as bad.
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from halluscope.files.opening import json_rows, read_json
 from halluscope.inputs import is_number, listed
-from halluscope.judging.options import GIVEN, VerdictOptions
+from halluscope.judging.options import GIVEN
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
@@ -27,7 +27,6 @@ REPLIES = ("judge_text", "judge_reply", "judge_response", "judge_output", "reply
 # The files of a run's folder that say whose responses were judged, and what judges said about each
 RUN, ITEMS = "run.json", "items.jsonl"
 
-V = TypeVar("V")
 Words = Callable[[str], Mapping[str, Any]]  # reads a judge's reply into a verdict
 
 _WHAT = {bool: "true or false", int: "a whole number from 0 to {:,}", float: "a number from 0 to {:,}"}
@@ -110,36 +109,6 @@ class Judged(NamedTuple):
         return {"verdicts": data_of("verdicts", rows)}
 
 
-def judge(
-    grading: VerdictOptions,
-    criteria: Sequence[Criterion],
-    rows: int,
-    given: tuple[str, Any],
-    rules: Mapping[str, Callable[[], Judged]],
-    ask: Callable[[], Judged],
-) -> Judged:
-    """Return the given verdicts, if there are any; else a rule's verdicts; else a language model's."""
-    name, verdicts = given
-    if verdicts is not None:
-        grading.check_once(f"the {name} are given, so nothing is judged")
-        return from_given(name, verdicts, criteria, rows)
-    if grading.named(rules):
-        grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
-        return rules[grading.judge]()
-    if grading.named(("",)):
-        raise ValueError(
-            f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {name} of your own. With "
-            f"{' or '.join(map(repr, rules))} no model is asked."
-        )
-    grading.prepare(rules)
-    return ask()
-
-
-def nobody(criteria: Sequence[Criterion], rows: int) -> Judged:
-    """Return no verdict (NaN) for each response."""
-    return Judged(criteria, {one.name: np.full((1, rows), np.nan) for one in criteria}, NOBODY)
-
-
 def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int) -> Judged:
     """Return verdicts that a user gives."""
     given = listed(name, verdicts, "a list, one per row", rows)
@@ -154,30 +123,8 @@ def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: in
                 "response that could not be judged."
             )
         table.append([one.number(verdict[one.name], where) for one in criteria])
-    return Judged(criteria, _columns(criteria, [table]), GIVEN)
-
-
-def _columns(criteria: Sequence[Criterion], table: Sequence[Sequence[Sequence[float]]]) -> dict[str, Floats]:
-    """Return numbers [repeats][responses][criteria] as an array [repeats, responses] for each criterion."""
-    numbers = np.array(table, dtype=np.float64)
-    return {one.name: numbers[:, :, index] for index, one in enumerate(criteria)}
-
-
-def from_model(
-    grading: VerdictOptions,
-    prompts: str,
-    criteria: Sequence[Criterion],
-    verdicts: Sequence[Sequence[V | None]],
-    numbers: Callable[[V], Sequence[float]],
-    notes: Callable[[V | None], Mapping[str, Any]],
-) -> Judged:
-    """Return a language model's verdicts."""
-    nothing = [math.nan] * len(criteria)
-    table = [[nothing if one is None else numbers(one) for one in row] for row in verdicts]
-    key = [grading.chat.key, prompts]
-    return Judged(
-        criteria, _columns(criteria, table), key, grading.drawn, [notes(one) for one in verdicts[0]]
-    )
+    numbers = np.array([table], dtype=np.float64)
+    return Judged(criteria, {name: numbers[:, :, index] for index, name in enumerate(names)}, GIVEN)
 
 
 def read_given(

@@ -76,7 +76,7 @@ class AmberRows(Rows):
         return super().load(sources)
 
 
-ROWS = AmberRows(__package__)
+ROWS = AmberRows(__file__)
 load, read, read_all = ROWS.load, ROWS.read, ROWS.read_all
 
 

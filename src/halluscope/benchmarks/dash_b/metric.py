@@ -92,6 +92,6 @@ class DashB(Labelled):
         return {"harmonic_mean": ratio(2 * tpr * tnr, tpr + tnr)}
 
 
-GRADED = DashB(__package__)
+GRADED = DashB(__file__)
 VIEW = LabelledView(GRADED)
 compute = GRADED.compute

@@ -178,6 +178,6 @@ class GAVIE(Graded):
         return [replace(row, regions=tuple(found[row.image_id])) for row in rows]
 
 
-GRADED = GAVIE(__package__)
+GRADED = GAVIE(__file__)
 VIEW = View(GRADED)
 compute = GRADED.compute

@@ -533,7 +533,7 @@ class HallusionView(View):
         return super().asks({**row, "right": row["aAcc"]})
 
 
-GRADED = HallusionBench(__package__)
+GRADED = HallusionBench(__file__)
 VIEW = HallusionView(GRADED)
 PROMPTS = GRADED.data["prompts"]
 compute, chance = GRADED.compute, GRADED.chance

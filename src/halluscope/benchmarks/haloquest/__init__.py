@@ -2,4 +2,4 @@
 
 from halluscope.graded import record
 
-BENCHMARK = record.record(__package__)
+BENCHMARK = record.record(__file__)

@@ -48,6 +48,6 @@ class HaloQuest(Graded):
         return {**super().counts(rows), "with_one_answer": sum(len(row.answers) == 1 for row in rows)}
 
 
-GRADED = HaloQuest(__package__)
+GRADED = HaloQuest(__file__)
 VIEW = View(GRADED)
 compute = GRADED.compute

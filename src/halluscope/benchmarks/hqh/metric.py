@@ -78,7 +78,7 @@ class HQH(Graded):
             warnings.warn(
                 f"{dropped:,} of the {every:,} extra claims that the judge quotes are not in the response, or are "
                 'quoted twice; they do not count. With --claims all (in Python claims="all") all that it names count.',
-                stacklevel=6,
+                stacklevel=4,
             )
 
     def parts(self, values: Mapping[str, Floats]) -> Parts:
@@ -116,11 +116,13 @@ class HQH(Graded):
     def unreadable(self, values: Values) -> Bools:
         return np.asarray(np.isnan(values["correct"]))
 
-    def shown_to_judge(self, case: Case) -> Values:
-        """Return for which rows a judge is shown upstream's image data."""
-        told = [row.caption is not None or row.details is not None for row in case.rows]
-        shown = "all" if all(told) else "part" if any(told) else "none"
-        return {"image_data": shown if case.verdicts.by_model else "no"}
+    def signed(self, case: Case) -> Values:
+        """Return also for which rows a judge is shown upstream's image data."""
+        told = {row.caption is not None or row.details is not None for row in case.rows}
+        shown = "part" if len(told) > 1 else "all" if True in told else "none"
+        signed = super().signed(case)
+        data = {"image_data": shown if case.verdicts.by_model else "no"}
+        return {"judge": signed["judge"], **data, **signed}
 
     def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
         content, known = read_json(file), {}
@@ -214,6 +216,6 @@ class HQHView(View):
             yield several("regions", asked["details"].splitlines())
 
 
-GRADED = HQH(__package__)
+GRADED = HQH(__file__)
 VIEW = HQHView(GRADED)
 compute = GRADED.compute

@@ -100,6 +100,6 @@ class MMHalView(View):
         )
 
 
-GRADED = MMHal(__package__)
+GRADED = MMHal(__file__)
 VIEW = MMHalView(GRADED)
 compute = GRADED.compute

@@ -9,7 +9,7 @@ from halluscope.reading.datasets import read_columns
 
 UPSTREAM = "text"  # the caption's column in the authors' dataset, whose rows have only their index as an id
 
-ROWS = Rows(__package__)
+ROWS = Rows(__file__)
 read_all = ROWS.read_all
 
 
