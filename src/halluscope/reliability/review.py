@@ -14,7 +14,7 @@ from halluscope.reading.datasets import Source, picture_columns, read_rows, with
 from halluscope.reading.pictures import open_named, open_stored
 from halluscope.reliability import agreement, hqm
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS, Row
-from halluscope.reliability.sheet import AGREE, IMPLIED, OTHERS, READING, VALID, VERDICT, Entry, Sheet
+from halluscope.reliability.sheet import AGREE, IMPLIED, READING, VALID, VERDICT, Entry, Sheet
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.tables import percent
@@ -190,58 +190,38 @@ def says(sheet: Sheet) -> tuple[Any, list[str]]:
     if sheet.kind == READING:
         result = agreement.summary(sheet)
         return result, agreement.lines(result)
-    if sheet.kind == IMPLIED:
-        return _implied(sheet)
-    if sheet.kind != VERDICT:
-        return _shares(sheet)
-    marks: dict[str, Counter[str]] = defaultdict(Counter)
-    for entry in sheet.entries:
-        marks[entry["class"]][entry["mark"]] += 1
-    result = {
-        "sheet": sheet.name,
-        "marked": len(sheet.entries),
-        "unmarked": len(sheet.left),
-        "marks": {name: dict(sorted(of.items())) for name, of in marks.items()},
-    }
-    return result, [
-        f"{result['marked']:,} rows are marked, {result['unmarked']:,} are not",
-        "Compare them with the judge's verdicts: `halluscope certify SHEET --run RUN`.",
-    ]
+    return _texts(sheet) if sheet.kind in (IMPLIED, VERDICT) else _shares(sheet)
 
 
-def _implied(sheet: Sheet) -> tuple[dict[str, Any], list[str]]:
+def _texts(sheet: Sheet) -> tuple[dict[str, Any], list[str]]:
     """Count how much of a sheet is marked: texts, and the rows of those texts whose rows are all marked."""
     texts, unmarked = sheet.texts(), len({entry["text"] for entry in sheet.left})
     counts = Counter(entry["mark"] for entries in texts.values() for entry in entries)
-    marks = {mark: counts[mark] for mark in (*sheet.marks, *OTHERS)}
-    signed = signature("review", data=sheet.name, marks=IMPLIED)
-    lines = [
-        f"{len(texts):,} of {len(texts) + unmarked:,} texts are marked; these have {counts.total():,} rows",
-        ", ".join(f"{mark}: {count:,}" for mark, count in marks.items()),
-    ]
-    if unmarked:
-        lines.append(
-            f"{unmarked:,} texts have rows without a mark; `certify --allow-unmarked` leaves them out"
-        )
     result = {
         "sheet": sheet.name,
         "texts": len(texts) + unmarked,
         "unmarked_texts": unmarked,
         "marked": counts.total(),
-        "marks": marks,
-        "signature": signed,
+        "marks": dict(sorted(counts.items())),
+        "signature": signature("review", data=sheet.name, marks=sheet.kind),
     }
-    return result, [*lines, f"signature: {signed}"]
+    lines = [
+        f"{len(texts):,} of {result['texts']:,} texts are marked; these have {counts.total():,} rows",
+        ", ".join(f"{mark}: {count:,}" for mark, count in sorted(counts.items())),
+        f"signature: {result['signature']}",
+    ]
+    if unmarked:
+        left = f"{unmarked:,} texts have rows without a mark; `certify --allow-unmarked` leaves them out"
+        lines.insert(2, left)
+    return result, lines
 
 
 def _shares(sheet: Sheet) -> tuple[Any, list[str]]:
     """Return the share with the first mark, over all rows if there are strata; and by model, if the sheet names any."""
     ones, strata, (first, second) = sheet.ones(), sheet.strata(), sheet.marks
+    name, estimate = "agreement", _agreement(sheet)
     if sheet.kind == VALID:
-        name, found = "content validity", hqm.content(ones, strata)
-        estimate = {"value": found[hqm.CONTENT], **{key: found[key] for key in ("low", "high", "signature")}}
-    else:
-        name, estimate = "agreement", _agreement(sheet)
+        name, estimate["signature"] = "content validity", hqm.content(ones, strata)["signature"]
     lines = [f"{len(ones):,} rows: {sum(ones):,} {first}, {len(ones) - sum(ones):,} {second}"]
     if sheet.left:
         lines.append(f"{len(sheet.left):,} rows without a mark are left out")

@@ -272,41 +272,36 @@ def linear(
     variance.
     """
     true, predicted, present = totals
-    has_precision, has_recall = predicted >= HALF, present > 0
-    alphas = {f"f{beta:g}": 1 / (1 + beta**2) for beta in betas}
-    scores = {
-        f"{name}_all": _pooled(totals, alpha)
-        for name, alpha in ({"precision": 1.0, "recall": 0.0} | alphas).items()
-    }
-    precision = scores["precision_cls"] = _mean(totals, 1.0, has_precision, spread)
-    recall = scores["recall_cls"] = _mean(totals, 0.0, has_recall, spread)
+    alphas = {"precision": 1.0, "recall": 0.0} | {f"f{beta:g}": 1 / (1 + beta**2) for beta in betas}
+    wholes = {name: alpha * predicted + (1 - alpha) * present for name, alpha in alphas.items()}
+    scores = {}
     for name, alpha in alphas.items():
+        # pooled, all cells are of one class, which does not bend
+        pooled = _mean(true.sum(keepdims=True), wholes[name].sum(keepdims=True), alpha)
+        slopes = np.repeat(pooled.slopes, len(true), axis=1)
+        scores[f"{name}_all"] = Linear(pooled.value, slopes, np.zeros((2, len(true))))
+    has = {"precision": predicted >= HALF, "recall": present > 0}
+    for name, alpha in alphas.items():
+        defined = has.get(name, (true >= HALF) & has["recall"])
         scores[f"{name}_cls"] = (
-            _mean(totals, alpha, (true >= HALF) & has_recall, spread)
-            if class_f == "mean"
-            else _f(precision, recall, alpha)
+            _mean(true, wholes[name], alpha, defined, spread)
+            if name in has or class_f == "mean"
+            else _f(scores["precision_cls"], scores["recall_cls"], alpha)
         )
     return scores
 
 
-def _pooled(totals: Totals, alpha: float) -> Linear:
-    true, predicted, present = totals
-    whole = (alpha * predicted + (1 - alpha) * present).sum()
-    value = ratio(true.sum(), whole)
-    each = np.full(len(true), ratio(np.ones(()), whole))
-    slopes = np.outer([1, -alpha * value, (alpha - 1) * value], each)
-    return Linear(value, slopes, np.zeros((2, len(true))))
-
-
-def _mean(totals: Totals, alpha: float, defined: Bools, spread: bool) -> Linear:
-    """Return the mean over the defined classes.
+def _mean(
+    true: Floats, whole: Floats, alpha: float, defined: Bools | None = None, spread: bool = False
+) -> Linear:
+    """Return the mean of true / whole over the defined classes; without `defined`, those whose whole is not 0.
 
     A class seen once has the rate 0 or 1, and no deviation from it, so squared deviations would call it certain. With
     `spread`, a class's rate is drawn towards the mean of all by one cell, `(true + mean) / (n + 1)`, and the slopes are
     scaled by `(n + 1) / sqrt(n^2 + n - 1)`: the sum of n squares is then expected to be n times the variance of a cell.
     """
-    true, predicted, present = totals
-    whole = np.where(defined, alpha * predicted + (1 - alpha) * present, 1.0)
+    defined = whole != 0 if defined is None else defined
+    whole = np.where(defined, whole, 1.0)
     rate = np.where(defined, true / whole, 0.0)
     value = ratio(rate.sum(), defined.sum())
     scale = defined / whole * ratio(np.ones(()), defined.sum())
