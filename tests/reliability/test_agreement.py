@@ -316,7 +316,7 @@ def test_each_image_stands_on_the_page_once(files):
         Image.new("RGB", (8, 8), (80 * i, 0, 0)).save(files / f"{i}.png")
     images = ["--dataset", write(files / "images.jsonl", rows), "--images", files]
     page = (make(files, *images) / "page.html").read_text()
-    assert page.count("data:image/jpeg;base64,") == 3 and page.count("<img data-picture=") == 8
+    assert page.count("data:image/webp;base64,") == 3 and page.count("<img data-picture=") == 8
 
 
 def test_an_image_that_the_dataset_lacks(files, capsys):

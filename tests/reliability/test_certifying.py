@@ -449,14 +449,6 @@ def test_calibration_by_the_margins_that_a_store_kept(tmp_path):
     assert without["calibration"] is None
 
 
-def test_single_votes_are_counted_only_where_all_were_asked():
-    """With two judges and ask="needed", the second is not asked where the first has decided."""
-    both = [Reader({text: set() for text in TEXTS}, "no-1"), Reader(YES)]
-    for ask, known in (("all", [True, True]), ("needed", [True, False])):
-        votes = certified(TEXTS, PRESENT, both, SAID, CHANCE, ask=ask).content["votes"]
-        assert [one is not None for one in votes.values()] == known
-
-
 # From the draw to the corrected score, by the command line
 
 SAYS = [

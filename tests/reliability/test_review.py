@@ -115,7 +115,7 @@ def test_images_from_a_dataset_and_from_a_folder(tmp_path):
     (drawn,) = review.draw(read_rows(str(tmp_path / "rows.parquet")), 1)
     (tmp_path / "1.png").write_bytes(file.getvalue())
     (same,) = review.draw([{"question": "q", "answer": "a", "file_name": "1.png"}], 1, images=tmp_path)
-    assert drawn["image"] == same["image"] and drawn["image"].startswith("data:image/jpeg;base64,")
+    assert drawn["image"] == same["image"] and drawn["image"].startswith("data:image/webp;base64,")
     assert len(drawn["image"]) < 40_000  # reduced to 1,280 pixels
 
 

@@ -157,25 +157,30 @@ def draw(
 
     The rows of a response are together, and the models in an order that the reviewer cannot guess.
     """
-    strata: dict[str, list[Key]] = {AGREE: [], DISAGREE: []}
+    most = {
+        stratum: whole(f"{stratum}ing", number, 1, what="a number of responses")
+        for stratum, number in ((AGREE, agreeing), (DISAGREE, disagreeing))
+    }
+    sizes: Counter[str] = Counter()
+    groups: dict[tuple[str, str], list[Key]] = defaultdict(
+        list
+    )  # stratum, model -> responses that mention classes
     for key, (first, second) in both.readings.items():
-        strata[AGREE if first.classes == second.classes else DISAGREE].append(key)
+        stratum = AGREE if first.classes == second.classes else DISAGREE
+        sizes[stratum] += 1
+        if first.classes or second.classes:
+            groups[stratum, key[0]].append(key)
+    if silent := sizes.keys() - {stratum for stratum, _ in groups}:
+        stratum = min(silent)
+        raise ValueError(
+            f"No class is read out of any of the {sizes[stratum]:,} responses on which {AND.join(both.names)} "
+            f"{stratum}, so there is nothing to mark. Expected responses that mention classes."
+        )
     sample = []
-    for (stratum, keys), most in zip(strata.items(), (agreeing, disagreeing), strict=True):
-        whole(f"{stratum}ing", most, 1, what="a number of responses")
-        models: dict[str, list[Key]] = defaultdict(list)
-        for key in keys:
-            if any(reading.classes for reading in both.readings[key]):
-                models[key[0]].append(key)
-        if keys and not models:
-            raise ValueError(
-                f"No class is read out of any of the {len(keys):,} responses on which {AND.join(both.names)} "
-                f"{stratum}, so there is nothing to mark. Expected responses that mention classes."
-            )
+    for (stratum, model), own in sorted(groups.items()):
         # the draw of one model does not depend on other models
-        for model, own in models.items():
-            chosen = random.Random(f"{seed} {stratum} {model}").sample(own, min(most, len(own)))
-            sample += [(key, stratum) for key in chosen]
+        draws = random.Random(f"{seed} {stratum} {model}")
+        sample += [(key, stratum) for key in draws.sample(own, min(most[stratum], len(own)))]
     order = random.Random(seed)
     sample.sort(key=lambda drawn: (drawn[0][1], order.random()))
     names = class_names({name for key, _ in sample for of in both.readings[key] for name in of.classes})
@@ -186,7 +191,7 @@ def draw(
             "id": key[1],
             "model": key[0],
             "stratum": stratum,
-            "stratum_rows": str(len(strata[stratum])),
+            "stratum_rows": str(sizes[stratum]),
             "response": without(first.text),
             **picture(key[1]),
         }

@@ -251,8 +251,7 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> dict[str, 
     """Return the errors of the judges' agreement, in all and by part, and those of each judge's single votes.
 
     Parts are groups of classes, classes, lengths of texts, and kinds of sentences. `margins` are log P(yes) - log P(no)
-    in nats, NaN where unknown, in the shape of the votes. A judge's errors are None if not every question was asked,
-    and its calibration is None if no margin is known.
+    in nats, NaN where unknown, in the shape of the votes. A judge's calibration is None if no margin is known.
     """
     poll, vocabulary = judgement.poll, judgement.vocabulary
     weights = np.broadcast_to(1 / labels.chances[:, np.newaxis], labels.implied.shape)
@@ -291,10 +290,8 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> dict[str, 
     }
 
 
-def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> dict[str, Any] | None:
-    """Return the errors of a judge's votes [texts, classes, templates]; None if some were not asked."""
-    if (votes == voting.UNASKED).any():
-        return None
+def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> dict[str, Any]:
+    """Return the errors of a judge's votes [texts, classes, templates], all of which were asked for."""
     texts, _, templates = votes.shape
     implied = np.repeat(judged.implied, templates, axis=1)
     weights = np.repeat(judged.weights, templates, axis=1)

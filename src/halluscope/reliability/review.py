@@ -1,6 +1,5 @@
 """Review by people: draws a sample of rows for a sheet, and says what marked sheets say."""
 
-import io
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS, Row
 from halluscope.reliability.sheet import AGREE, IMPLIED, READING, VALID, VERDICT, Entry, Sheet
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.page.html_template import data_uri
+from halluscope.reporting.page.pictures import picture as small
 from halluscope.reporting.tables import percent
 from halluscope.responses import files
 from halluscope.signature import signature
@@ -128,15 +128,12 @@ def _image(rows: Any, index: int, row: Row, images: Path | None, folder: Path | 
     stored = next((rows[index][column] for column in picture_columns(rows)[:1]), None)
     file = _first(row, FILES, str)
     if stored:
-        picture = open_stored(stored, images or folder, name).copy()
+        picture = open_stored(stored, images or folder, name)
     elif images is not None and file is not None:
-        picture = open_named(file, images, name).copy()
+        picture = open_named(file, images, name)
     else:
         return {}
-    picture.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
-    encoded = io.BytesIO()
-    picture.save(encoded, "JPEG", quality=88)
-    return {"image": data_uri(encoded.getvalue(), "image/jpeg")}
+    return {"image": data_uri(small(picture, LARGEST_SIDE).content, "image/webp")}
 
 
 def image_by_id(dataset: str | None, folder: Path | None) -> Callable[[str], dict[str, str]]:

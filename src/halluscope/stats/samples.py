@@ -143,12 +143,12 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
             tally[f"{name}/{rate}"] = part, whole
     value = scores([tally])
     texts = len(next(iter(judged.values())).yes)
-    drawn = [resampled([tally], weights) for weights in resampling.weights(texts, len(tally))]
-    intervals = resampling.intervals(drawn) if drawn else {}
+    drawn = resampling.weights(texts, len(tally))
+    intervals = resampling.intervals(resampled([tally], weights) for weights in drawn)
     for key, (errors, labels, trials) in counts.items():
         name, _, rate = key.rpartition("/")
-        low, high = intervals[key] if drawn and labels else (np.nan, np.nan)
-        if drawn and labels and errors in (0, labels):
+        low, high = intervals[key]
+        if labels and errors in (0, labels):
             low, high = wilson(trials if errors else 0, trials, resampling.level)
         found[name][rate] = {"value": value[key], "low": low, "high": high}
     return found
@@ -172,7 +172,7 @@ def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bo
         for of in (np.ones_like(chances), chances, implied.astype(float))
     ]
     drawn = [error(*(w @ one for one in sums)) for w in resampling.weights(len(chances), 3 * BINS)]
-    low, high = resampling.interval(np.concatenate(drawn)) if drawn else (np.nan, np.nan)
+    low, high = resampling.interval(np.concatenate(drawn))
     total, said, yes = (one.sum(axis=0) for one in sums)
     counts = np.bincount(bins[weights > 0], minlength=BINS)
     means = zip(ratio(said, total).tolist(), ratio(yes, total).tolist(), strict=True)
