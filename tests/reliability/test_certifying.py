@@ -613,9 +613,9 @@ def test_who_stops_early_has_marked_a_smaller_sample(folder, capsys):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mark": "others", "note": ""}, "is marked 'others', but its note is ''; expected the names"),
+        ({"mark": "others", "note": ""}, "is marked 'others', but its note is ''; expected no note"),
         ({"mark": "no others", "note": "cup"}, "is marked 'no others', but its note is 'cup'"),
-        ({"mark": "others", "note": "dgo"}, "names 'dgo', which is not a class.* Did you mean 'dog'"),
+        ({"mark": "others", "note": "dgo"}, "its note is 'dgo'; expected .* Did you mean 'dog'"),
         ({"mark": "implied"}, "the mark is 'implied'; expected 'no others' or 'others'"),
         ({"chance": "0.9"}, "drawn_from, text, chance, class are not what the sheet"),
     ],

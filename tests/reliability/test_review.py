@@ -214,7 +214,7 @@ def test_rows_that_name_files_of_their_dataset(tmp_path, capsys):
 @pytest.mark.parametrize("sample", ["0", "21"])
 def test_a_sample_that_cannot_be(rows, tmp_path, capsys, sample):
     assert cli.main(["review", "make", rows, "--out", str(tmp_path / "x"), "--sample", sample]) == 2
-    assert f"The sample is {sample}; expected 1 to 20 rows" in capsys.readouterr().err
+    assert f"sample is {sample}; expected a number of rows from 1 to 20" in capsys.readouterr().err
 
 
 def test_a_sheet_is_never_overwritten(rows, tmp_path, capsys):
@@ -463,7 +463,10 @@ def test_a_foreign_row(rows, tmp_path):
             "the mark is 'perhaps'; expected 'valid' or",
         ),
         (lambda rows: [row | {"sheet": "x"} for row in rows], "sheet is 'x'; expected a sheet that"),
-        (lambda rows: [{"row": row["row"]} for row in rows], "has no column sheet or mark"),
+        (
+            lambda rows: [{"row": row["row"]} for row in rows],
+            "line \\d+: expected a sheet that .* with the columns sheet, row and mark",
+        ),
     ],
 )
 def test_sheets_that_are_not_whole(rows, tmp_path, change, message):
@@ -474,12 +477,12 @@ def test_sheets_that_are_not_whole(rows, tmp_path, change, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "has no column sheet"),
+        (b"", "line 0: expected a sheet that"),
         (b"\xff\xfe\x00", "is in UTF-16; expected UTF-8"),
         (b"\x80sheet", "is not in UTF-8, or is cut off"),
-        (b'"sheet","row","mark"\n"open', "is not a CSV file in UTF-8"),
-        (b"sheet,row,mark\nvalid-00000000-1,1\n", "row 2 of the file has 2 cells; expected 3"),
-        (b"sheet,row,mark\n", "sheet is ''"),
+        (b'"sheet","row","mark"\n"open', "line 2: expected a sheet that .*: CSV in UTF-8"),
+        (b"sheet,row,mark\nvalid-00000000-1,1\n", "line 2: .* and in each line as many cells"),
+        (b"sheet,row,mark\n", "line 1: expected a sheet"),
     ],
 )
 def test_what_is_no_sheet(tmp_path, content, message):
@@ -516,7 +519,7 @@ def test_a_long_cell_of_a_sheet(rows, tmp_path, monkeypatch):
     file = mark(folder, ["valid"] * 5, lambda found: [row | {"note": "n" * 140_000} for row in found])
     assert len(read_sheet(file).entries[0]["note"]) == 140_000
     monkeypatch.setenv("HALLUSCOPE_LIMITS", "cell=1000")
-    with pytest.raises(ValueError, match="field larger than field limit"):
+    with pytest.raises(ValueError, match="each of at most 1,000 characters"):
         read_sheet(file)
     monkeypatch.setenv("HALLUSCOPE_LIMITS", "file=1000")
     with pytest.raises(LimitExceeded, match="the limit 'file' of 1,000 bytes"):

@@ -175,7 +175,7 @@ def _method(word: str) -> tuple[str, dict[agreement.Key, agreement.Reading]]:
     runs = map(check, folders([path]))
     rows = ((run.name, *row) for run in runs for row in zip(run.ready.matched.texts, run.found, strict=True))
     method = path.resolve().name if path == Path(word) else name
-    return method, agreement.readings(method, rows)
+    return method, agreement.readings(rows)
 
 
 # certify. Labels are a sheet that `review make --marks implied` made, or JSON lines; with --run, a sheet of

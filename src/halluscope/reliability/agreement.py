@@ -81,23 +81,18 @@ def pair(names: tuple[str, str], first: Mapping[Key, Reading], second: Mapping[K
     return Pair(names, both)
 
 
-def readings(name: str, rows: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[Key, Reading]:
+def readings(rows: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[Key, Reading]:
     """Collect a method's readings: per response the name of its file, its text, and the method's row about it."""
-    found: dict[Key, Reading] = {}
+    read: dict[Key, Reading] = {}
     for model, text, row in rows:
-        classes = [row.get("found"), row.get("hallucinated")]
-        if "image_id" not in row or not all(isinstance(names, list) for names in classes):
+        found, invented = row.get("found"), row.get("hallucinated")
+        if "image_id" not in row or not isinstance(found, list) or not isinstance(invented, list):
             raise ValueError(
                 f"A row of {short_repr(model)} is {short_repr(row, 120)}; expected a run that reads classes out of "
                 "descriptions: rows with image_id, and with lists of class names in found and hallucinated."
             )
-        key = model, str(row["image_id"])
-        if key in found:
-            raise ValueError(f"{one_line(name)}: the response of {_named(key)} occurs twice.")
-        found[key] = Reading(frozenset(row["found"]), frozenset(row["hallucinated"]), text)
-    if not found:
-        raise ValueError(f"{one_line(name)} holds no rows; expected at least one response.")
-    return found
+        read[model, str(row["image_id"])] = Reading(frozenset(found), frozenset(invented), text)
+    return read
 
 
 def _named(key: Key) -> str:

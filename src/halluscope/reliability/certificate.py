@@ -180,27 +180,18 @@ def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> 
     """Return the classes that a text implies, by the marks of its rows."""
     marks = {entry["class"]: entry["mark"] for entry in entries}
     last = next(entry for entry in entries if not entry["class"])
-    where = f"Row {last['row']} of the sheet {sheet.name}"
     classes = {name.casefold(): name for name in vocabulary.classes}
-    others = [name for name in map(str.strip, last["note"].split(",")) if name]
-    for name in others:
-        if name.casefold() not in classes:
-            raise ValueError(
-                f"{where} names {short_repr(name)}, which is not a class of the vocabulary {vocabulary.name!r}."
-                f"{nearest(name, vocabulary.classes)} Correct the note."
-            )
-        if marks.get(classes[name.casefold()]) == sheet.marks[1]:
-            raise ValueError(
-                f"{where} names {short_repr(name)}, which has a row of its own that is marked {sheet.marks[1]!r}. "
-                "Correct one of the two."
-            )
-    if (last["mark"] == OTHERS[1]) != bool(others):
+    others = {name: classes.get(name.casefold()) for name in map(str.strip, last["note"].split(",")) if name}
+    wrong = [name for name, of in others.items() if not of or marks.get(of) == sheet.marks[1]]
+    if wrong or (last["mark"] == OTHERS[1]) != bool(others):
+        hint = nearest(wrong[0], vocabulary.classes) if wrong else ""
         raise ValueError(
-            f"{where} is marked {last['mark']!r}, but its note is {short_repr(last['note'])}; expected the names of "
-            f"classes with {OTHERS[1]!r}, and no note with {OTHERS[0]!r}."
+            f"Row {last['row']} of the sheet {sheet.name} is marked {last['mark']!r}, but its note is "
+            f"{short_repr(last['note'])}; expected no note with {OTHERS[0]!r}, and with {OTHERS[1]!r} the names of "
+            f"classes of the vocabulary {vocabulary.name!r} that have no row marked {sheet.marks[1]!r}.{hint}"
         )
     own = {name for name, mark in marks.items() if name and mark == sheet.marks[0]}
-    return own | {classes[name.casefold()] for name in others}
+    return own.union(filter(None, others.values()))
 
 
 def _of_lines(path: Path, digests: Mapping[str, str], vocabulary: Vocabulary) -> Labels:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
-from halluscope.inputs import ids
+from halluscope.inputs import ids, whole
 from halluscope.reading.datasets import Source, picture_columns, read_rows, without_pictures
 from halluscope.reading.pictures import open_named, open_stored
 from halluscope.reliability import agreement, hqm
@@ -51,8 +51,7 @@ def draw(
             )
         strata["" if stratum is None else str(row[stratum])].append((generator.random(), index))
     most = max(map(len, strata.values()))
-    if not 1 <= sample <= most:
-        raise ValueError(f"The sample is {sample:,}; expected 1 to {most:,} rows.")
+    whole("sample", sample, 1, most, "a number of rows")
     chosen = sorted((index, name) for name, of in strata.items() for _, index in sorted(of)[:sample])
     key, texts = _by_key(responses, table[0]) if responses else ("", {})
     drawn: list[Entry] = []

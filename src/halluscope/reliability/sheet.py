@@ -214,7 +214,7 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
     `allow_unmarked`. Each stratum, and each model's part of one, needs a mark.
     """
     lines = _lines(path)
-    ((name, _),) = Counter(line["sheet"] for line in lines).most_common(1) or [("", 0)]
+    ((name, _),) = Counter(line["sheet"] for line in lines).most_common(1)
     parts = _NAME.fullmatch(name)
     if not parts:
         raise ValueError(f"{path}: sheet is {name!r:.80}; expected a sheet that {MADE_BY} made.")
@@ -260,31 +260,28 @@ def read_sheet(path: Path, allow_unmarked: bool = False) -> Sheet:
 
 
 def _lines(path: Path) -> list[dict[str, str]]:
-    text = read_text(path)
+    text, longest = read_text(path), min(limits.most("cell"), sys.maxsize)
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","
-    csv.field_size_limit(min(limits.most("cell"), sys.maxsize))
+    csv.field_size_limit(longest)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines = []
     try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-    except csv.Error as error:
+        columns = next(reader, [])
+        for row in reader:
+            if any(map(str.strip, row)):
+                cells = dict(zip(columns, map(unguarded, row), strict=True))
+                lines.append(dict.fromkeys(DATA["columns"], "") | cells)
+        is_sheet = bool(lines) and {"sheet", "row", "mark"} <= {*columns}
+    except (csv.Error, ValueError):
+        is_sheet = False
+    if not is_sheet:
         raise ValueError(
-            f"{path} is not a CSV file in UTF-8: {error}. Save it again in that format."
-        ) from error
-    columns = rows[0] if rows else []
-    if missing := [column for column in ("sheet", "row", "mark") if column not in columns]:
-        raise ValueError(
-            f"{path} has no column {' or '.join(missing)}; expected a sheet that {MADE_BY} made."
+            f"{path}, line {reader.line_num}: expected a sheet that {MADE_BY} made: CSV in UTF-8 with the columns "
+            f"sheet, row and mark, and in each line as many cells, each of at most {longest:,} characters. Save it "
+            "again as that."
         )
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(columns) and any(map(str.strip, row)):
-            raise ValueError(
-                f"{path}, row {number} of the file has {len(row)} cells; expected {len(columns)}."
-            )
-    return [
-        dict.fromkeys(DATA["columns"], "") | dict(zip(columns, map(unguarded, row), strict=True))
-        for row in rows[1:]
-        if any(map(str.strip, row))
-    ]
+    return lines
 
 
 def _some(rows: Sequence[str]) -> str:
