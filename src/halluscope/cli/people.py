@@ -90,7 +90,7 @@ def review_make(options: argparse.Namespace) -> None:
 
     marks, out, benchmark = options.marks, options.out, _certified()
     for name, kinds in (FOR | {one.name: (IMPLIED,) for one in benchmark.options}).items():
-        if getattr(options, name, None) not in (None, []) and marks not in kinds:
+        if getattr(options, name, None) not in (None, ()) and marks not in kinds:
             raise ValueError(f"--{name} is for --marks {' or '.join(kinds)}; the marks are {marks}.")
     check_folder(out)
     drawn, few, fewest, classes = "", "", 0, ()

@@ -185,7 +185,7 @@ def report(
     """
     benchmark, by = scored[0].benchmark, principal(scored[0].benchmark, [one for _, one in results])
     is_every = len({run.name for run in scored}) < len(scored)  # a model was scored in several ways
-    ordered = best_first(benchmark, results)
+    order = [name for name, _ in best_first(benchmark, results)]
     first: list[Table | Notes] = []
     verdict: list[Notes] = []
     differences: list[Table] = []
@@ -193,7 +193,7 @@ def report(
     if len(scored) > 1 and not is_every and resampling.resamples and (is_bold or not names):
         runs_by_name = {run.name: run for run in scored}
         try:
-            found = compare_runs({name: runs_by_name[name] for name, _ in ordered}, [], resampling, False)
+            found = compare_runs({name: runs_by_name[name] for name in order}, [], resampling, False)
         except RunError as error:
             verdict = [Notes([f"The models are not compared. {error}"])]
         else:
@@ -203,7 +203,9 @@ def report(
     if names:
         return [of_scores(benchmark, results, names), *signatures(results)]
     if style == TABLE and not is_every and any(by in scores for _, scores in results):
-        first, verdict = [of_scores(benchmark, ordered, [by]), *verdict], []
+        scores = of_scores(benchmark, results, [by])
+        rows = sorted(scores.rows, key=lambda row: order.index(str(row[0])))
+        first, verdict = [scores._replace(rows=rows), *verdict], []
     parts = [
         *first,
         *of_results(benchmark, results, options, scored[0].ready.matched.rows, is_every),
