@@ -8,20 +8,23 @@ checks that each record is complete.
 
 import importlib
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from halluscope.errors import RegistryError
 from halluscope.inputs import by_id, kind, word
 from halluscope.options import Option, check, described, keywords, nearest
 from halluscope.paths import PACKAGE
 from halluscope.vocabularies import read_toml
+
+T = TypeVar("T")
 
 ROOMS = "halluscope.benchmarks"
 
@@ -99,7 +102,7 @@ class Judges(NamedTuple):
     @property
     def option(self) -> str:
         """The option that names the judges."""
-        return {"votes": "judges", "verdicts": "judge"}[self.kind]
+        return "judges" if self.kind == "votes" else "judge"
 
     @property
     def rule(self) -> str | None:
@@ -258,7 +261,7 @@ class Benchmark(NamedTuple):
         return score in EVERYWHERE or not {score, score.partition("/")[0]}.isdisjoint(self.points)
 
     def direction(self, score: str) -> Direction:
-        """Return which direction is better; for a part, that of the whole score."""
+        """Return which direction is better; for a part, that of the whole score. No score is a KeyError."""
         known = {**self.scores, **self.extra_numbers, **EVERYWHERE}
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
             for pattern, direction in known.items():
@@ -268,10 +271,9 @@ class Benchmark(NamedTuple):
 
     def better(self, column: str) -> Direction:
         """Return the direction of a table's column; None if it is no score."""
-        try:
+        with suppress(KeyError):
             return self.direction(column)
-        except KeyError:
-            return None
+        return None
 
     def builder(self, dataset: Dataset) -> Any:
         """Return the builder of one of its datasets, a `halluscope.building.command.Builder`."""
@@ -345,24 +347,19 @@ def benchmarks() -> list[Benchmark]:
 
 def benchmark(name: str) -> Benchmark:
     """Return the record of this name, or of the dataset of this name."""
-    kind("the benchmark's name", name, str, "a name such as 'throne'")
-    found = _all().get(name) or next((one for one, dataset in _datasets() if dataset.name == name), None)
-    if found is None:
-        known = names()
-        raise ValueError(
-            f"There is no benchmark {name!r:.80}.{nearest(str(name), known)} The known ones are {', '.join(known)}."
-        )
-    return found
+    return _named("benchmark", name, _known(), "throne")
 
 
 def dataset(name: str) -> Dataset:
     """Return the dataset of this name."""
-    kind("the dataset's name", name, str, "a name such as 'throne_coco'")
-    known = {dataset.name: dataset for _, dataset in _datasets()}
+    return _named("dataset", name, {one.name: one for one in datasets()}, "throne_coco")
+
+
+def _named(what: str, name: str, known: Mapping[str, T], example: str) -> T:
+    kind(f"the {what}'s name", name, str, f"a name such as {example!r}")
     if name not in known:
-        raise ValueError(
-            f"There is no dataset {name!r:.80}.{nearest(str(name), list(known))} The known ones are {', '.join(known)}."
-        )
+        near = nearest(name, [*known])
+        raise ValueError(f"There is no {what} {name!r:.80}.{near} The known ones are {', '.join(known)}.")
     return known[name]
 
 
@@ -373,12 +370,16 @@ def identity(of: Benchmark) -> Dataset:
 
 def datasets() -> list[Dataset]:
     """Return all datasets, in the order of their rooms."""
-    return [dataset for _, dataset in _datasets()]
+    return [dataset for one in rooms() for dataset in one.datasets]
 
 
 def names() -> list[str]:
     """Return the names of all rooms and datasets."""
-    return list(dict.fromkeys([*_all(), *(dataset.name for dataset in datasets())]))
+    return list(_known())
+
+
+def _known() -> dict[str, Benchmark]:
+    return _all() | {dataset.name: one for one in rooms() for dataset in one.datasets}
 
 
 def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
@@ -394,10 +395,6 @@ def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
             )
         return one, found
     raise ValueError(f"No known dataset has the columns {', '.join(columns)}; expected one of {known}.")
-
-
-def _datasets() -> Iterator[tuple[Benchmark, Dataset]]:
-    return ((one, dataset) for one in rooms() for dataset in one.datasets)
 
 
 @cache
