@@ -3,14 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from halluscope import registry
 from halluscope.errors import LimitExceeded
 from halluscope.files.opening import read_text
+from halluscope.inputs import is_number
 from halluscope.responses import files, thoughts
 from halluscope.responses.match import IDS, IMAGES, QUESTIONS
 from halluscope.sanitize import one_line
@@ -38,8 +38,7 @@ FEWEST_WORDS = 8  # texts of this many words, in the median, describe
 MOST = 30  # how many printed scores are listed
 
 
-@dataclass(frozen=True)
-class Inspection:
+class Inspection(NamedTuple):
     """What a file is."""
 
     file: str
@@ -47,11 +46,9 @@ class Inspection:
     rows: int = 0
     benchmarks: Sequence[str] = ()  # the benchmarks that it may belong to, the likeliest first
     about: str = ""  # which part or version of the benchmark, as far as its content tells
-    columns: Mapping[str, str] = field(
-        default_factory=dict
-    )  # "id", "text", "image", "question" -> the column
-    odd: Mapping[str, int] = field(default_factory=dict)  # what is odd -> in how many rows
-    figures: Mapping[str, float] = field(default_factory=dict)  # the scores that it prints
+    columns: Mapping[str, str] = {}  # "id", "text", "image", "question" -> the column
+    odd: Mapping[str, int] = {}  # what is odd -> in how many rows
+    figures: Mapping[str, float] = {}  # the scores that it prints
     command: str = ""  # the command that scores it; "" if it cannot be scored
 
     def __str__(self) -> str:
@@ -59,14 +56,17 @@ class Inspection:
         of = f" of {' or '.join(self.benchmarks)}" if self.benchmarks else ""
         about = f" ({self.about})" if self.about else ""
         rows = f"{self.rows:,} " if self.rows else ""
-        columns = ", ".join(f"{name} in {one_line(column, 40)}" for name, column in self.columns.items())
-        odd = ", ".join(f"{count:,} {what}" for what, count in self.odd.items())
-        figures = ", ".join(f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items())
-        return "; ".join(filter(None, (f"{rows}{self.kind}{of}{about}", columns, odd, figures)))
+        parts = [
+            [f"{rows}{self.kind}{of}{about}"],
+            [f"{name} in {one_line(column, 40)}" for name, column in self.columns.items()],
+            [f"{count:,} {what}" for what, count in self.odd.items()],
+            [f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items()],
+        ]
+        return "; ".join(", ".join(part) for part in parts if part)
 
     def row(self) -> dict[str, Any]:
         """Return what is known, for JSON."""
-        return {key: value for key, value in asdict(self).items() if value}
+        return {key: value for key, value in self._asdict().items() if value}
 
 
 def inspect(file: str | Path) -> Inspection:
@@ -77,33 +77,41 @@ def inspect(file: str | Path) -> Inspection:
     except LimitExceeded:
         raise
     except ValueError:
-        if not (figures := _printed(read_text(Path(file)))):
+        if not (figures := _scores(_FIGURE.findall(read_text(Path(file))))):
             raise
         return Inspection(name, SCORES, figures=figures)
     held = Counter(column for row in rows for column, value in row.items() if value not in (None, ""))
+    names = {column for row in rows for column in row}
 
     def first(known: Iterable[str], enough: int = 1) -> str:
         return next((column for column in known if held[column] >= enough), "")
 
     text = first(one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not held["label"])
-    if len(rows) == 1 and not text and (figures := dict(islice(_figures(rows[0]), MOST))):
+    if len(rows) == 1 and not text and (figures := _scores(_numbers(rows[0]))):
         return Inspection(name, SCORES, figures=figures)
     question = first(one for one in (*QUESTIONS, "input") if one != text)
     texts = [str(row.get(text, "")) for row in rows]
-    names = {column for row in rows for column in row}
+    is_judged, has_gold = not names.isdisjoint(JUDGED), not names.isdisjoint(GOLD)
     if not question and text and sum("?" in one for one in texts) > 0.9 * len(texts):
         question, text, kind = text, "", ASKED
-    elif text and not (text in GOLD and names & {*JUDGED}):
+    elif text and not (text in GOLD and is_judged):
         kind = RESPONSES
     else:
-        kind = VERDICTS if names & {*JUDGED} else ASKED if question and names & {*GOLD} else OTHER
-    known = {"id": first(("doc_id", *IDS), max(1, len(rows))), "text": text, "image": first(IMAGES)}
-    columns = {of: column for of, column in (known | {"question": question}).items() if column}
+        kind = VERDICTS if is_judged else ASKED if question and has_gold else OTHER
+    id = first(("doc_id", *IDS), max(1, len(rows)))
+    known = {"id": id, "text": text, "image": first(IMAGES), "question": question}
+    columns = {of: column for of, column in known.items() if column}
     asked = [str(row[question]) for row in rows if question and question in row]
     benchmarks, about = _benchmarks(asked, names, texts if text else [])
-    odd = _odd(rows, text, texts) if kind == RESPONSES else {}
-    command = _command(name, benchmarks, " of its " in about) if kind == RESPONSES else ""
-    return Inspection(name, kind, len(rows), benchmarks, about, columns, odd, command=command)
+    found = Inspection(name, kind, len(rows), benchmarks, about, columns)
+    if kind != RESPONSES:
+        return found
+    command = ""
+    if benchmarks:
+        dataset = registry.identity(registry.benchmark(benchmarks[0])).name
+        command = f"halluscope score {benchmarks[0]} --responses {one_line(name)} --dataset {dataset}"
+        command += " --partial" if " of its " in about else ""
+    return found._replace(odd=_odd(rows, text, texts), command=command)
 
 
 def _benchmarks(asked: Sequence[str], names: Collection[str], texts: Sequence[str]) -> tuple[list[str], str]:
@@ -129,19 +137,15 @@ def _benchmarks(asked: Sequence[str], names: Collection[str], texts: Sequence[st
 
 def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -> dict[str, int]:
     """Count what is odd about responses."""
-    gold = next((name for name in GOLD if name != column and any(name in row for row in rows)), "")
-    right = [
+    cells = [(name, value) for row in rows for name, value in row.items() if name != column]
+    gold = next((name for name in GOLD if any(name == other for other, _ in cells)), "")
+    equal = all(
         str(row.get(gold)).lower() == text.strip().lower() for row, text in zip(rows, texts, strict=True)
-    ]
-    others = {
-        name
-        for row in rows
-        for name, value in row.items()
-        if isinstance(value, str) and name != column and _TEXT.search(name)
-    }
+    )
+    others = {name for name, value in cells if isinstance(value, str) and _TEXT.search(name)}
     found = {
         "empty": sum(not text.strip() for text in texts),
-        f"equal to {gold}": len(rows) if gold and all(right) else 0,
+        f"equal to {gold}": len(rows) if gold and equal else 0,
         "with thoughts": thoughts.take_out(texts, thoughts.REMOVED)[1],
         "lists of one text": sum(isinstance(row.get(column), list) for row in rows),
         f"other columns of texts ({', '.join(sorted(others)[:5])})": len(others - {*GOLD}),
@@ -149,35 +153,27 @@ def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -
     return {what: count for what, count in found.items() if count}
 
 
-def _command(file: str, benchmarks: Sequence[str], is_part: bool) -> str:
-    if not benchmarks:
-        return ""
-    dataset = registry.identity(registry.benchmark(benchmarks[0])).name
-    words = f"halluscope score {benchmarks[0]} --responses {one_line(file)} --dataset {dataset}"
-    return f"{words} --partial" if is_part else words
-
-
-def _printed(text: str) -> dict[str, float]:
-    """Return the scores that a text prints; a repeated name gets a number."""
+def _scores(stated: Iterable[tuple[str, Any]]) -> dict[str, float]:
+    """Return the first of these numbers whose names are those of scores; a repeated name gets a number."""
     found: dict[str, float] = {}
-    for name, value in islice(_FIGURE.findall(text), 100 * MOST):
-        if len(found) < MOST and _is_score(name):
-            before = sum(key.partition(" #")[0] == name.strip() for key in found)
-            found[f"{name.strip()} #{before + 1}" if before else name.strip()] = float(value)
+    seen = Counter[str]()
+    known = {_plain(score) for one in registry.benchmarks() for score in one.scores}
+    for name, value in islice(stated, 100 * MOST):
+        plain = _plain(name.rpartition("/")[2])
+        if len(found) < MOST and (plain in known or any(word in plain for word in _WORDS)):
+            seen[name := name.strip()] += 1
+            found[f"{name} #{seen[name]}" if seen[name] > 1 else name] = float(value)
     return found
 
 
-def _is_score(name: str) -> bool:
-    """Whether a name is that of a score, as any benchmark or script writes it."""
-    plain = re.sub("[^a-z0-9]", "", name.lower())
-    known = {re.sub("[^a-z0-9]", "", score) for one in registry.benchmarks() for score in one.scores}
-    return plain in known or any(word in plain for word in _WORDS)
+def _plain(name: str) -> str:
+    return re.sub("[^a-z0-9]", "", name.lower())
 
 
-def _figures(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the numbers in an object of objects whose names are those of scores."""
+def _numbers(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the numbers in an object of objects."""
     for name, value in row.items():
         if isinstance(value, Mapping):
-            yield from _figures(value, f"{prefix}{name}/")
-        elif isinstance(value, int | float) and not isinstance(value, bool) and _is_score(str(name)):
-            yield f"{prefix}{name}", float(value)
+            yield from _numbers(value, f"{prefix}{name}/")
+        elif is_number(value):
+            yield f"{prefix}{name}", value
