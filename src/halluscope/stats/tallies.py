@@ -94,7 +94,15 @@ def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[s
 
 def scores(tallies: Sequence[Tally]) -> dict[str, float]:
     """Return the scores, counting each cluster once."""
-    return {name: float(value[0]) for name, value in resampled(tallies).items()}
+    return points(resampled(tallies))
+
+
+def points(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first value of each score, whose values are [resamples]; scores may be nested."""
+    return {
+        name: points(value) if isinstance(value, Mapping) else float(value[0])
+        for name, value in scores.items()
+    }
 
 
 def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
@@ -114,6 +122,12 @@ def uncertainty(tallies: Sequence[Tally], resampling: Bootstrap) -> dict[str, An
     if len(tallies) > 1:
         found["spread"] = spread(tallies)
     return found
+
+
+def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a table that is given by its columns."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def numbers(keys: Sequence[Hashable]) -> Ints:

@@ -25,7 +25,7 @@ from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, f_of_means, ratio
-from halluscope.stats.tallies import Ints, Tally, grouped, numbers
+from halluscope.stats.tallies import Ints, Tally, grouped, numbers, points
 
 OF_DESCRIPTIONS = ("chair", "cover", "hal", "cog")
 RATIOS = ("accuracy", "precision", "recall")
@@ -155,7 +155,7 @@ def compute(
         counts = {name: (weights @ part, weights @ whole) for name, (part, whole) in tally.items()}
         return _whole(CONVENTIONS[convention](counts), counts)
 
-    result: dict[str, Any] = {name: float(value[0]) for name, value in score(np.ones((1, images))).items()}
+    result: dict[str, Any] = points(score(np.ones((1, images))))
     result |= {
         "rows": len(rows),
         "descriptions": len(found),

@@ -5,13 +5,12 @@ in the image.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
@@ -24,7 +23,7 @@ from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
-from halluscope.stats.tallies import Ints, numbers
+from halluscope.stats.tallies import Ints, numbers, points, rows_of
 
 LABELS = ("yes", "no")
 
@@ -167,7 +166,7 @@ def compute(
             found |= {"samplings": parts, "f1_mean": np.mean([of["f1"] for of in parts.values()], axis=0)}
         return found
 
-    result = _floats(score(counts[None]))
+    result = points(score(counts[None]))
     tables = [result, *result.get("samplings", {}).values()]
     for of, count in zip(tables, [counts.sum(axis=0), *counts], strict=False):
         of["rows"] = int(count.sum())
@@ -198,10 +197,10 @@ def compute(
         of_class = counts.sum(axis=0)[:, None]
         table = {"rows": of_class.sum(axis=(1, 2, 3)).astype(int), **_scores(of_class, by)}
         del table["unparsed"]
-        result["classes"] = dict(zip(classes, _table(table), strict=True))
+        result["classes"] = dict(zip(classes, rows_of(table), strict=True))
     if per_question:
         of_each = _scores(_count(np.arange(rows) * 6 + place, (rows, 1, 2, 3)), by)
-        values = _table({name: of_each[name] for name in BENCHMARK.means})
+        values = rows_of({name: of_each[name] for name in BENCHMARK.means})
         result["per_question"] = [
             {
                 "answer": label,
@@ -304,17 +303,6 @@ def _precision_recall(counts: Counts, by: Convention) -> tuple[Floats, Floats]:
     true = counts[..., PRESENT, YES]
     missed = counts[..., PRESENT, NO] + by.unread_missed * counts[..., PRESENT, OTHER]
     return ratio(true, counts[..., YES].sum(axis=-1)), ratio(true, true + missed)
-
-
-def _floats(scores: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _floats(value) if isinstance(value, dict) else float(value[0]) for name, value in scores.items()
-    }
-
-
-def _table(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _resample_rows(counts: Counts, resampling: Bootstrap) -> Iterator[Counts]:

@@ -27,6 +27,7 @@ from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
+from halluscope.stats.tallies import points, rows_of
 from halluscope.vocabularies import Vocabulary
 
 if TYPE_CHECKING:  # judges and certificates are imported at first use
@@ -169,7 +170,7 @@ def compute(
     warn_if_shuffled(hits.predicted, present)
     unparsed = (cast.votes == OTHER).sum() / max(1, (cast.votes != UNASKED).sum())
     is_whole = votes is not None or poll.ask == "all"
-    result: dict[str, Any] = _points(score(hits, conventions)) | {
+    result: dict[str, Any] = points(score(hits, conventions)) | {
         "ignored": float((labels == IGNORED).mean()) if is_whole else None,
         "unparsed": float(unparsed) if votes is None else None,
         "undefined_classes": undefined_classes(hits),
@@ -197,7 +198,7 @@ def compute(
     if sample is not None:
         there = sample.any(axis=1)
         on_sample = Hits.of(np.where(sample, labels, IGNORED)[there], present[there])
-        sampled = _points(score(on_sample, conventions))
+        sampled = points(score(on_sample, conventions))
         result["difference"] = {name: result[name] - value for name, value in sampled.items()}
         which = f"{sample.sum()}-{hashlib.sha256(sample.tobytes()).hexdigest()[:8]}"
         signed = signature("throne", **made_by, cells=which)
@@ -224,9 +225,7 @@ def compute(
             "signature": signature("throne", **made_by),
         }
     if per_class:
-        table = of_each_class(hits, beta)
-        rows = zip(vocabulary.classes, *(column.tolist() for column in table.values()), strict=True)
-        result["classes"] = {name: dict(zip(table, values, strict=True)) for name, *values in rows}
+        result["classes"] = dict(zip(vocabulary.classes, rows_of(of_each_class(hits, beta)), strict=True))
     if per_image:
         kinds = {
             "found": hits.true,
@@ -333,15 +332,15 @@ def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -
     predicted or true set is empty are 0, and an image without a hit has no F.
     """
     weights = np.ones((1, len(hits.true))) if weights is None else weights
-    true, predicted, present = (weights @ table.astype(float) for table in hits)
-    class_p, class_r, betas = ratio(true, predicted), ratio(true, present), conventions.betas
+    counts, betas = [weights @ table.astype(float) for table in hits], conventions.betas
+    class_p, class_r = _precision_recall(*counts)
     if conventions.all_average == "pooled":
-        p, r = (ratio(true.sum(axis=1), whole.sum(axis=1)) for whole in (predicted, present))
+        p, r = _precision_recall(*(of.sum(axis=1) for of in counts))
         overall = [p, r, *(f_of_means(p, r, beta) for beta in betas)]
     else:
-        true, predicted, present = (table.sum(axis=1).astype(float) for table in hits)
-        empty = (predicted == 0) | (present == 0)
-        p, r = (np.where(empty, 0.0, ratio(true, whole)) for whole in (predicted, present))
+        of_images = [table.sum(axis=1).astype(float) for table in hits]
+        empty = (of_images[1] == 0) | (of_images[2] == 0)
+        p, r = (np.where(empty, 0.0, one) for one in _precision_recall(*of_images))
         overall = [weighted_mean(one, weights) for one in (p, r, *(f_score(p, r, beta) for beta in betas))]
     p, r = defined_mean(class_p), defined_mean(class_r)
     if conventions.class_f == "of_means":
@@ -356,25 +355,22 @@ def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -
     }
 
 
-def of_each_class(hits: Hits, beta: float) -> dict[str, NDArray[np.int64] | Floats]:
+def _precision_recall(true: Any, predicted: Any, present: Any) -> tuple[Floats, Floats]:
+    return ratio(true, predicted), ratio(true, present)
+
+
+def of_each_class(hits: Hits, beta: float) -> dict[str, NDArray[Any]]:
     """Return one array [classes] per column of the per-class table; ratios are NaN where undefined."""
-    true, predicted, present = (table.sum(axis=0) for table in hits)
-    precision, recall = ratio(true, predicted), ratio(true, present)
+    counts = [table.sum(axis=0) for table in hits]
+    precision, recall = _precision_recall(*counts)
     return {
-        "true": true,
-        "predicted": predicted,
-        "present": present,
+        **dict(zip(hits._fields, counts, strict=True)),
         "precision": precision,
         "recall": recall,
-        "f1": f_score(precision, recall, 1.0),
-        f"f{beta:g}": f_score(precision, recall, beta),
+        **{f"f{one:g}": f_score(precision, recall, one) for one in (1.0, beta)},
     }
 
 
 def undefined_classes(hits: Hits) -> int:
     """Count the classes that have no precision (never predicted) or no recall (never present)."""
     return int(np.count_nonzero(~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)))
-
-
-def _points(scores: Mapping[str, Floats]) -> dict[str, float]:
-    return {name: float(value[0]) for name, value in scores.items()}
