@@ -30,7 +30,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (dataset / "stats.json").write_text(json.dumps({**stats, "subset": False}))
     rows = stats["counts"]["questions"]
     halluscope.score("hallusionbench", ["Yes."] * rows, str(dataset), out=tmp_path / "run", bootstrap=0)
-    monkeypatch.setattr("halluscope.hub.results.caveats", lambda *_: [])
+    monkeypatch.setattr("halluscope.hub.contents.caveats", lambda *_: [])
     return tmp_path / "run"
 
 
@@ -59,7 +59,7 @@ def test_a_run_on_another_config_is_another_task(hub, capsys, tmp_path, monkeypa
     dataset = small_datasets.build("pope", tmp_path)
     stats = json.loads((dataset / "stats.json").read_text())
     (dataset / "stats.json").write_text(json.dumps({**stats, "subset": False}))
-    monkeypatch.setattr("halluscope.hub.results.caveats", lambda *_: [])
+    monkeypatch.setattr("halluscope.hub.contents.caveats", lambda *_: [])
     for config in ("coco", "gqa"):
         source = f"{dataset}:{config}"
         rows = len(list(read_rows(source)))
@@ -173,7 +173,7 @@ def test_what_is_not_there(run, hub, capsys):
 
 
 def test_a_part_of_a_benchmark_is_refused(run, hub, capsys, monkeypatch):
-    monkeypatch.setattr("halluscope.hub.results.caveats", lambda *_: ["Only the first 10."])
+    monkeypatch.setattr("halluscope.hub.contents.caveats", lambda *_: ["Only the first 10."])
     status, said = send(capsys, run)
     assert status == 2 and "not a result on the whole benchmark" in said
 

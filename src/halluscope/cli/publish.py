@@ -46,12 +46,12 @@ def publish_benchmark(options: Namespace) -> None:
 
 
 def publish_results(options: Namespace) -> None:
-    from halluscope.hub import results
+    from halluscope.hub import contents
 
     _check_names(model=options.model, benchmark=options.benchmark)
     organization, _, name = options.source.partition("/")
     hub = _hub(options, organization if name and "/" not in name else "")
-    found = results.publications(options.folder, options.model, options.benchmark, options.source, hub)
+    found = contents.results(options.folder, options.model, options.benchmark, options.source, hub)
     _publish(options, found, hub)
 
 
