@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halluscope.inputs import whole
-from halluscope.reliability.sheet import KINDS, NO, READING, YES, Entry, Sheet, class_names
+from halluscope.reliability.sheet import MARKS, NO, READING, YES, Entry, Sheet, class_names
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import Notes, Report, Table, percent, share
 from halluscope.responses.thoughts import without
@@ -32,7 +32,7 @@ AGREE, DISAGREE = "agree", "disagree"
 PARTS = ("both", "first", "second")  # by which methods a class is read
 
 # A reading that is marked as a false positive is also right.
-RIGHT, WRONG, *FALSE_POSITIVES = KINDS[READING]["marks"]
+RIGHT, WRONG, *FALSE_POSITIVES = MARKS[READING]
 RESAMPLING = Bootstrap(RESAMPLES)
 
 Key = tuple[str, str]  # the name of the file of responses, and the image's id as text

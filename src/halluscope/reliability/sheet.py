@@ -31,7 +31,9 @@ VALID, AGREE, READING, IMPLIED, VERDICT = "valid", "agree", "reading", "implied"
 YES_MARK, NO_MARK = "yes", "no"
 
 DATA: dict[str, Any] = tomllib.loads(Path(__file__).with_name("people.toml").read_text("utf-8"))
-KINDS, OTHERS = DATA["kinds"], DATA["others"]
+KINDS = DATA["kinds"]
+OTHERS: list[str] = DATA["others"]
+MARKS: dict[str, list[str]] = {kind: of["marks"] for kind, of in KINDS.items()}
 
 MADE_BY = "`halluscope review make` or `halluscope agree`"
 SOME = 5  # the most rows that a message names
@@ -62,8 +64,7 @@ class Sheet:
 
     @property
     def marks(self) -> Sequence[str]:
-        marks: Sequence[str] = KINDS[self.kind]["marks"]
-        return marks
+        return MARKS[self.kind]
 
     def check(self, kind: str, drawn_from: str = "") -> None:
         """Check that it has these marks, and that it was drawn from the texts of this name."""
@@ -116,14 +117,11 @@ def chance_of(entry: Entry) -> float:
 
 def marks_of(kind: str, entry: Entry) -> Sequence[str]:
     """Return the marks that a row may have: an annotated class is neither hallucination nor misclassification."""
-    marks: Sequence[str] = KINDS[kind]["marks"]
     if kind == IMPLIED and not entry["class"]:
-        marks = OTHERS
-    elif kind == VERDICT:
-        marks = entry["scale"].split()
-    elif entry.get("annotated") == YES:
-        marks = marks[:2]
-    return marks
+        return OTHERS
+    if kind == VERDICT:
+        return entry["scale"].split()
+    return MARKS[kind][:2] if entry.get("annotated") == YES else MARKS[kind]
 
 
 def class_names(classes: set[str]) -> dict[str, str]:
@@ -183,7 +181,7 @@ def write(drawn: Sequence[Entry], folder: Path, marks: str, title: str, classes:
         asks=KINDS[marks].get(
             "asks", f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"
         ),
-        marks=marks_of(marks, entries[0]) if marks == VERDICT else KINDS[marks]["marks"],
+        marks=marks_of(marks, entries[0]) if marks == VERDICT else MARKS[marks],
         marks_of=lambda entry: marks_of(marks, entry),
         cards=[list(card) for _, card in cards],
         count=len(entries),

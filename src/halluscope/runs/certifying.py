@@ -116,9 +116,7 @@ def sheet(
     return drawn
 
 
-def certify(
-    path: Path, run: Run, by: str, allow_unmarked: bool = False, resampling: Bootstrap | None = None
-) -> Result:
+def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Bootstrap) -> Result:
     """Compare a grader's verdicts with people's marks on a sheet, and correct its scores.
 
     The sheet is of `halluscope review make RUN --marks verdict`, `run` a run on the same responses, by this judge or
@@ -155,6 +153,24 @@ def certify(
         for name, people in said[row].items():
             judge = min(verdicts.said[row][name], LARGEST_SCALE)
             values[name if alike else ALL].append((row, judge, people))
+    by_people = verdicts.view.counted(said)
+
+    def scores(group: Bools) -> Iterator[dict[str, Any]]:
+        """Yield each score of a group by the judge and as people would give it."""
+        rows = np.flatnonzero(verdicts.able & group)
+        own = np.flatnonzero(chances[rows])
+        clusters = numbers([verdicts.items[row].image or verdicts.items[row].id for row in rows])
+        for name, (part, counts) in verdicts.counts.items():
+            people, wholes = (np.asarray(one[rows][own], dtype=float) for one in by_people[name])
+            judge, drawn = np.asarray(part[rows], dtype=float), chances[rows[own]]
+            most = max(judge.max(), *people, 1.0) if run.benchmark.is_points(name) else 1.0
+            yield {
+                "score": name,
+                "judge": float(judge.sum() / counts[rows].sum()),
+                **corrected_score(judge, own, people, wholes, drawn, clusters, most, resampling),
+                "marked": len(own),
+            }
+
     groups = verdicts.groups()
     content = finite(
         {
@@ -177,12 +193,10 @@ def certify(
                 if len(pairs := [pair for row, *pair in every if rows[row]]) >= (1 if of == ALL else IN_GROUP)
             ],
             "scores": [
-                {"score": name, "by": of, "group": group, **score}
+                {"by": of, "group": group, **score}
                 for (of, group), rows in groups.items()
                 if of == ALL or (of != WORDS and np.count_nonzero(chances[rows]) >= FEWEST_MARKED)
-                for name, score in _scores(
-                    run.benchmark, verdicts, rows, said, chances, resampling or Bootstrap()
-                )
+                for score in scores(rows)
             ],
             "version": __version__,
         }
@@ -206,34 +220,6 @@ def _error(pairs: Floats) -> dict[str, float]:
         "correlation": float(np.corrcoef(judge, people)[0, 1]) if vary else np.nan,
         "kappa": float(1 - np.mean((judge - people) ** 2) / by_chance) if by_chance else np.nan,
     }
-
-
-def _scores(
-    benchmark: Benchmark,
-    verdicts: Verdicts,
-    group: Bools,
-    said: list[dict[str, float]],
-    chances: Floats,
-    resampling: Bootstrap,
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each score of a group by the judge and as people would give it."""
-    rows = np.flatnonzero(verdicts.able & group)
-    own = np.flatnonzero(chances[rows])
-    clusters = numbers([verdicts.items[row].image or verdicts.items[row].id for row in rows])
-    by_people = verdicts.view.counted(said)
-    for name, (part, counts) in verdicts.counts.items():
-        people, wholes = (np.asarray(one[rows][own], dtype=float) for one in by_people[name])
-        judge = np.asarray(part[rows], dtype=float)
-        most = max(judge.max(), *people, 1.0) if benchmark.is_points(name) else 1.0
-        chance = chances[rows[own]]
-        yield (
-            name,
-            {
-                "judge": float(judge.sum() / counts[rows].sum()),
-                **corrected_score(judge, own, people, wholes, chance, clusters, most, resampling),
-                "marked": len(own),
-            },
-        )
 
 
 def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | Notes]:

@@ -113,15 +113,11 @@ def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
 
 
 def uncertainty(tallies: Sequence[Tally], resampling: Bootstrap) -> dict[str, Any]:
-    """Return `interval`, from resampled clusters, if it is asked for, and `spread`, if there are several tallies."""
-    found: dict[str, Any] = {}
-    if resampling.resamples:
-        clusters = len(next(iter(tallies[0].values()))[1])
-        drawn = resampling.weights(clusters)
-        found["interval"] = resampling.intervals(map(partial(resampled, tallies), drawn))
-    if len(tallies) > 1:
-        found["spread"] = spread(tallies)
-    return found
+    """Return `interval`, from resampled clusters, if it is asked for."""
+    if not resampling.resamples:
+        return {}
+    drawn = resampling.weights(len(next(iter(tallies[0].values()))[1]))
+    return {"interval": resampling.intervals(map(partial(resampled, tallies), drawn))}
 
 
 def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
