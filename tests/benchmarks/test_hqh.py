@@ -19,7 +19,7 @@ from halluscope import cli, registry
 from halluscope.benchmarks.hqh import contains as rules
 from halluscope.benchmarks.hqh import metric as hqh
 from halluscope.benchmarks.hqh.contains import contains
-from halluscope.benchmarks.hqh.metric import COLOUR, GRADED, read
+from halluscope.benchmarks.hqh.metric import GRADED, read
 from halluscope.building.fetch import sha256_of
 from halluscope.building.spec import read as read_spec
 from halluscope.errors import BuildError, JudgingFailed
@@ -38,6 +38,7 @@ from tests.scripted_server import ScriptedServer, reply
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[2]
 LEVELS = GRADED.data["levels"]
+COLOUR = GRADED.columns["type"].called
 PROMPT = GRADED.prompt()
 TRUTHS = ("Red.", "Two.", "Blue.", "Running.", "A tree.", "The left one.", "At night.", "STOP.")
 
@@ -841,14 +842,14 @@ def test_bad_questions(files, content, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda known: known.pop("102"), "no entry for 1 of the questions' images: image id 102. Get"),
+        (lambda known: known.pop("102"), "says nothing of 1 of the 4 images: image id 102. Get"),
         (
             lambda known: known["102"].pop("caption"),
-            "the entry '102' is .*expected an image id, with texts as caption",
+            "the entry '102' is .*expected image ids, each with texts as caption",
         ),
         (lambda known: known["102"].update(image_information=None), "the entry '102' is .*image_information"),
-        (lambda known: known.update({"102": "a dog"}), "the entry '102' is 'a dog'; expected an image id"),
-        (lambda known: known.update({"x": {}}), "the entry 'x' is {}; expected an image id"),
+        (lambda known: known.update({"102": "a dog"}), "the entry '102' is 'a dog'; expected image ids"),
+        (lambda known: known.update({"x": {}}), "the entry 'x' is {}; expected image ids"),
     ],
 )
 def test_bad_image_data(files, change, message):
@@ -858,7 +859,9 @@ def test_bad_image_data(files, change, message):
     with pytest.raises(BuildError, match=message):
         build(files, image_data=files)
     (files / "image_data.json").write_text("[]")
-    with pytest.raises(BuildError, match="expected image id -> caption and image_information"):
+    with pytest.raises(
+        BuildError, match="expected image ids, each with texts as caption and image_information"
+    ):
         build(files, image_data=files)
 
 

@@ -268,27 +268,37 @@ class Graded(Rows):
             {name: of for name, of in alone.items() if name in self.data["benchmark"]["means"]}
         )
 
-    def judged(self, case: Case) -> Judged:
-        """Return the verdicts: given ones, a rule's, or a language model's."""
-        rows, texts, options = case.rows, case.texts, dict(case.options)
-        usual = {"judge": self.data["judge"]["default"]}
-        if "max_tokens" in self.data["judge"]:
-            usual["max_tokens"] = self.data["judge"]["max_tokens"]
-        given, rules = options.pop(self.option), " or ".join(map(repr, self.rules))
+    def grading(self, case: Case, given: bool) -> VerdictOptions:
+        """Return who judges, once it is known that they can; nobody does if verdicts are given."""
+        options = {name: value for name, value in case.options.items() if name not in self.given}
+        judge = self.data["judge"]
+        usual = {
+            "judge": judge["default"],
+            **{name: judge[name] for name in ("max_tokens",) if name in judge},
+        }
         grading = options_of.build(VerdictOptions, options, self.name, **usual)
-        if given is not None:
-            grading.check_once(f"the {self.option} are given, so nothing is judged")
-            return from_given(self.option, given, self.criteria, len(rows))
-        if grading.named(self.rules):
+        if given:
+            grading.check_once(f"the {self.option or 'verdicts'} are given, so nothing is judged")
+        elif grading.named(self.rules):
             grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
-            return self.by_rule(grading.judge, rows, texts)
-        if grading.named(("",)):
+        elif grading.named(("",)):
             raise ValueError(
                 f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {self.option} of your own. "
-                f"With {rules} no model is asked."
+                f"With {' or '.join(map(repr, self.rules))} no model is asked."
             )
-        grading.prepare(self.rules)
-        self.check(rows)
+        else:
+            grading.prepare(self.rules)
+            self.check(case.rows)
+        return grading
+
+    def judged(self, case: Case) -> Judged:
+        """Return the verdicts: given ones, a rule's, or a language model's."""
+        rows, texts, given = case.rows, case.texts, case.options[self.option]
+        grading = self.grading(case, given is not None)
+        if given is not None:
+            return from_given(self.option, given, self.criteria, len(rows))
+        if grading.named(self.rules):
+            return self.by_rule(grading.judge, rows, texts)
         prompt = self.prompt(**case.chosen)
         verdicts = grading.verdicts(
             [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]

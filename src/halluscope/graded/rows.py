@@ -1,7 +1,7 @@
 """Reads and builds the rows of a benchmark by the columns that its data file declares."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, is_dataclass, make_dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, is_dataclass, make_dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -32,6 +32,7 @@ class Column(NamedTuple):
     upstream: str = ""  # its name in the authors' file, if that differs
     digits: str = ""  # where a whole number may be a text: "" nowhere, "upstream", or "always"
     values: Sequence[str] = ()  # the only texts that are allowed; () allows all
+    called: Mapping[str, str] = {}  # value -> the name of its group, where that differs
     optional: bool = False  # whether the text may be missing
     default: str | None = None  # the value of a missing text
     needed: bool = True  # whether a dataset must have the column
@@ -121,8 +122,9 @@ class Rows:
         groups: dict[str, Bools] = {}
         for column in self.dataset.get("groups", ()):
             values = np.array([getattr(row, column) for row in rows])
-            known = self.columns[column].values or dict.fromkeys(values.tolist())
-            groups |= {name: values == name for name in known if name in values}
+            known, called = self.columns[column].values, self.columns[column].called
+            named = known or dict.fromkeys(values.tolist())
+            groups |= {called.get(name, name): values == name for name in named if name in values}
         return groups
 
     def counts(self, rows: Sequence[Any]) -> Values:
@@ -237,7 +239,15 @@ class Rows:
             sources, rows = self.fetch(order)
             if extra and (named := options.get(extra["name"])) is not None:
                 sources[extra["name"]] = order.fetch(extra["name"], named, flag)
-                rows = self.extend(rows, sources[extra["name"]].path)
+                file, images = sources[extra["name"]].path, {row.image_id for row in rows}
+                known = self.extra(file, images)
+                if missing := sorted(images - known.keys()):
+                    shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+                    raise BuildError(
+                        f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {shown}. "
+                        f"{extra['get']}"
+                    )
+                rows = [replace(row, **known[row.image_id]) for row in rows]
             columns, counts = self.features(*table["columns"]), self.counts(rows)
             written = [{**row.row, "image": self.file_of(row)} for row in rows]
             return order.write(out, written, columns, counts, sources, self.check_images)
@@ -249,8 +259,8 @@ class Rows:
         questions = order.fetch("questions")
         return {"questions": questions}, self.read_upstream(questions.path)
 
-    def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
-        """Return the rows with what the second file adds to them."""
+    def extra(self, file: Readable, images: Collection[int]) -> dict[int, Values]:
+        """Return what the second file says of images, by their ids: columns and values."""
         raise NotImplementedError
 
     def file_of(self, row: Any) -> str | None:

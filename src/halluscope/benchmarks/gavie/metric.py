@@ -4,8 +4,9 @@ The authors read replies by eye, so there is no rule of theirs to follow.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,16 +74,12 @@ PLACE = ("x", "y", "width", "height")
 
 def region(value: Any, where: str) -> Region:
     """Return a region: a phrase, and its place in whole pixels; a value that is none is a ValueError."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("phrase"), str):
+    place: list[Any] = [value.get(name) for name in PLACE] if isinstance(value, Mapping) else [None]
+    if not all(map(is_id, place)) or not isinstance(value.get("phrase"), str):
         raise ValueError(
-            f"{where} is {short_repr(value)}; expected a region: {', '.join(('phrase', *PLACE))}."
+            f"{where} is {short_repr(value)}; expected a region: phrase, and {', '.join(PLACE)} in whole pixels."
         )
-    for name in PLACE:
-        if not is_id(value.get(name)):
-            raise ValueError(
-                f"{where}: {name} is {short_repr(value.get(name))}; expected a whole number of pixels."
-            )
-    return Region(value["phrase"], *(int(value[name]) for name in PLACE))
+    return Region(value["phrase"], *map(int, place))
 
 
 def regions_of(row: Fields, column: str) -> tuple[Region, ...] | None:
@@ -139,43 +136,34 @@ class GAVIE(Graded):
         rated = ~self.unreadable(case.verdicts.values)
         return {**super().facts(case, scores), "rated": int(np.sum(rated))}
 
-    def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
-        """Return the rows with the regions of their images.
+    def extra(self, file: Readable, images: Collection[int]) -> dict[int, Values]:
+        """Return the regions of images.
 
         The file is region_descriptions.json, a list of {"id", "regions"}; or vg_annotation.json, which the authors'
         script reads: image id -> [{"caption", "bbox"}].
         """
-        wanted = {row.image_id for row in rows}
-        found: dict[int, list[Region]] = {}
+        found: dict[int, list[Region]] = defaultdict(list)
         try:
             if next(bits(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
                 for place, entry in enumerate(entries(file), 1):
                     where = f"{file}: entry {place}"
                     if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):
-                        raise ValueError(
+                        raise BuildError(
                             f"{where} is {short_repr(entry)}; expected an object with id and regions, a list."
                         )
-                    image_id = entry.get("id")
-                    if isinstance(image_id, int) and image_id in wanted:
-                        for one in entry["regions"]:
-                            found.setdefault(image_id, []).append(region(one, where))
+                    if isinstance(image_id := entry.get("id"), int) and image_id in images:
+                        found[image_id] += (region(one, where) for one in entry["regions"])
             else:
-                for name, entry in entries_of(file, *map(str, sorted(wanted))):
+                for name, entry in entries_of(file, *map(str, sorted(images))):
                     box = entry.get("bbox") if isinstance(entry, Mapping) else None
                     if isinstance(box, list) and len(box) == len(PLACE):
                         entry = {"phrase": entry.get("caption"), **dict(zip(PLACE, box, strict=True))}
-                    found.setdefault(int(name), []).append(region(entry, f"{file}: the image {name}"))
+                    found[int(name)].append(region(entry, f"{file}: the image {name}"))
         except BuildError:
             raise
         except ValueError as error:
             raise BuildError(f"{error} Get the file again.") from error
-        if missing := sorted(wanted - found.keys()):
-            shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-            raise BuildError(
-                f"{file} describes no region of {len(missing):,} of the {len(wanted):,} images: image id {shown}. Name "
-                "Visual Genome's region_descriptions.json, or the authors' vg_annotation.json."
-            )
-        return [replace(row, regions=tuple(found[row.image_id])) for row in rows]
+        return {image_id: {"regions": tuple(regions)} for image_id, regions in found.items() if regions}
 
 
 GRADED = GAVIE(__file__)

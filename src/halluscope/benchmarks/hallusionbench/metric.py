@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope import options as options_of
 from halluscope.benchmarks.hallusionbench import scoring
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, UNCERTAIN, Layout
 from halluscope.errors import BuildError
@@ -26,9 +25,9 @@ from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
 from halluscope.inputs import listed
 from halluscope.judging import rules
-from halluscope.judging.options import GIVEN, VerdictOptions
+from halluscope.judging.options import GIVEN
 from halluscope.judging.prompts import Asked, fill, json_object, json_of
-from halluscope.judging.verdicts import Judged
+from halluscope.judging.verdicts import Criterion, Judged
 from halluscope.reading.fields import Fields
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
 from halluscope.reporting.tables import Named, Table, group_table, is_defined, percent, ranked, score, table
@@ -99,6 +98,7 @@ def _answer(row: Fields, name: str) -> str:
 class HallusionBench(Graded):
     """HallusionBench's metric."""
 
+    rules = (*READERS,)
     over = "sets"
     row_base = Question
     kinds: ClassVar = {
@@ -180,11 +180,16 @@ class HallusionBench(Graded):
         texts = [case.texts[place] for place in kept]
         return Case([rows[place] for place in kept], texts, case.chosen, {**case.options, **counted})
 
+    def check(self, rows: Sequence[Any]) -> None:
+        if without := [row for row in rows if not row.question.strip()]:
+            raise ValueError(
+                f"{describe(without[0])} has no text in 'question' (rows without one: {len(without)}); a language "
+                "model needs the question. Pass the dataset's whole rows, or judge by 'rules'."
+            )
+
     def judged(self, case: Case) -> Judged:
         rows, texts, chosen = case.rows, case.texts, case.chosen
         given = {name: case.options[name] for name in CODES}
-        options = {name: value for name, value in case.options.items() if name not in CODES}
-        grading = options_of.build(VerdictOptions, options, self.name, judge="rules")
         layout, diagnosed = Layout(rows), chosen["protocol"] == "official"
         missing = np.flatnonzero(layout.control == scoring.NO_CONTROL)
         if diagnosed and len(missing):
@@ -194,19 +199,9 @@ class HallusionBench(Graded):
                 "rows of the dataset, or leave out the questions without a visual by protocol='lmms-eval' or "
                 "'vlmevalkit'."
             )
-        rule = grading.judge if grading.named(READERS) else None
         asks = [name for name in ("correctness", *["same"] * diagnosed) if given[name] is None]
-        if not asks:
-            grading.check_once("the verdicts are given and nothing is judged")
-        elif rule:
-            grading.check_once(f"{rule!r} gives the same verdicts each time")
-        else:
-            if without := [row for row in rows if not row.question.strip()]:
-                raise ValueError(
-                    f"{describe(without[0])} has no text in 'question' (rows without one: {len(without)}); a language "
-                    "model needs the question. Pass the dataset's whole rows, or judge by 'rules'."
-                )
-            grading.prepare(READERS)
+        grading = self.grading(case, not asks)
+        rule = grading.judge if grading.named(self.rules) else None
         reader, read = READERS[rule or "rules"]
         bias = chosen["bias"] or ("answers" if given["correctness"] is None and rule else "official")
         said = np.full(len(rows), UNREAD)  # 0 no, 1 yes, 2 uncertain
@@ -277,9 +272,10 @@ class HallusionBench(Graded):
             "unread": every.count(UNREAD) / max(1, len(every)) if asks else None,
             "uncertain": float((found == UNCERTAIN).mean()) if "correctness" in asks else None,
         }
+        shown = [Criterion("correctness", int)]
         if by_model:
-            return Judged((), values, key, grading.drawn, [{}] * len(rows))
-        return Judged((), values, key)
+            return Judged(shown, values, key, grading.drawn, [{}] * len(rows))
+        return Judged(shown, values, key)
 
     # The result
 
@@ -319,19 +315,18 @@ class HallusionBench(Graded):
         return {"verdicts": data_of("verdicts", each)} if by.by_model else {}
 
     def each(self, case: Case) -> list[Values]:
-        values = {name: of.tolist() for name, of in case.verdicts.values.items()}
-        repeats = [*zip(*values["correctness"], strict=True)]
-        failure = values.get("failure", np.zeros_like(values["correctness"]))[0]
-        return [
-            {
-                "correctness": values["correctness"][0][row],
-                "aAcc": values["aAcc"][0][row],
-                "failure": FAILURES[failure[row]] or None,
-                "unread": values["unread"][0][row],
-                **({"repeats": {"correctness": [*of]}} if len(of) > 1 else {}),
+        values, each = case.verdicts.values, list[Values]()
+        failure = values.get("failure", np.zeros_like(values["correctness"]))[0].tolist()
+        for row, code in enumerate(failure):
+            is_right, is_unread = (bool(values[name][0, row]) for name in ("aAcc", "unread"))
+            of = case.verdicts.of(row)
+            about = {
+                "correctness": of.pop("correctness"),
+                "aAcc": is_right,
+                "failure": FAILURES[code] or None,
             }
-            for row, of in enumerate(repeats)
-        ]
+            each.append({**about, "unread": is_unread, **of})
+        return each
 
     def chance(self, references: Sequence[Any], protocol: str = "official") -> dict[str, float]:
         """Return the expected scores of a model that tosses a coin for yes or no.

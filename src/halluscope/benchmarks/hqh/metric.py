@@ -7,9 +7,9 @@ image?
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,6 @@ REFERENCE_ONLY = "reference-only"
 
 QUOTED = "quoted"
 """The counting of claims that stand in the response word for word."""
-
-COLOUR = {"attribute": "color"}
-"""The type "attribute" asks for colours, and is called "color" in a result: "attribute" is a level."""
 
 
 def read(prompt: Prompt, claims: str, reply: str, response: str) -> Verdict | None:
@@ -92,14 +89,6 @@ class HQH(Graded):
             "overall_hal": (both & (wrong | (claims > 0)), both),
         }
 
-    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
-        types, levels = (np.array([getattr(row, name) for row in rows]) for name in ("type", "level"))
-        known = self.data["levels"]
-        return {
-            **{COLOUR.get(name, name): types == name for name in known if name in types},
-            **{name: levels == name for name in dict.fromkeys(known.values()) if name in levels},
-        }
-
     def counts(self, rows: Sequence[Any]) -> Values:
         types = Counter(row.type for row in rows)
         asked = Counter((row.image_id, row.question) for row in rows)
@@ -124,38 +113,20 @@ class HQH(Graded):
         data = {"image_data": shown if case.verdicts.by_model else "no"}
         return {"judge": signed["judge"], **data, **signed}
 
-    def extend(self, rows: Sequence[Any], file: Readable) -> list[Any]:
-        content, known = read_json(file), {}
-        if not isinstance(content, dict):
-            raise BuildError(
-                f"{file} holds {short_repr(content)}; expected image id -> caption and image_information: "
-                "image_data.json."
-            )
-        for key, entry in content.items():
-            image_id, found = id_of(key), entry if isinstance(entry, dict) else {}
-            texts = [found.get("caption"), found.get("image_information")]
+    def extra(self, file: Readable, images: Collection[int]) -> dict[int, Values]:
+        content, known = read_json(file), dict[int, Values]()
+        for key, entry in content.items() if isinstance(content, dict) else [("", content)]:
+            image_id, of = id_of(key), entry if isinstance(entry, dict) else {}
+            texts = [of.get("caption"), of.get("image_information")]
             if image_id is None or not all(isinstance(text, str) for text in texts):
                 raise BuildError(
-                    f"{file}: the entry {short_repr(key)} is {short_repr(entry, 120)}; expected an image id, with "
-                    "texts as caption and image_information."
+                    f"{file}: the entry {short_repr(key)} is {short_repr(entry, 120)}; expected image ids, each with "
+                    "texts as caption and image_information: image_data.json."
                 )
-            known[image_id] = [str(text).strip() or None for text in texts]
-        if missing := sorted({row.image_id for row in rows} - known.keys()):
-            shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-            raise BuildError(
-                f"--image-data has no entry for {len(missing):,} of the questions' images: image id {shown}. Get the "
-                "image_data.json that belongs to these questions, or leave --image-data out."
-            )
-        names = ("caption", "details")
-        return [replace(row, **dict(zip(names, known[row.image_id], strict=True))) for row in rows]
-
-
-MAIN: Mapping[bool | None, tuple[str, Kind]] = {
-    True: ("right", "good"),
-    False: ("wrong", "bad"),
-    None: ("not judged", "open"),
-}
-"""The first step of a verdict -> how it is shown."""
+            known[image_id] = {
+                name: text.strip() or None for name, text in zip(("caption", "details"), texts, strict=True)
+            }
+        return known
 
 
 class HQHView(View):
@@ -192,7 +163,8 @@ class HQHView(View):
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         claims = row["extra_claims"]
-        yield Fact("main answer", [MAIN[row["correct"]]])
+        known: Mapping[bool | None, tuple[str, Kind]] = {True: ("right", "good"), False: ("wrong", "bad")}
+        yield Fact("main answer", [known.get(row["correct"], ("not judged", "open"))])
         kind: Kind = "open" if claims is None else "bad" if claims else "good"
         looked = "not looked for" if claims is None else f"{claims:,}"
         yield Fact("extra claims that contradict the image", [(looked, kind)])
@@ -200,12 +172,8 @@ class HQHView(View):
             yield Fact("claims quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
 
     def errors(self, row: Values) -> list[str]:
-        wrong = {
-            "wrong answer": row["correct"] is False,
-            "extra claims": row["extra_claims"],
-            "unjudged": row["unjudged"],
-        }
-        return [error for error, is_so in wrong.items() if is_so]
+        wrong = row["correct"] is False, row["extra_claims"], row["unjudged"]
+        return [*compress(("wrong answer", "extra claims", "unjudged"), wrong)]
 
     def badness(self, row: Values) -> float:
         return float((row["correct"] is False) + (row["extra_claims"] or 0))
