@@ -170,15 +170,16 @@ class HallusionBench(Graded):
 
     def select(self, case: Case) -> Case:
         protocol, rows = case.chosen["protocol"], case.rows
-        given = {name: _codes(case.options[name], name, len(rows)) for name in CODES}
+        given = {name: case.options[name] for name in CODES if case.options[name] is not None}
+        codes = {name: _codes(of, name, len(rows)) for name, of in given.items()}
         kept = [place for place, row in enumerate(rows) if self.wanted(row, protocol=protocol)]
         if not kept:
             raise ValueError(
                 f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
             )
-        counted = {name: codes if codes is None else codes[kept] for name, codes in given.items()}
+        options = {**case.options, **{name: of[kept] for name, of in codes.items()}}
         texts = [case.texts[place] for place in kept]
-        return Case([rows[place] for place in kept], texts, case.chosen, {**case.options, **counted})
+        return Case([rows[place] for place in kept], texts, case.chosen, options)
 
     def check(self, rows: Sequence[Any]) -> None:
         if without := [row for row in rows if not row.question.strip()]:
@@ -337,10 +338,8 @@ class HallusionBench(Graded):
         return scoring.chance(Layout([row for row in rows if self.wanted(row, protocol=protocol)]))
 
 
-def _codes(values: Any, name: str, rows: int) -> Ints | None:
+def _codes(values: Any, name: str, rows: int) -> Ints:
     """Return given verdicts as numbers; digits may be texts."""
-    if values is None:
-        return None
     codes = sorted(CODES[name].values())
     expected = ", ".join(map(str, codes))
     digits = list(values) if isinstance(values, str) else values

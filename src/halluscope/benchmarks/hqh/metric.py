@@ -124,7 +124,8 @@ class HQH(Graded):
                     "texts as caption and image_information: image_data.json."
                 )
             known[image_id] = {
-                name: text.strip() or None for name, text in zip(("caption", "details"), texts, strict=True)
+                name: str(text).strip() or None
+                for name, text in zip(("caption", "details"), texts, strict=True)
             }
         return known
 
