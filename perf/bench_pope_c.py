@@ -16,8 +16,7 @@ from bench_commands import score_questions
 from halluscope import registry
 from halluscope.benchmarks.pope import complete as pope_c
 from halluscope.benchmarks.throne import build as presence
-from halluscope.building.command import Order
-from halluscope.building.output import Table
+from halluscope.building.output import Order, Table
 from halluscope.building.spec import load
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.coco import CocoTable
@@ -46,15 +45,15 @@ def make_throne(folder: Path, pictures: Path | None = None) -> None:
 def write(source: Path, out: Path) -> None:
     """Write the grid as the builder does."""
     dataset = pope_c.read(source, "throne_coco")
-    for table in pope_c.tables(dataset, "coco", "validation"):
-        table.write(out)
+    for table in pope_c.tables(dataset, "coco"):
+        table.write(out, "validation")
 
 
 def write_plainly(source: Path, out: Path) -> None:
     """Write the grid as the baseline does."""
     files = pope_c.read(source, "throne_coco").files
     rows = _rows(parquet.read_table(files, columns=["image_id", "objects"]).to_pylist())
-    Table(pope_c.QUESTIONS, rows, "validation", "questions").write(out)
+    Table(pope_c.QUESTIONS, rows, "questions").write(out, "validation")
 
 
 def _rows(images: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ from halluscope.benchmarks.pope import complete as pope_c
 from halluscope.benchmarks.pope.joined import Joined
 from halluscope.benchmarks.throne.build import write as write_presence
 from halluscope.building import spec as specs
-from halluscope.building.command import Order
+from halluscope.building.output import Order
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.paths import share

@@ -25,10 +25,9 @@ from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
 from halluscope import cli, limits, registry
-from halluscope.building import build_info, fetch, images, output
+from halluscope.building import build_info, fetch, images
 from halluscope.building import spec as specs
-from halluscope.building.command import Order
-from halluscope.building.output import Table
+from halluscope.building.output import Order, Table
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError, LimitExceeded
 from halluscope.paths import checkout, share
@@ -225,7 +224,7 @@ def test_card(upstream: Path, tmp_path: Path) -> None:
 def test_shards_and_row_groups(tmp_path: Path) -> None:
     rows = ({"number": i, "text": "x" * 100} for i in range(450))
     features = Features({"number": Value("int64"), "text": Value("string")})
-    table = Table(features, rows, "test").write(tmp_path, shard_bytes=20_000)
+    table = Table(features, rows).write(tmp_path, "test", shard_bytes=20_000)
     names = [shard["file"] for shard in table["shards"]]
     assert names == [f"data/test-{i:05d}-of-00003.parquet" for i in range(3)]
     assert sorted(file.name for file in (tmp_path / "data").iterdir()) == [Path(name).name for name in names]
@@ -236,16 +235,17 @@ def test_shards_and_row_groups(tmp_path: Path) -> None:
 
 def test_no_rows_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="has no row"):
-        Table(Features({"a": Value("int64")}), [], "test").write(tmp_path)
+        Table(Features({"a": Value("int64")}), []).write(tmp_path, "test")
 
 
 def test_two_configs_load_by_name(upstream: Path, tmp_path: Path) -> None:
-    asked = Table(Features({"asked": Value("string")}), [{"asked": "Is there a dog?"}], "test", "questions")
+    asked = Table(Features({"asked": Value("string")}), [{"asked": "Is there a dog?"}], "questions")
     built = build(upstream, tmp_path / "throne")
     stats = json.loads((built / "stats.json").read_text())
-    shown = Table(Features({"image_id": Value("int64")}), [{"image_id": 1}], "validation")
-    out = output.write(spec_of(upstream), [shown, asked], stats["counts"], {}, True, tmp_path / "out")
-    rows = load_dataset(str(out), "questions", split="test", cache_dir=str(tmp_path / "hf"))
+    shown = Table(Features({"image_id": Value("int64")}), [{"image_id": 1}])
+    order = Order(spec_of(upstream), subset=True)
+    out = order.save(tmp_path / "out", [shown, asked], stats["counts"], {})
+    rows = load_dataset(str(out), "questions", split="validation", cache_dir=str(tmp_path / "hf"))
     assert list(rows["asked"]) == ["Is there a dog?"]
     assert len(load(out)) == 1
 

@@ -261,7 +261,7 @@ def test_interrupted(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    for where in ("halluscope.building.build_info.write_manifest", "halluscope.building.output.target"):
+    for where in ("halluscope.building.build_info.write_manifest", "halluscope.building.output.Order.target"):
         with monkeypatch.context() as meanwhile:
             meanwhile.setattr(where, stop)
             before = content(out.parent)

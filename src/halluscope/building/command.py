@@ -6,85 +6,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from datasets import Features, Image
-
 from halluscope.arguments import Parser
-from halluscope.building import images as pictures
-from halluscope.building import output
 from halluscope.building.build_info import STATS
-from halluscope.building.fetch import Fetched, fetch
-from halluscope.building.output import Table
+from halluscope.building.output import Order
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, read_json
+from halluscope.files.opening import read_json
 from halluscope.terminal import quiet, say, tell_error
 from halluscope.vocabularies import read_toml
-
-
-@dataclass(frozen=True)
-class Order:
-    """What a user asks to be built, and how."""
-
-    spec: Spec
-    source: Path | None = None  # the upstream file, or a folder that holds it; None downloads it
-    images: Path | None = None  # the folder or the zip; None downloads them, or leaves out the column `image`
-    out: Path | None = None  # the folder to build; None is datasets/NAME
-    with_images: bool = True  # False leaves out the column `image`
-    only_images_present: bool = False  # leave out images, or rows, whose files are missing
-    subset: bool = False  # accept files and counts that are not the published ones
-    force: bool = False  # replace an existing build
-    cache: Path | None = None  # the folder that keeps downloads; None is the user's cache
-
-    def target(self, name: str | None = None) -> Path:
-        return output.target(self.spec, self.out, self.force, name)
-
-    def inside(self, folder: str) -> Path | None:
-        """Return the folder of this name in `source`, or `source` itself."""
-        inner = self.source / folder if self.source else None
-        return inner if inner and inner.is_dir() else self.source
-
-    def fetch(
-        self, name: str, given: Path | None = None, option: str = "--source", alone: bool = False
-    ) -> Fetched:
-        """Get a source from where the user says, or by a download; it is not in `source` if it stands `alone`."""
-        given = given or (None if alone else self.source)
-        return fetch(self.spec.sources[name], option, given, self.cache, self.subset)
-
-    def write(
-        self,
-        out: Path,
-        rows: Sequence[Mapping[str, Any]],
-        columns: Mapping[str, Any],
-        counts: Mapping[str, Any],
-        sources: Mapping[str, Fetched],
-        check: Callable[[list[str], Readable, bool], None] = pictures.check,
-        others: Sequence[Table] = (),
-        complete: bool = True,
-    ) -> Path:
-        """Write a dataset into `out`: rows whose `image` names a file or is None, and other tables.
-
-        Images are among the sources, or those that the user has, if any; `check` looks at them first.
-        """
-        self.spec.matches(counts, self.subset)
-        if self.with_images and self.images and "images" not in sources:
-            sources = {**sources, "images": self.fetch("images", self.images, "--images")}
-        folder = sources["images"].path if "images" in sources else None
-        if folder:
-            check(sorted({row["image"] for row in rows if row["image"]}), folder, self.only_images_present)
-        there = {name: kind for name, kind in columns.items() if folder or not isinstance(kind, Image)}
-        table = Table(Features(there), rows, self.spec.split, folder=folder)
-        return self.save(out, [table, *others], counts, sources, complete)
-
-    def save(
-        self,
-        out: Path,
-        tables: Sequence[Table],
-        counts: Mapping[str, Any],
-        sources: Mapping[str, Fetched],
-        complete: bool = True,
-    ) -> Path:
-        complete = self.spec.matches(counts, self.subset or not complete) and complete
-        return output.write(self.spec, tables, counts, sources, complete, out)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ written.
 import json
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,23 +16,25 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import DatasetInfo, Features, SplitDict, SplitInfo
+from datasets import DatasetInfo, Features, Image, SplitDict, SplitInfo
 from datasets.info import DatasetInfosDict
 from huggingface_hub import DatasetCard
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from tqdm import tqdm
 
 from halluscope import registry
-from halluscope.building import build_info, images
+from halluscope.building import build_info
 from halluscope.building.build_info import CARD, DATA, SPEC, STATS, replaceable
-from halluscope.building.fetch import Fetched, sha256_of
+from halluscope.building.fetch import Fetched, fetch, sha256_of
+from halluscope.building.images import check as check_images
+from halluscope.building.images import stored
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable
 from halluscope.files.writing import new_folder, real
 from halluscope.paths import share
 from halluscope.reading.datasets import home
-from halluscope.sanitize import one_line, short_repr
+from halluscope.sanitize import one_line
 
 GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
@@ -43,16 +45,14 @@ _UNFIT = (pa.ArrowException, ValueError, TypeError, OverflowError, AttributeErro
 
 @dataclass(frozen=True)
 class Table:
-    """The content of one config and split of a dataset."""
+    """The content of one config of a dataset."""
 
     features: Features  # their metadata is written too, so that images are read back as images
-    rows: Iterable[Mapping[str, Any] | pa.Table]  # one by one to save memory; or a table per row group
-    split: str
+    rows: Iterable[Any]  # mappings, one by one to save memory; or a `pyarrow.Table` per row group
     config: str = "default"
-
     folder: Readable | None = None  # of the image files that `image` of each row names
 
-    def write(self, folder: Path, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
+    def write(self, folder: Path, split: str, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
         inside = "data" if self.config == "default" else f"data/{self.config}"
         (folder / inside).mkdir(parents=True, exist_ok=True)
         schema = self.features.arrow_schema
@@ -60,7 +60,7 @@ class Table:
         parts: list[Path] = []
         rows = size = 0
         while (group := next(groups, None)) is not None:
-            parts.append(folder / inside / f"{self.split}-{len(parts):05d}")
+            parts.append(folder / inside / f"{split}-{len(parts):05d}")
             full = size + shard_bytes
             with pq.ParquetWriter(parts[-1], schema) as writer:
                 while group is not None:
@@ -69,13 +69,11 @@ class Table:
                     size += group.nbytes
                     group = next(groups, None) if size < full else None
         if not parts:
-            raise BuildError(
-                f"The split {self.split!r} of config {self.config!r} has no rows; expected at least one."
-            )
+            raise BuildError(f"Config {self.config!r} has no rows; expected at least one.")
         files = [part.rename(f"{part}-of-{len(parts):05d}.parquet") for part in parts]
         return {
             "config": self.config,
-            "split": self.split,
+            "split": split,
             "columns": list(self.features),
             "rows": rows,
             "bytes": size,
@@ -86,94 +84,138 @@ class Table:
         }
 
     def _groups(self, schema: pa.Schema) -> Iterator[pa.Table]:
-        remaining, done = map(self._with_image, tqdm(self.rows, desc="writing", unit="row", disable=None)), 0
-        for first in remaining:
-            rows = [first] if isinstance(first, pa.Table) else [first, *islice(remaining, GROUP_ROWS - 1)]
+        rows, done = iter(tqdm(self.rows, desc="writing", unit="row", disable=None)), 0
+        for first in rows:
+            some = first if isinstance(first, pa.Table) else [first, *islice(rows, GROUP_ROWS - 1)]
+            if self.folder:
+                some = [row | {"image": stored(row["image"], self.folder)} for row in some]
             try:
-                group = _group(rows, schema)
+                group = some.cast(schema) if some is first else pa.Table.from_pylist(some, schema=schema)
             except _UNFIT as error:
-                index, why = next(_unfit(rows, schema), (0, error))
+                each = [] if some is first else some
+                index = next((index for index, row in enumerate(each) if not _fits(row, schema)), 0)
                 raise BuildError(
-                    f"Row {done + index} (the first is 0) of the split {self.split!r}, config {self.config!r}, cannot "
-                    f"be written: {one_line(why, 200)}. Look at it in the source."
+                    f"Row {done + index} (the first is 0) of config {self.config!r} cannot be written: "
+                    f"{one_line(error, 200)}. Look at it in the source."
                 ) from error
             yield group
             done += group.num_rows
 
-    def _with_image(self, row: Any) -> Any:
-        return row | {"image": images.stored(row["image"], self.folder)} if self.folder else row
+
+def _fits(row: Any, schema: pa.Schema) -> bool:
+    try:
+        pa.Table.from_pylist([row], schema=schema)
+    except _UNFIT:
+        return False
+    return True
 
 
-def _group(rows: Sequence[Any], schema: pa.Schema) -> pa.Table:
-    if isinstance(rows[0], pa.Table):
-        return rows[0].cast(schema)
-    if wrong := [row for row in rows if not isinstance(row, Mapping)]:
-        raise TypeError(f"it is {short_repr(wrong[0])}; expected names and values")
-    return pa.Table.from_pylist(rows, schema=schema)
+@dataclass(frozen=True)
+class Order:
+    """What a user asks to be built, and how."""
 
+    spec: Spec
+    source: Path | None = None  # the upstream file, or a folder that holds it; None downloads it
+    images: Path | None = None  # the folder or the zip; None downloads them, or leaves out the column `image`
+    out: Path | None = None  # the folder to build; None is datasets/NAME
+    with_images: bool = True  # False leaves out the column `image`
+    only_images_present: bool = False  # leave out images, or rows, whose files are missing
+    subset: bool = False  # accept files and counts that are not the published ones
+    force: bool = False  # replace an existing build
+    cache: Path | None = None  # the folder that keeps downloads; None is the user's cache
 
-def _unfit(rows: Sequence[Any], schema: pa.Schema) -> Iterator[tuple[int, Exception]]:
-    for index, row in enumerate(rows):
-        try:
-            _group([row], schema)
-        except _UNFIT as error:
-            yield index, error
-
-
-def target(spec: Spec, out: Path | None = None, force: bool = False, name: str | None = None) -> Path:
-    """Return the folder to build, if nothing in it is in the way."""
-    path = real(out or home(name or spec.name))
-    if path.exists() and not path.is_dir():
-        raise BuildError(f"--out {path} is a file; expected a folder.")
-    replaced = replaceable(path, spec.file)
-    if DATA in replaced and not force:
-        raise BuildError(f"--out {path} holds a build already; pass --force to replace it.")
-    if replaced and Path.cwd().resolve().is_relative_to(path):
-        raise BuildError(
-            f"--out {path} is or holds the working directory, and would be replaced as a whole. Change to another "
-            "folder first."
-        )
-    return path
-
-
-def write(
-    spec: Spec,
-    tables: Sequence[Table],
-    counts: Mapping[str, Any],
-    sources: Mapping[str, Fetched],
-    complete: bool,
-    out: Path,
-) -> Path:
-    replaced = replaceable(out, spec.file)
-    for source in sources.values():
-        path = source.path
-        file = real(Path(str(path.root.filename)) if isinstance(path, zipfile.Path) else path)
-        if replaced and (file == out or any(file.is_relative_to(out / name) for name in replaced)):
+    def target(self, name: str | None = None) -> Path:
+        """Return the folder to build, if nothing in it is in the way."""
+        path = real(self.out or home(name or self.spec.name))
+        if path.exists() and not path.is_dir():
+            raise BuildError(f"--out {path} is a file; expected a folder.")
+        replaced = replaceable(path, self.spec.file)
+        if DATA in replaced and not self.force:
+            raise BuildError(f"--out {path} holds a build already; pass --force to replace it.")
+        if replaced and Path.cwd().resolve().is_relative_to(path):
             raise BuildError(
-                f"{file} is read for this build, and --out {out} would replace it; name another folder."
+                f"--out {path} is or holds the working directory, and would be replaced as a whole. Change to another "
+                "folder first."
             )
-    published = all(source.published is not False for source in sources.values())
-    with new_folder(out, lambda: replaceable(out, spec.file)) as folder:
-        stats = {
-            "name": spec.name,
-            "version": spec.version,
-            "spec_sha256": sha256_of(spec.file),
-            "subset": not (complete and published),
-            "counts": counts,
-            "sources": {
-                name: {"sha256": source.sha256, "published": source.published}
-                for name, source in sources.items()
-            },
-            "tables": [table.write(folder) for table in tables],
-            "written_by": f"pyarrow {pa.__version__}",
-        }
-        text = json.dumps(stats, indent=2, ensure_ascii=False) + "\n"
-        (folder / STATS).write_text(text, encoding="utf-8")
-        shutil.copyfile(spec.file, folder / SPEC)
-        text = card(spec, stats, {table.config: table.features for table in tables})
-        (folder / CARD).write_text(text, encoding="utf-8")
-        build_info.write_manifest(folder)
-    return out
+        return path
+
+    def inside(self, folder: str) -> Path | None:
+        """Return the folder of this name in `source`, or `source` itself."""
+        inner = self.source / folder if self.source else None
+        return inner if inner and inner.is_dir() else self.source
+
+    def fetch(
+        self, name: str, given: Path | None = None, option: str = "--source", alone: bool = False
+    ) -> Fetched:
+        """Get a source from where the user says, or by a download; it is not in `source` if it stands `alone`."""
+        given = given or (None if alone else self.source)
+        return fetch(self.spec.sources[name], option, given, self.cache, self.subset)
+
+    def write(
+        self,
+        out: Path,
+        rows: Sequence[Mapping[str, Any]],
+        columns: Mapping[str, Any],
+        counts: Mapping[str, Any],
+        sources: Mapping[str, Fetched],
+        check: Callable[[list[str], Readable, bool], None] = check_images,
+        others: Sequence[Table] = (),
+        complete: bool = True,
+    ) -> Path:
+        """Write a dataset into `out`: rows whose `image` names a file or is None, and other tables.
+
+        Images are among the sources, or those that the user has, if any; `check` looks at them first.
+        """
+        self.spec.matches(counts, self.subset)
+        if self.with_images and self.images and "images" not in sources:
+            sources = {**sources, "images": self.fetch("images", self.images, "--images")}
+        folder = sources["images"].path if "images" in sources else None
+        if folder:
+            check(sorted({row["image"] for row in rows if row["image"]}), folder, self.only_images_present)
+        there = {name: kind for name, kind in columns.items() if folder or not isinstance(kind, Image)}
+        table = Table(Features(there), rows, folder=folder)
+        return self.save(out, [table, *others], counts, sources, complete)
+
+    def save(
+        self,
+        out: Path,
+        tables: Sequence[Table],
+        counts: Mapping[str, Any],
+        sources: Mapping[str, Fetched],
+        complete: bool = True,
+    ) -> Path:
+        """Write a dataset into `out`; it is no subset if it is `complete`, and its counts are the published ones."""
+        spec, parts = self.spec, replaceable(out, self.spec.file)
+        complete = spec.matches(counts, self.subset or not complete) and complete
+        for source in sources.values():
+            path = source.path
+            file = real(Path(str(path.root.filename)) if isinstance(path, zipfile.Path) else path)
+            if parts and (file == out or any(file.is_relative_to(out / name) for name in parts)):
+                raise BuildError(
+                    f"{file} is read for this build, and --out {out} would replace it; name another folder."
+                )
+        published = all(source.published is not False for source in sources.values())
+        with new_folder(out, lambda: replaceable(out, spec.file)) as folder:
+            stats = {
+                "name": spec.name,
+                "version": spec.version,
+                "spec_sha256": sha256_of(spec.file),
+                "subset": not (complete and published),
+                "counts": counts,
+                "sources": {
+                    name: {"sha256": source.sha256, "published": source.published}
+                    for name, source in sources.items()
+                },
+                "tables": [table.write(folder, spec.split) for table in tables],
+                "written_by": f"pyarrow {pa.__version__}",
+            }
+            text = card(spec, stats, {table.config: table.features for table in tables})
+            stats_text = json.dumps(stats, indent=2, ensure_ascii=False) + "\n"
+            (folder / STATS).write_text(stats_text, encoding="utf-8")
+            (folder / CARD).write_text(text, encoding="utf-8")
+            shutil.copyfile(spec.file, folder / SPEC)
+            build_info.write_manifest(folder)
+        return out
 
 
 def card(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]) -> str:
@@ -190,26 +232,23 @@ def card(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features])
     judges = registry.benchmark(spec.name).judges
     judged = judges.of_published if judges else ""
     card = DatasetCard(jinja.get_template(template.name).render(spec=spec, stats=stats, judged=judged))
-    infos: dict[str, DatasetInfo] = {}
-    configs: list[dict[str, Any]] = []
-    for name, columns in features.items():
-        of = [table for table in stats["tables"] if table["config"] == name]
-        files = [  # without -00000-of-00001.parquet
-            {"split": one["split"], "path": f"{one['shards'][0]['file'].rsplit('-', 3)[0]}-*"} for one in of
-        ]
-        configs.append({"config_name": name, "data_files": files})
+    infos, configs, tables = {}, list[dict[str, Any]](), stats["tables"]
+    for table in tables:
+        name, shards = table["config"], table["shards"]
+        path = f"{shards[0]['file'].rsplit('-', 3)[0]}-*"  # without -00000-of-00001.parquet
+        data = [{"split": table["split"], "path": path}]
+        configs.append({"config_name": name, "data_files": data})
         splits = SplitDict()
-        for one in of:
-            splits.add(SplitInfo(one["split"], num_bytes=one["bytes"], num_examples=one["rows"]))
+        splits.add(SplitInfo(table["split"], num_bytes=table["bytes"], num_examples=table["rows"]))
         infos[name] = DatasetInfo(
-            features=columns,
+            features=features[name],
             splits=splits,
-            download_size=sum(shard["bytes"] for one in of for shard in one["shards"]),
-            dataset_size=sum(one["bytes"] for one in of),
+            download_size=sum(shard["bytes"] for shard in shards),
+            dataset_size=table["bytes"],
         )
     if len(features) > 1:
         configs[0]["default"] = True
-    card.data["size_categories"] = [size(sum(table["rows"] for table in stats["tables"]))]
+    card.data["size_categories"] = [size(sum(table["rows"] for table in tables))]
     card.data["configs"] = configs
     DatasetInfosDict(infos).to_dataset_card_data(card.data)
     return str(card)

@@ -228,7 +228,8 @@ class Rows:
     @property
     def builder(self) -> Any:
         """The builder of the dataset from its authors' file, and from a second one that a user may name."""
-        from halluscope.building.command import Builder, Order
+        from halluscope.building.command import Builder
+        from halluscope.building.output import Order
 
         table = self.data["build"]
         extra = table.get("extra")

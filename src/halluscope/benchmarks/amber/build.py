@@ -18,8 +18,8 @@ from halluscope.benchmarks.amber.rows import (
     SIMILAR,
     read_upstream,
 )
-from halluscope.building.command import Order, builder
-from halluscope.building.output import Table
+from halluscope.building.command import builder
+from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.sanitize import one_line, short_repr
 
@@ -64,7 +64,7 @@ def make(order: Order, vectors_of: str | None = None) -> Path:
         numbers |= {"pairs_of_synonyms": len(alike), "vectors": name}
         columns = Features(dict.fromkeys(PAIR, Value("string")))
         both = [dict(zip(PAIR, pair, strict=True)) for pair in alike]
-        others.append(Table(columns, both, order.spec.split, SIMILAR))
+        others.append(Table(columns, both, SIMILAR))
     # only the row that asks for a description stores its image
     written = [
         {**row.row, "image": row.file_name if row.task == GENERATIVE else None, "file_name": row.file_name}

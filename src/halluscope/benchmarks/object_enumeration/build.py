@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from halluscope import vocabularies
-from halluscope.building.command import Order, builder
-from halluscope.building.output import Table
+from halluscope.building.command import builder
+from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, entries
 from halluscope.files.writing import check_new, new_file
@@ -187,7 +187,7 @@ def make(
         **counts,
     }
     with new_file(conversations) if conversations else nullcontext() as file:
-        return order.save(out, [Table(FEATURES, rows(file), order.spec.split)], numbers, sources)
+        return order.save(out, [Table(FEATURES, rows(file))], numbers, sources)
 
 
 def row_of(

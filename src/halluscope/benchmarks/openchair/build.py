@@ -8,9 +8,9 @@ from datasets import Features
 
 from halluscope.benchmarks.openchair import BENCHMARK
 from halluscope.benchmarks.openchair.rows import ROWS, UPSTREAM
-from halluscope.building.command import Order, builder
+from halluscope.building.command import builder
 from halluscope.building.fetch import Fetched
-from halluscope.building.output import Table
+from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
 from halluscope.files.pictures import open_picture
 from halluscope.reading.datasets import read_rows, without_pictures
@@ -48,7 +48,7 @@ def make(order: Order) -> Path:
             yield values
 
     columns = ROWS.features("image_id", *{"image"} & {*names}, "prompt", "true_caption")
-    table = Table(Features(columns), written(), spec.split)
+    table = Table(Features(columns), written())
     return order.save(out, [table], counts, {"captions": source})
 
 

@@ -28,9 +28,9 @@ from halluscope.benchmarks.pope.rows import (
     read_official,
     unique_questions,
 )
-from halluscope.building.command import Order, builder
+from halluscope.building.command import builder
 from halluscope.building.fetch import Fetched, sha256_of
-from halluscope.building.output import Table
+from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.coco import CocoTable, read_annotations
@@ -129,7 +129,7 @@ def make(
     seed: int = 0,
 ) -> Path:
     """Build pope."""
-    spec, source = order.spec, order.source
+    source = order.source
     if source is not None and from_annotations is not None:
         raise BuildError(
             f"--source {source} and --from-annotations {from_annotations} are given; expected one of them: the "
@@ -146,7 +146,7 @@ def make(
             numbers = {"configs": {"default": counts(rows)}}
         name = "annotations" if from_annotations else "questions"
         sources = {name: Fetched(file, sha256_of(file), published=False)}
-        table = Table(FEATURES, [*map(vars, rows)], spec.split)
+        table = Table(FEATURES, [*map(vars, rows)])
         return order.save(out, [table], numbers, sources, complete=False)
     out, sources = order.target(), {}
     read: dict[str, list[ObjectQuestion]] = {config: [] for config in configs}
@@ -157,7 +157,7 @@ def make(
             rows += read_official(sources[name].path, sampling)
     by_config = {config: counts(rows) for config, rows in read.items()}
     totals = {f"{config}_{name}": of[name] for config, of in by_config.items() for name in ("rows", "pairs")}
-    tables = [Table(FEATURES, [*map(vars, rows)], spec.split, config) for config, rows in read.items()]
+    tables = [Table(FEATURES, [*map(vars, rows)], config) for config, rows in read.items()]
     return order.save(out, tables, {"configs": by_config, **totals}, sources)
 
 
@@ -174,7 +174,7 @@ def correct(order: Order) -> Path:
         "images": len({row.file_name for row in rows}),
     }
     features = Features({**FEATURES, "labels": Value("string")})
-    table = Table(features, [*map(vars, rows)], order.spec.split)
+    table = Table(features, [*map(vars, rows)])
     return order.save(out, [table], numbers, sources)
 
 

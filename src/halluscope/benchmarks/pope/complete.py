@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from halluscope import vocabularies
 from halluscope.building.build_info import compare, read_stats
-from halluscope.building.command import Order, builder
+from halluscope.building.command import builder
 from halluscope.building.fetch import Fetched, sha256_of
-from halluscope.building.output import GROUP_ROWS, Table
+from halluscope.building.output import GROUP_ROWS, Order, Table
 from halluscope.errors import BuildError
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.reading.datasets import home
@@ -85,7 +85,7 @@ def read(folder: Path, of: str) -> Presence:
     return Presence(stats, files, list(counted), image_ids.to_numpy(), present)
 
 
-def tables(built: Presence, vocabulary: str, split: str) -> list[Table]:
+def tables(built: Presence, vocabulary: str) -> list[Table]:
     """Return the rows to write: the configs `questions` and `images`."""
     (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.load(vocabulary))
     text = {question.object: question.text for question in about}
@@ -94,8 +94,8 @@ def tables(built: Presence, vocabulary: str, split: str) -> list[Table]:
         del columns["image"]
     questions = grid(built.image_ids, built.classes, [text[name] for name in built.classes], built.present)
     return [
-        Table(QUESTIONS, questions, split, "questions"),
-        Table(Features(columns), built.groups(*columns), split, "images"),
+        Table(QUESTIONS, questions, "questions"),
+        Table(Features(columns), built.groups(*columns), "images"),
     ]
 
 
@@ -141,7 +141,7 @@ def make(order: Order) -> Path:
             f"--source {folder} is a subset or a changed copy of {of}; pass --subset if you mean it."
         )
     source = Fetched(folder, sha256_of(folder / "stats.json"), not is_subset)
-    return order.save(out, tables(built, spec.vocabulary or "coco", spec.split), numbers, {of: source})
+    return order.save(out, tables(built, spec.vocabulary or "coco"), numbers, {of: source})
 
 
 COMPLETE = builder(__file__, "pope_c", make)
