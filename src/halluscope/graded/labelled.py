@@ -1,11 +1,11 @@
 """Scores responses that name one of a few labels, such as yes or the letter of a choice: rules read them, no judge.
 
-A benchmark is a data file, and a parser per named rule; for letters, the rules are here. A response that a rule cannot
-read is wrong, and counted.
+A benchmark is a data file, whose option `parser` names methods: the rules that read a label, None where a response
+names none. A response that a rule cannot read is wrong, and counted.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,20 +16,21 @@ from halluscope.graded.rows import Values
 from halluscope.judging.verdicts import Judged
 from halluscope.options import check
 from halluscope.reporting.report_items import UNREADABLE, Fact
+from halluscope.responses import parsers
 from halluscope.stats.correlation import warn_if_shuffled
-from halluscope.stats.ratios import Floats
+from halluscope.stats.ratios import Floats, defined_mean
 from halluscope.stats.tallies import Bools, Ints, Tally, grouped
-
-# Reads a response as a label; None if it names none
-Parser = Callable[[str], str | None]
 
 ACCURACY = "accuracy"
 
 
 class Labelled(Graded):
-    """A benchmark whose rows have a label each; a subclass holds the parsers, and scores beside the accuracy."""
+    """A benchmark whose rows have a label each; its rules read yes and no.
 
-    parsers: ClassVar[Mapping[str, Parser]] = {}
+    Its `recalls` names a score for each label, among the rows where that label is right; its `exact` scores for which
+    the response must be the label and nothing else.
+    """
+
     shared: ClassVar = {
         **Graded.shared,
         "seed": "the seed of the bootstrap.",
@@ -43,12 +44,16 @@ class Labelled(Graded):
         "`per_question` if requested."
     )
 
-    def parser(self, name: str) -> Parser:
-        return self.parsers[name]
+    def __init__(self, module: str) -> None:
+        super().__init__(module)
+        self.target: str = self.data["benchmark"]["target"]
+        self.recalls: Mapping[str, str] = self.dataset.get("recalls", {})
 
-    def further(self, labels: Sequence[str], texts: Sequence[str], right: Bools) -> Parts:
-        """Return what each row adds to further scores, and whether it counts for them."""
-        return {}
+    def official(self, text: str) -> str | None:
+        return parsers.said_of(parsers.contained(text))
+
+    def strict(self, text: str) -> str | None:
+        return parsers.said_of(parsers.strict(text))
 
     def stated(self, row: Values, where: str, number: int) -> Any:
         """Read the row that a response states itself, as the authors' answers do; None if it states none."""
@@ -56,21 +61,28 @@ class Labelled(Graded):
 
     def judged(self, case: Case) -> Judged:
         check({*case.options} - {"judge_seed"}, (*self.choices, *self.shared), self.name)
-        rule = self.parser(case.chosen["parser"])
-        read = {text: rule(text) for text in dict.fromkeys(case.texts)}
+        parser = case.chosen["parser"]
+        read = {text: getattr(self, parser)(text) for text in dict.fromkeys(case.texts)}
         values: Any = {"read": np.array([[read[text] for text in case.texts]], dtype=object)}
-        kinds = self.columns[self.data["benchmark"]["target"]].values
+        kinds = self.columns[self.target].values
         if len(kinds) == 2:  # with more labels, every order has rows that fit
-            said, labels = values["read"][0] == kinds[0], np.array(self._labels(case)) == kinds[0]
-            warn_if_shuffled(said[:, None], labels[:, None])
-        return Judged((), values, case.chosen["parser"])
+            said, labels = values["read"].T, self._labels(case)[:, None]
+            warn_if_shuffled(said == kinds[0], labels == kinds[0])
+        return Judged((), values, parser)
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
-        labels, read = self._labels(case), values["read"]
-        right = np.array(read == np.array(labels, dtype=object), dtype=bool)
-        every, unread = np.ones(len(labels), dtype=bool), np.array([one is None for one in read])
-        further = {self.unread: (unread, every), **self.further(labels, case.texts, right)}
-        named = {name.lower(): of for name, of in groups.items()}
+        labels, read, texts = self._labels(case), values["read"], np.array(case.texts, dtype=object)
+        right, every = np.asarray(read == labels, dtype=bool), np.ones(len(labels), dtype=bool)
+        of = {label: np.asarray(labels == label, dtype=bool) for label in self.columns[self.target].values}
+        further: Parts = {
+            self.unread: (np.array([one is None for one in read]), every),
+            **{name: (right & of[label], of[label]) for label, name in self.recalls.items()},
+            **{
+                name: (np.asarray(texts == label, dtype=bool) & of[label], of[label])
+                for name, label in self.dataset.get("exact", {}).items()
+            },
+        }
+        named = {name.lower(): rows for name, rows in groups.items()}
         return {**grouped({ACCURACY: (right, every)}, cluster, named), **grouped(further, cluster, {})}
 
     def facts(self, case: Case, scores: Values) -> Values:
@@ -84,62 +96,38 @@ class Labelled(Graded):
         each = zip(self.added(case), self._labels(case), case.verdicts.values["read"][0], strict=True)
         return [{**adds, "label": label, "read": read} for adds, label, read in each]
 
-    def _labels(self, case: Case) -> list[str]:
-        return [getattr(row, self.data["benchmark"]["target"]) for row in case.rows]
+    def _labels(self, case: Case) -> Any:
+        return np.array([getattr(row, self.target) for row in case.rows], dtype=object)
 
 
 class Choice(Labelled):
-    """A benchmark whose labels are letters, each of a choice that the question lists; the data file is all it needs.
-
-    Its `exact` names scores for which the response must be the letter of a choice and nothing else, among the rows
-    where that choice is right.
-    """
-
-    @property
-    def letters(self) -> str:
-        return "".join(self.columns[self.data["benchmark"]["target"]].values)
-
-    def parser(self, name: str) -> Parser:
-        return {"official": self.official, "strict": self.strict}[name]
+    """A benchmark whose labels are letters, each of a choice that the question lists; the data file is all it needs."""
 
     def official(self, text: str) -> str | None:
         """Return the only letter of a choice among a response's words, in upper or lower case: "A dog" is A."""
-        found = {*re.findall(r"\b\w+\b", text.lower())} & {*self.letters.lower()}
+        found = {*re.findall(r"\b\w+\b", text.lower())} & {label.lower() for label in self.recalls}
         return found.pop().upper() if len(found) == 1 else None
 
     def strict(self, text: str) -> str | None:
         """Return the letter that a response begins with; None if another letter follows, or a word after "a"."""
-        first, last = self.letters[0], self.letters[-1]
+        letters = "".join(self.recalls)
         begins = re.match(
             r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?\s*:?\s*)?"
-            rf"\W*([{first}-{last}])\b(?!')",
+            rf"\W*([{letters}])\b(?!')",
             text.strip(),
             re.IGNORECASE,
         )
         rest = text.strip()[begins.end() :] if begins else ""
         # A is a word too
-        others = self.letters.removeprefix("A")
-        if not begins or re.search(rf"\b[{others}]\b", rest):
+        if not begins or re.search(rf"\b[{letters.removeprefix('A')}]\b", rest):
             return None
         return None if begins[1] in "aA" and re.match(r"\s+\w", rest) else begins[1].upper()
 
-    def further(self, labels: Sequence[str], texts: Sequence[str], right: Bools) -> Parts:
-        """Return what each row adds to the recall of each letter, and to the exact scores."""
-        is_label = {letter: np.array([label == letter for label in labels]) for letter in self.letters}
-        recalls = {f"recall/{letter}": (right & of, of) for letter, of in is_label.items()}
-        exact = {
-            name: (np.array([text == letter for text in texts]) & is_label[letter], is_label[letter])
-            for name, letter in self.dataset["exact"].items()
-        }
-        return {**recalls, **exact}
-
     def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
         """Return the mean of the recalls of those letters that are right answers, and a guess's expectation of it."""
-        recalls = np.array([scores[f"recall/{letter}"] for letter in self.letters])
-        known = ~np.isnan(recalls)
-        mean = np.where(known, recalls, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        balanced = np.where(known.any(axis=0), mean, np.nan)
-        return {"balanced_accuracy": balanced, "chance": np.full_like(balanced, 1 / len(self.letters))}
+        recalls = np.array([scores[name] for name in self.recalls.values()])
+        balanced = defined_mean(recalls.T)
+        return {"balanced_accuracy": balanced, "chance": np.full_like(balanced, 1 / len(recalls))}
 
 
 class LabelledView(View):

@@ -2,20 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_json
-from halluscope.graded.labelled import Labelled, LabelledView, Parser
-from halluscope.graded.metric import Parts
+from halluscope.graded.labelled import Labelled, LabelledView
 from halluscope.graded.rows import Values
 from halluscope.reading.datasets import Source
-from halluscope.responses import parsers
 from halluscope.sanitize import short_repr
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Bools
 
 LIST = "dash_benchmark_"
 QUESTION = "Can you see a {} in this image. Please answer only with yes or no."
@@ -46,11 +41,6 @@ def listed(file: Readable, answer: str, first: int) -> Iterator[dict[str, Any]]:
 class DashB(Labelled):
     """DASH-B's metric."""
 
-    parsers: ClassVar[Mapping[str, Parser]] = {
-        "official": lambda text: parsers.said_of(parsers.contained(text)),
-        "strict": lambda text: parsers.said_of(parsers.strict(text)),
-    }
-
     def load(self, sources: Sequence[str]) -> list[Any]:
         files = [Path(Source.of(source).name) for source in sources]
         halves = [file.stem.removeprefix(LIST) if file.suffix == ".json" else "" for file in files]
@@ -80,11 +70,6 @@ class DashB(Labelled):
         answers = [row.answer for row in rows]
         halves = {answer: answers.count(answer) for answer in ("yes", "no")}
         return {**super().counts(rows), **halves, "objects": len({row.object for row in rows})}
-
-    def further(self, labels: Sequence[str], texts: Sequence[str], right: Bools) -> Parts:
-        """Return what each row adds to the rates of right answers where the object is there, and where it is not."""
-        present = np.array([label == "yes" for label in labels], dtype=bool)
-        return {"tpr": (right & present, present), "tnr": (right & ~present, ~present)}
 
     def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
         # NaN if one is undefined or both are 0
