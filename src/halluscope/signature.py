@@ -58,7 +58,7 @@ def changed(line: str, **choices: object) -> str:
 
 def keys_of(line: str) -> dict[str, str]:
     """Return the keys of a signature and their values."""
-    return dict(part.split(":", 1) for part in line.split("|")[1:])
+    return dict(part.partition(":")[::2] for part in line.split("|")[1:])
 
 
 def data_of(name: str, rows: Iterable[Iterable[object]]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from halluscope import inputs, registry, vocabularies
 from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
+from halluscope.judging.options import VoteOptions
 from halluscope.options import defaults
 from halluscope.reading.datasets import Source, read_rows
 from halluscope.registry import Benchmark
@@ -36,12 +37,9 @@ from halluscope.terminal import say, tell
 
 def _certified() -> Benchmark:
     """Return the benchmark whose scores a certificate corrects, with its judges' options only."""
-    (found,) = (
-        one for one in registry.benchmarks() if any(option.name == "certificate" for option in one.options)
-    )
-    judging = {field.name for field in fields(found.judges.options)} if found.judges else set()
-    own = (option for option in found.options if option.name in judging | {"vocabulary"})
-    return found._replace(options=tuple(own))
+    judging = {"vocabulary", *(field.name for field in fields(VoteOptions))}
+    every = [(one, {option.name for option in one.options}) for one in registry.benchmarks()]
+    return next(one.without(names - judging) for one, names in every if "certificate" in names)
 
 
 def _judged_texts(

@@ -21,7 +21,7 @@ from halluscope.reporting import published
 from halluscope.reporting.results import Result, score, scores
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, plain
 from halluscope.sanitize import one_line, short_repr
-from halluscope.signature import data_of, signature
+from halluscope.signature import data_of, keys_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import by_chance, correlations, undefined
 from halluscope.stats.samples import Stratum, share
@@ -265,10 +265,7 @@ def _changes(name: str, model: str, first: Result, second: Result) -> set[str]:
 
     Two runs are about the same rows, or about as many rows in another form.
     """
-    one, other = (
-        dict(part.partition(":")[::2] for part in str(result.get("signature", "")).split("|"))
-        for result in (first, second)
-    )
+    one, other = (keys_of(str(result.get("signature", ""))) for result in (first, second))
     rows = [of.get("data", "") for of in (one, other)]
     how, known = "score both runs against the same rows of the same dataset", rows
     if name == PARALLEL:
