@@ -13,9 +13,9 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import words
+from halluscope.benchmarks.chair import metric as words
+from halluscope.benchmarks.chair.metric import read
 from halluscope.benchmarks.chair.rows import ground_truth
-from halluscope.benchmarks.chair.words import read
 from halluscope.building import fetch
 from halluscope.errors import BuildError, MissingExtra
 from halluscope.reading.words import lemmas
@@ -52,7 +52,7 @@ def listed(tmp_path) -> Path:
 
 @pytest.fixture
 def class_of(listed) -> dict[str, str]:
-    return dict(words.synonyms(listed, allow_other=True).class_of)
+    return dict(words.load_synonyms(listed, allow_other=True)[1])
 
 
 @pytest.fixture
@@ -267,12 +267,12 @@ def test_bad_input_ends_in_its_own_error(own, bad, message):
 def test_a_synonym_list_that_is_none(tmp_path, content, message):
     (tmp_path / "words.txt").write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        words.synonyms(tmp_path / "words.txt", allow_other=True)
+        words.load_synonyms(tmp_path / "words.txt", allow_other=True)
 
 
 def test_no_synonym_list(tmp_path):
     with pytest.raises(FileNotFoundError, match="synonyms: there is no file"):
-        words.synonyms(tmp_path / "nothing.txt")
+        words.load_synonyms(tmp_path / "nothing.txt")
 
 
 def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
@@ -290,7 +290,7 @@ def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
 
 def test_words_are_divided_as_the_script_divides_them(listed):
     listed.write_text(listed.read_text().replace("motorcycle", "motorcycle, scooter,  motor bike, Vespa"))
-    class_of = words.synonyms(listed, allow_other=True).class_of
+    class_of = words.load_synonyms(listed, allow_other=True)[1]
     assert read("a scooter, a motor bike, a Vespa", class_of).objects == ["motorcycle"]
 
 
@@ -314,7 +314,7 @@ def coco_files(tmp_path) -> tuple[Path, Path]:
 
 
 def test_ground_truth_from_annotations_and_captions(coco_files, listed):
-    got = ground_truth(*coco_files, words.synonyms(listed, allow_other=True))
+    got = ground_truth(*coco_files, words.load_synonyms(listed, allow_other=True)[1])
     assert got == {1: ["person", "bench", "dog"], 2: ["chair"]}
 
 
@@ -337,7 +337,7 @@ def test_ground_truth_from_annotations_and_captions(coco_files, listed):
 def test_captions_that_do_not_fit(coco_files, listed, content, message):
     coco_files[1].write_text(json.dumps(content) if content is not None else '{"annotations": [')
     with pytest.raises(BuildError, match=message):
-        ground_truth(*coco_files, words.synonyms(listed, allow_other=True))
+        ground_truth(*coco_files, words.load_synonyms(listed, allow_other=True)[1])
 
 
 def test_instances_of_another_vocabulary(coco_files, listed):
@@ -347,7 +347,7 @@ def test_instances_of_another_vocabulary(coco_files, listed):
         match=r"instances\.json does not have the 80 categories of the vocabulary 'coco': it lacks 1 \('dog'\) and has "
         r"others: 1 \('dgo'\)\. Every mention of a class that was not annotated would count as hallucinated",
     ):
-        ground_truth(*coco_files, words.synonyms(listed, allow_other=True))
+        ground_truth(*coco_files, words.load_synonyms(listed, allow_other=True)[1])
 
 
 @pytest.fixture
@@ -411,7 +411,7 @@ DIFFERENT = {
 
 def test_the_published_output_word_by_word(published, upstream):
     """The same hallucinated classes in all 500 captions; the same mentions in all but six."""
-    class_of = words.synonyms(upstream / "chair/synonyms.txt").class_of
+    class_of = words.load_synonyms(upstream / "chair/synonyms.txt")[1]
     different = {}
     for row in published["sentences"]:
         caption, present = read(row["caption"], class_of), set(row["mscoco_gt_words"])
@@ -464,7 +464,7 @@ def test_the_official_ground_truth(upstream):
     got = ground_truth(
         mini / "instances_val2017.json",
         mini / "captions_val2017.json",
-        words.synonyms(upstream / "chair/synonyms.txt"),
+        words.load_synonyms(upstream / "chair/synonyms.txt")[1],
     )
     with gzip.open(upstream / "chair/coco2014_chair_objects.json.gz") as file:
         official = json.load(file)

@@ -22,7 +22,8 @@ from nltk.corpus.util import LazyCorpusLoader
 from halluscope import cli
 from halluscope.benchmarks.amber import metric as amber
 from halluscope.benchmarks.chair import metric as chair
-from halluscope.benchmarks.chair import rows, words
+from halluscope.benchmarks.chair import metric as words
+from halluscope.benchmarks.chair import rows
 from halluscope.benchmarks.openchair import metric as openchair
 from halluscope.errors import MissingExtra
 from halluscope.reading.words import lemmas, nltk_words, readers
@@ -306,7 +307,7 @@ def joined(*two: str) -> list[str]:
 @pytest.mark.long
 def test_the_published_output_given_its_tags(wordnet: Path, upstream: Path) -> None:
     """nltk's tokens, WordNet's forms and the double words: all words of all 500 captions, and all mentions."""
-    class_of = words.synonyms(upstream / "chair/synonyms.txt").class_of
+    class_of = words.load_synonyms(upstream / "chair/synonyms.txt")[1]
     output = json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())
     tokens = 0
     for row in output["sentences"]:
@@ -341,7 +342,7 @@ def test_the_default_reader_has_the_forms_of_wordnet(wordnet: Path, upstream: Pa
 
     "bore" and "crew" are nouns first; a "sunken" ship is not a sink.
     """
-    class_of = words.synonyms(upstream / "chair/synonyms.txt").class_of
+    class_of = words.load_synonyms(upstream / "chair/synonyms.txt")[1]
     table = Path(str(lemminflect.__file__)).parent / "resources/lemma_lu.csv.gz"
     with gzip.open(table, "rt", encoding="utf-8") as lines:
         known = {line.split(",")[0].lower() for line in lines}

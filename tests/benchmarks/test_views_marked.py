@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from halluscope import registry, vocabularies
 from halluscope.benchmarks.amber import words as amber_words
-from halluscope.benchmarks.chair import words as chair_words
+from halluscope.benchmarks.chair import metric as chair_words
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reporting.report_items import Item, Shown

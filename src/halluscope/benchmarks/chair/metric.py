@@ -2,26 +2,45 @@
 
 Each caption is read word by word against a synonym list of COCO's 80 classes; a mention of a class that is not in the
 image is hallucinated. No model is asked.
+
+Tokens are put into their dictionary forms. Double words ("hot dog", "passenger train") become one word, so neither part
+counts by itself. "seat" is dropped from a caption with "toilet". Each remaining word is looked up in the synonym list.
+Context is ignored: "no dog" and "dog food" mention a dog too.
+
+Source: Rohrbach et al., "Object Hallucination in Image Captioning" (EMNLP 2018), section 3.1, and the output of the
+published script. The list is the authors' file (BSD-2-Clause), which is not part of this package: the user names it, or
+it is fetched once and checked by its sha256.
 """
 
-from collections.abc import Sequence
-from functools import partial
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import compress, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from halluscope import vocabularies
-from halluscope.benchmarks.chair import words
 from halluscope.cores import map_texts
-from halluscope.inputs import class_names, flags, ids, labelled, paired, texts
-from halluscope.reading.words import readers
+from halluscope.files.opening import check_file, read_text
+from halluscope.inputs import class_names, flags, ids, kind, labelled, paired, texts
+from halluscope.reading.words import lemmas, readers
+from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
-from halluscope.stats.tallies import Tally, scores, uncertainty
+from halluscope.stats.tallies import scores, uncertainty
+
+URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
+SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
+BYTES = 3577
+
+# The end of a sentence, with what closes after it
+_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]*]*(?=\s|\Z)")
 
 
 def compute(
@@ -85,29 +104,47 @@ def compute(
     predictions, thought = take_out(predictions, thoughts)
     whole, unfinished = predictions, {}
     if drop_unfinished:
-        predictions = [*map(words.finished, whole)]
+        predictions = [*map(finished, whole)]
         unfinished = {"unfinished": sum(map(str.__ne__, predictions, whole))}
     references = class_names(references)
     coco = vocabularies.load("coco")
-    there = coco.presence(references)
+    present = coco.presence(references)
     resampling = Bootstrap(bootstrap, seed, level)
     chosen = readers.load(reader, readers.WORDS)
-    listed = words.synonyms(synonyms, allow_other_synonyms)
-    read = partial(words.read, class_of=listed.class_of, words_of=chosen.read)
-    captions = [*map_texts(read, predictions)]
-    said = [caption.objects for caption in captions]
-    present = [frozenset(names) for names in references]
-    tally = _tally(captions, said, present)
-    warn_if_shuffled(coco.presence(said), there)
-    result: dict[str, Any] = scores([tally]) | {
-        "images": len(captions),
-        **({"image_list": listing} if (listing := words.image_list(image_ids or ())) else {}),
+    listed, class_of = load_synonyms(synonyms, allow_other_synonyms)
+    captions = [*map_texts(partial(read, class_of=class_of, words_of=chosen.read), predictions)]
+    warn_if_shuffled(coco.presence([caption.objects for caption in captions]), present)
+    counts, each = [], []
+    for caption, names in zip(captions, references, strict=True):
+        there, said = {*names}, caption.objects
+        wrong = [name for name in said if name not in there]
+        found = [name for name in dict.fromkeys(said) if name in there]
+        # equations 1 and 2, and what the published script prints: a part and a whole for each score
+        length = len(caption.words)
+        counts.append((len(wrong), len(said), len(wrong) > 0, 1, len(found), len(there), length, 1))
+        each.append(
+            {
+                "mentions": [*map(list, caption.mentions)],
+                "places": caption.places,
+                "found": found,
+                "hallucinated": [*dict.fromkeys(wrong)],
+                "missed": sorted(there.difference(said)),
+                "chair_s": bool(wrong),
+            }
+        )
+    columns = np.array(counts, dtype=np.int64).T
+    named = ("chair_i", "chair_s", "recall", MEAN_WORDS)
+    tally = dict(zip(named, zip(columns[::2], columns[1::2], strict=True), strict=True))
+    result: dict[str, Any] = scores([tally]) | {"images": len(captions)}
+    if listing := _image_list(image_ids or ()):
+        result["image_list"] = listing
+    result |= {
         **unfinished,
         "thoughts": thought,
         "signature": signature(
             "chair",
             data=data_of_texts("coco", labelled(references, image_ids)),
-            synonyms=listed.name,
+            synonyms=listed,
             lemmas=chosen.version,
             **form,
             **unfinished,
@@ -116,42 +153,119 @@ def compute(
         ),
         **uncertainty([tally], resampling),
     }
-    if per_image:
-        result["per_image"] = list(map(_of_image, captions, said, present))
-    return result
+    return result | ({"per_image": each} if per_image else {})
 
 
-def _tally(
-    captions: Sequence[words.Caption], said: Sequence[Sequence[str]], present: Sequence[frozenset[str]]
-) -> Tally:
-    """Count per caption what the scores are made of (equations 1 and 2, and what the published script prints)."""
-    rows = [
-        (
-            len(of),
-            sum(name not in there for name in of),
-            len(there.intersection(of)),
-            len(there),
-            len(one.words),
+class Caption(NamedTuple):
+    """A caption as CHAIR reads it."""
+
+    words: list[str]  # the dictionary forms, with double words as one and with punctuation marks
+    mentions: list[tuple[str, str]]  # (word, class) for each word that stands for a class, in order
+    places: list[list[int] | None]  # the [start, end] of each mention in the text, or None if unknown
+
+    @property
+    def objects(self) -> list[str]:
+        """The mentioned classes, one per mention."""
+        return [name for _, name in self.mentions]
+
+
+def read(
+    text: str, class_of: Mapping[str, str], words_of: Callable[[str], Sequence[Word]] = lemmas.words
+) -> Caption:
+    """Read one caption.
+
+    >>> read("Two baby elephants and a hot dog.", {"baby": "person", "elephant": "elephant", "dog": "dog"}).mentions
+    [('elephant', 'elephant')]
+    """
+    words = _join(words_of(text))
+    if "toilet" in forms_of(words):  # a "seat" is then its seat, not a chair
+        words = [word for word in words if word.form != "seat"]
+    known = [word for word in words if word.form in class_of]
+    mentions = [(word.form, class_of[word.form]) for word in known]
+    return Caption(forms_of(words), mentions, [word.place for word in known])
+
+
+def _join(words: Sequence[Word]) -> list[Word]:
+    """Join double words, from the left."""
+    doubles, joined = _double_words(), list[int]()
+    pairs = [*pairwise(forms_of(words))]
+    for place in compress(range(len(pairs)), map(doubles.__contains__, pairs)):
+        if place - 1 not in joined[-1:]:
+            joined.append(place)
+    words = [*words]
+    for place in reversed(joined):
+        words[place : place + 2] = [Word(doubles[pairs[place]], words[place].start, words[place + 1].end)]
+    return words
+
+
+def finished(text: str) -> str:
+    """Return a text up to the end of its last whole sentence; "" if it has none.
+
+    >>> finished("A dog sits. A man (tall.) A cat is"), finished("A dog.\\n"), finished("A dog")
+    ('A dog sits. A man (tall.)', 'A dog.\\n', '')
+    """
+    last = max((found.end() for found in _END.finditer(text)), default=0)
+    return text[:last] if text[last:].strip() else text
+
+
+def _image_list(image_ids: Sequence[object]) -> str | None:
+    """Return the name of a published list of exactly these images; None if it is none that is known."""
+    import hashlib
+
+    named = "\n".join(sorted(map(str, image_ids)))
+    digest = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:12]
+    found: str | None = vocabularies.read_toml(__file__, "images.toml").get(digest)
+    return found
+
+
+@cache
+def _double_words() -> dict[tuple[str, ...], str]:
+    """Return two words -> the word that is read in their place."""
+    table = vocabularies.read_toml(__file__, "double_words.toml")
+    joined = {words: words for words in table["joined"]}
+    for modified in table["modified"].values():
+        joined |= {f"{by} {word}": word for by in modified["by"] for word in modified["words"]}
+    return {tuple(words.split()): word for words, word in (joined | table["read_as"]).items()}
+
+
+def load_synonyms(path: str | Path | None = None, allow_other: bool = False) -> tuple[str, dict[str, str]]:
+    """Return the synonym list's name, "official" or "other-" with a digest, and word or double word -> class.
+
+    The list has one line per class, with the class name first. Words are separated by a comma and one space, as in the
+    published script. So a word after two spaces keeps one and is never found (" motor bike", " cheesecake" in the
+    official list), nor is one with a capital letter ("iPhone").
+    """
+    from halluscope.building import fetch
+    from halluscope.building.spec import Source
+
+    kind("synonyms", path, str | Path | None, "the path of a synonym list, or None")
+    file = Path(path or fetch.download(Source(URL, SHA256, BYTES), "synonyms=... (--synonyms)"))
+    if not file.exists():
+        raise FileNotFoundError(
+            f"synonyms: there is no file {one_line(file, 200)}. Leave the option out to fetch the list from {URL}."
         )
-        for one, of, there in zip(captions, said, present, strict=True)
-    ]
-    mentions, hallucinated, found, known, length = np.array(rows, dtype=np.int64).T
-    each = np.ones_like(mentions)
-    return {
-        "chair_i": (hallucinated, mentions),
-        "chair_s": ((hallucinated > 0).astype(np.int64), each),
-        "recall": (found, known),
-        MEAN_WORDS: (length, each),
-    }
-
-
-def _of_image(caption: words.Caption, said: Sequence[str], present: frozenset[str]) -> dict[str, Any]:
-    hallucinated = [name for name in dict.fromkeys(said) if name not in present]
-    return {
-        "mentions": [list(mention) for mention in caption.mentions],
-        "places": caption.places,
-        "found": [name for name in dict.fromkeys(said) if name in present],
-        "hallucinated": hallucinated,
-        "missed": sorted(present.difference(said)),
-        "chair_s": bool(hallucinated),
-    }
+    check_file(file)
+    sha256 = fetch.sha256_of(file)
+    if sha256 != SHA256 and not allow_other:
+        raise ValueError(
+            f"{file} is not CHAIR's synonym list: its sha256 is {sha256}, expected {SHA256} ({URL}). "
+            "CHAIR scores from another list cannot be compared; pass allow_other_synonyms=True "
+            "(--allow-other-synonyms) if you mean it. The signature then says so."
+        )
+    rows = [line.strip().split(", ") for line in read_text(file).split("\n") if line.strip()]
+    classes = vocabularies.load("coco").classes
+    if sorted(row[0] for row in rows) != sorted(classes):
+        odd = sorted({row[0] for row in rows} ^ {*classes})
+        raise ValueError(
+            f"{file} has {len(rows)} lines; expected {len(classes)}, one per COCO class, with the class name first. "
+            f"The first words of the lines are not COCO's {len(classes)} classes: {short_repr(odd)}."
+        )
+    class_of: dict[str, str] = {}
+    for number, words in enumerate(rows, 1):
+        for word in words:
+            if class_of.setdefault(word, words[0]) != words[0]:
+                raise ValueError(
+                    f"{file}, class {number} ({words[0]}): {short_repr(word)} stands for {class_of[word]} already; "
+                    "expected each word under one class."
+                )
+    return "official" if sha256 == SHA256 else f"other-{sha256[:8]}", class_of

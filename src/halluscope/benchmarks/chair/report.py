@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.benchmarks.chair.words import finished
+from halluscope.benchmarks.chair.metric import finished
 from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     HALLUCINATED,

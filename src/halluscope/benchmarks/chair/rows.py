@@ -1,10 +1,10 @@
 """Reads CHAIR's rows, an image and its objects, from a presence dataset, or from annotations and captions together."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from halluscope import vocabularies
-from halluscope.benchmarks.chair import words
+from halluscope.benchmarks.chair.metric import load_synonyms, read
 from halluscope.errors import BuildError
 from halluscope.files.opening import read_json
 from halluscope.inputs import is_id
@@ -31,15 +31,15 @@ def load(
         return presence.load(sources, vocabularies.load("coco"))
     if len(sources) != 1:
         raise ValueError(f"captions is given; expected one file of instances, got {len(sources)} datasets.")
-    listed = words.synonyms(synonyms, allow_other_synonyms)
-    found = ground_truth(sources[0], captions, listed, readers.load(reader, readers.WORDS).read)
+    _, class_of = load_synonyms(synonyms, allow_other_synonyms)
+    found = ground_truth(sources[0], captions, class_of, readers.load(reader, readers.WORDS).read)
     return [ImageObjects(image_id, names) for image_id, names in found.items()]
 
 
 def ground_truth(
     instances: str | Path,
     captions: str | Path,
-    synonyms: words.Synonyms,
+    class_of: Mapping[str, str],
     words_of: Callable[[str], Sequence[Word]] = lemmas.words,
 ) -> dict[int, list[str]]:
     """Return, by image, the classes that are annotated or that a caption names (Rohrbach et al., 2018, section 3.1)."""
@@ -55,7 +55,7 @@ def ground_truth(
         )
     objects: dict[int, list[str]] = {}
     for image_id, names in zip(table.image_ids, table.objects(), strict=True):
-        spoken = (words.read(text, synonyms.class_of, words_of).objects for text in texts[image_id])
+        spoken = (read(text, class_of, words_of).objects for text in texts[image_id])
         present = {*names}.union(*spoken)
         objects[image_id] = [name for name in vocabulary.classes if name in present]
     return objects
