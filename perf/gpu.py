@@ -34,7 +34,7 @@ try:
     import numpy as np
     import torch
 
-    from halluscope.benchmarks.throne.prompts import PAPER
+    from halluscope.benchmarks.throne.metric import PAPER
     from halluscope.judging.ask import ask
     from halluscope.judging.cost import read_tokens, read_weights
     from halluscope.judging.lexical import LexicalJudge

@@ -14,7 +14,7 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.models.seq2seq import Seq2SeqJudge

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import halluscope
 from halluscope import cli
-from halluscope.benchmarks.amber import rows, words
+from halluscope.benchmarks.amber import rows
+from halluscope.benchmarks.amber import rows as words
 from halluscope.benchmarks.amber.metric import compute
 from halluscope.errors import BuildError
 from halluscope.reading.words.tokens import Word
@@ -23,7 +24,7 @@ from tests import small_datasets
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/amber_official.json").read_text())
-WORDS = words.load()
+WORDS = words.load_words()
 
 
 def described(id=1, truth=("dog", "grass", "ball"), hallu=("person", "bench")):
@@ -75,7 +76,7 @@ def test_a_description_by_hand():
     truth, hallu = ("sky", "man", "ship", "ship"), ("bird", "sun")
     nouns = ["man", "man", "ship", "bird", "light", "dog", "unicorn"]
     assert "unicorn" not in WORDS.known and "light" in WORDS.safe
-    found = words.read([*map(Word, nouns)], truth, hallu, WORDS, {})
+    found = words.describe([*map(Word, nouns)], truth, hallu, WORDS, {})
     assert found.mentions == ["man", "man", "ship", "bird", "light", "dog"]
     assert found.hallucinated == ["bird", "dog"]
     assert (found.covered, found.imagined) == ({1, 2}, {0})
@@ -140,11 +141,11 @@ def test_nouns_are_looked_up_in_a_dictionary():
     st.lists(st.sampled_from(sorted(WORDS.also)), min_size=1, max_size=6),
 )
 def test_a_mention_is_right_safe_or_hallucinated(nouns, truth, hallu):
-    found = words.read([*map(Word, nouns)], truth, hallu, WORDS, {})
+    found = words.describe([*map(Word, nouns)], truth, hallu, WORDS, {})
     standing = {word for name in truth for word in (name, *WORDS.also[name])}
     wrong = [noun for noun in nouns if noun not in standing and noun not in WORDS.safe]
     assert list(found.mentions) == nouns and list(found.hallucinated) == wrong
-    assert words.read([*map(Word, nouns[::-1])], truth, hallu, WORDS, {}).covered == found.covered
+    assert words.describe([*map(Word, nouns[::-1])], truth, hallu, WORDS, {}).covered == found.covered
 
 
 # Answers

@@ -15,7 +15,7 @@ from PIL import Image as Pillow
 
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import build as objects365
-from halluscope.benchmarks.throne import prompts
+from halluscope.benchmarks.throne import metric as prompts
 from halluscope.benchmarks.throne.build import natural_k_shot
 from halluscope.building import fetch
 from halluscope.building import spec as specs

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import prompts
+from halluscope.benchmarks.throne import metric as prompts
 from halluscope.judging.questions import article
 
 COCO = vocabularies.load("coco")
@@ -12,7 +12,7 @@ COCO = vocabularies.load("coco")
 
 def asked(name: str, cls: str) -> list[str]:
     place = COCO.classes.index(cls)
-    return [row[place].text for row in prompts.load(name).about(COCO)]
+    return [row[place].text for row in prompts.questions_of(name).about(COCO)]
 
 
 def test_the_papers_questions():
@@ -47,7 +47,7 @@ def test_the_released_questions():
 
 def plainly(vocabulary: str, cls: str) -> list[str]:
     known = vocabularies.load(vocabulary)
-    return [row[known.classes.index(cls)].text for row in prompts.load("plain").about(known)]
+    return [row[known.classes.index(cls)].text for row in prompts.questions_of("plain").about(known)]
 
 
 def test_plain_questions_are_the_papers_in_right_english():
@@ -98,7 +98,7 @@ def test_no_plain_question_has_a_plural_with_is_or_a_name_with_a_slash(name):
     known = vocabularies.load(name)
     assert {*known.plain} <= {*known.classes} and known.plurals <= {*known.plain}
     assert {plain.kind for plain in known.plain.values()} <= {"one", "mass", "many"}
-    for row in prompts.load("plain").about(known):
+    for row in prompts.questions_of("plain").about(known):
         for question in row:
             assert "/" not in question.text and "  " not in question.text
             plain = known.plain.get(question.object, vocabularies.Plain())
@@ -107,7 +107,7 @@ def test_no_plain_question_has_a_plural_with_is_or_a_name_with_a_slash(name):
 
 def test_a_part_of_a_vocabulary_is_asked_plainly_as_the_whole():
     part = vocabularies.load(["tv", "skis"])
-    asked_of_part = [row[0].text for row in prompts.load("plain").about(part)]
+    asked_of_part = [row[0].text for row in prompts.questions_of("plain").about(part)]
     assert asked_of_part == plainly("coco", "tv")
 
 
@@ -143,7 +143,7 @@ def test_a_part_of_a_vocabulary_is_asked_plainly_as_the_whole():
 )
 def test_the_article_follows_the_sound(noun, expected):
     assert article(noun) == expected
-    (question,) = prompts.load(["Is there {a/an} {x}?"]).about(vocabularies.load([noun]))[0]
+    (question,) = prompts.questions_of(["Is there {a/an} {x}?"]).about(vocabularies.load([noun]))[0]
     assert question.text == f"Is there {expected} {noun}?"
 
 
@@ -174,11 +174,11 @@ def test_a_response_cannot_pose_as_a_placeholder():
 
 
 def test_own_templates():
-    own = prompts.load(["Can one see {a/an} {x}? And {x}?"])
+    own = prompts.questions_of(["Can one see {a/an} {x}? And {x}?"])
     assert own.about(vocabularies.load(["owl"]))[0][0].text == "Can one see an owl? And owl?"
-    assert own.name.startswith("custom-") and own.name != prompts.load(["Is {x} there?"]).name
-    assert prompts.load(["{x}?"]).about(vocabularies.load(["owl"]))[0][0].text == "owl?"
-    assert prompts.load(["released"]) is prompts.load("released") is prompts.RELEASED
+    assert own.name.startswith("custom-") and own.name != prompts.questions_of(["Is {x} there?"]).name
+    assert prompts.questions_of(["{x}?"]).about(vocabularies.load(["owl"]))[0][0].text == "owl?"
+    assert prompts.questions_of(["released"]) is prompts.questions_of("released") is prompts.RELEASED
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_own_templates():
 )
 def test_bad_questions(given, message):
     with pytest.raises(ValueError, match=message):
-        prompts.load(given)
+        prompts.questions_of(given)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halluscope import registry, vocabularies
-from halluscope.benchmarks.amber import words as amber_words
+from halluscope.benchmarks.amber import rows as amber_words
 from halluscope.benchmarks.chair import metric as chair_words
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.votes import NO, OTHER, YES
@@ -25,7 +25,7 @@ from halluscope.runs.page import shown
 from halluscope.scoring import Ready
 
 COCO = vocabularies.load("coco")
-AMBER = amber_words.load()
+AMBER = amber_words.load_words()
 TRUE = [["dog", "cat"], [], ["umbrella", "toilet", "person"], ["bus", "cup", "hot dog"]]
 """What is in the images of made texts."""
 

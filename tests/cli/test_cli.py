@@ -64,7 +64,7 @@ def test_a_table_for_people(files, capsys):
 
 
 def test_replayed_answers(files, capsys):
-    from halluscope.benchmarks.throne.prompts import PAPER
+    from halluscope.benchmarks.throne.metric import PAPER
     from halluscope.vocabularies import load
 
     question = PAPER.about(load("coco"))[0]

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from halluscope import cli
-from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
+from halluscope.benchmarks.throne.metric import PAPER, RELEASED
 from halluscope.errors import CacheError
 from halluscope.judging.ask import ask
 from halluscope.judging.cache import Cache, Record

@@ -13,7 +13,7 @@ import torch
 
 from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.prompts import CLAIMS, PAPER
+from halluscope.benchmarks.throne.metric import CLAIMS, PAPER
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.models.seq2seq import CHECKER

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
+from halluscope.benchmarks.throne.metric import PAPER, RELEASED
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.models import language_model, weights
 from halluscope.judging.models.causal import CausalJudge

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from halluscope.benchmarks.throne.prompts import PAPER, RELEASED
+from halluscope.benchmarks.throne.metric import PAPER, RELEASED
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import ahead
 from halluscope.judging.models.seq2seq import Seq2SeqJudge

@@ -14,8 +14,7 @@ import pytest
 import torch
 
 from halluscope import cli
-from halluscope.benchmarks.throne.metric import compute
-from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.benchmarks.throne.metric import PAPER, compute
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import client, scoring
 from halluscope.judging.cache import Cache

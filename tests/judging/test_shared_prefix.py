@@ -7,7 +7,7 @@ import pytest
 import torch
 import transformers
 
-from halluscope.benchmarks.throne.prompts import PAPER
+from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.judging.models import causal, weights
 from halluscope.judging.models.causal import CausalJudge
 from halluscope.vocabularies import load

@@ -347,11 +347,11 @@ def test_score_and_verify(words, capsys):
 @pytest.mark.parametrize("more", [["--ask", "all"], ["--ask", "needed"], ["--judges", "replay:votes.jsonl"]])
 def test_votes_of_any_kind(words, more, capsys):
     """All votes, only needed votes, and given votes, which verifying does not read again."""
-    from halluscope.benchmarks.throne import prompts
+    from halluscope.benchmarks.throne import metric as prompts
     from halluscope.vocabularies import load
 
     texts = ["A dog and a cup, no person.", "Yes.", "No,  a \0 dog \u2028 \u202e"]
-    asked = [question.text for of in prompts.load("paper").about(load("coco")) for question in of]
+    asked = [question.text for of in prompts.questions_of("paper").about(load("coco")) for question in of]
     given = [
         {"text": text, "question": question, "answer": "yes" if "dog" in text and "dog" in question else "eh"}
         for text in texts

@@ -9,13 +9,13 @@ from typing import Any
 
 from datasets import Features, Value
 
-from halluscope.benchmarks.amber import words
 from halluscope.benchmarks.amber.rows import (
     DISCRIMINATIVE,
     GENERATIVE,
     PAIR,
     ROWS,
     SIMILAR,
+    load_words,
     read_upstream,
 )
 from halluscope.building.command import builder
@@ -59,7 +59,7 @@ def make(order: Order, vectors_of: str | None = None) -> Path:
     rows = read_upstream(*(source.path for source in sources.values()))
     numbers, others = counts(rows), list[Table]()
     if model:
-        alike = pairs(words.load().known, model)
+        alike = pairs(load_words().known, model)
         name = "{lang}_{name}-{version}".format_map(model.meta)  # such as "en_core_web_lg-3.8.0"
         numbers |= {"pairs_of_synonyms": len(alike), "vectors": name}
         columns = Features(dict.fromkeys(PAIR, Value("string")))

@@ -12,9 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmarks.amber import BENCHMARK, words
-from halluscope.benchmarks.amber.rows import DISCRIMINATIVE, GENERATIVE, read_all, read_pairs
-from halluscope.benchmarks.amber.words import Description
+from halluscope.benchmarks.amber import BENCHMARK
+from halluscope.benchmarks.amber.rows import (
+    DISCRIMINATIVE,
+    GENERATIVE,
+    Description,
+    describe,
+    load_words,
+    read_all,
+    read_pairs,
+    synonyms,
+)
 from halluscope.inputs import flags, paired
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading.words import readers
@@ -135,15 +143,15 @@ def compute(
     image = numbers([row.file_name for row in rows])
     images = int(image.max()) + 1
     is_asked = np.array([row.task != GENERATIVE for row in rows])
-    descriptions, known = [*compress(predictions, ~is_asked)], words.load()
+    descriptions, known = [*compress(predictions, ~is_asked)], load_words()
     found, found_by = (
         readers.nouns_of(descriptions, nouns, reader) if descriptions or nouns is not None else ([], "")
     )
     if nouns is None and reader != readers.NLTK:
         found = [in_forms(each, map(known.spelt, forms_of(each))) for each in found]
-    synonyms, reading = words.synonyms(pairs), iter(found)
+    alike, reading = synonyms(pairs), iter(found)
     each = [
-        None if row.task != GENERATIVE else words.read(next(reading), row.truth, row.hallu, known, synonyms)
+        None if row.task != GENERATIVE else describe(next(reading), row.truth, row.hallu, known, alike)
         for row in rows
     ]
     codes = np.full(len(rows), OTHER, dtype=np.int8)

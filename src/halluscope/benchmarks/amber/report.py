@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halluscope.benchmarks.amber import words
 from halluscope.benchmarks.amber.metric import GROUPS, RATIOS
-from halluscope.benchmarks.amber.rows import GENERATIVE
+from halluscope.benchmarks.amber.rows import GENERATIVE, load_words
 from halluscope.reporting import tables
 from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
@@ -108,7 +107,7 @@ def items(
 
 def _outcome(word: str, row: Mapping[str, Any]) -> tuple[Kind, str]:
     """Return the kind and the text of a mentioned word's mark."""
-    known = words.load()
+    known = load_words()
     if word in row[HALLUCINATED]:
         is_imagined = any(word == other for other, _ in known.standing_for(row[IMAGINED]))
         return "bad", f"{HALLUCINATED}, and easily imagined here" if is_imagined else HALLUCINATED

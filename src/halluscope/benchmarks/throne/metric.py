@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from halluscope import options as checks
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import BENCHMARK, prompts
+from halluscope.benchmarks.throne import BENCHMARK
 from halluscope.inputs import array, class_names, finite, flags, ids, labelled, paired, texts, whole
 from halluscope.judging import votes as voting
 from halluscope.judging.options import VoteOptions
+from halluscope.judging.questions import QuestionSet, question_set
 from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
@@ -28,7 +29,7 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 from halluscope.stats.tallies import points, rows_of
-from halluscope.vocabularies import Vocabulary
+from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:  # judges and certificates are imported at first use
     from halluscope.judging.cost import Plan
@@ -37,6 +38,10 @@ if TYPE_CHECKING:  # judges and certificates are imported at first use
 ClassF = Literal["of_means", "mean"]
 AllAverage = Literal["pooled", "image"]
 Cells = NDArray[np.bool_]  # [images, classes]
+
+# THRONE's prompts to its judges
+SETS = {name: QuestionSet(**one) for name, one in read_toml(__file__, "benchmark.toml")["questions"].items()}
+PAPER, RELEASED, CLAIMS = (SETS[name] for name in ("paper", "released", "claims"))
 
 # With this beta F equals recall to every digit printed; with its inverse F equals precision.
 LARGEST_BETA = 1000
@@ -156,7 +161,7 @@ def compute(
         certified = read(certificate)
     size = 0 if cells_of is None else whole("cells_of", cells_of, 1)
     sample = None if cells is None else _check_cells(cells, present, size)
-    questions = prompts.load(poll.questions)
+    questions = questions_of(poll.questions)
     if votes is not None:
         given = voting.check(votes, *present.shape).astype(np.int8)
         cast = VoteResult(given, voting.required(poll.agreement, given.shape[-1]), ["given"], "given", ())
@@ -255,7 +260,7 @@ def judge(
     classes = vocabularies.load(vocabulary)
     present = classes.presence(class_names(references))
     poll = checks.build(VoteOptions, judging, "throne")
-    questions = prompts.load(poll.questions)
+    questions = questions_of(poll.questions)
     from halluscope.reliability.certificate import Judgement
 
     return Judgement(said, present, classes, questions, poll.collect_votes(said, present, classes, questions))
@@ -275,8 +280,13 @@ def plan(
     checked = [(texts, class_names(references)) for texts, references in (paired(*one) for one in sets)]
     poll = checks.build(VoteOptions, judging, "throne")
     return plan_poll(
-        checked, vocabularies.load(vocabulary), poll, prompts.load(poll.questions), calibrate, prices
+        checked, vocabularies.load(vocabulary), poll, questions_of(poll.questions), calibrate, prices
     )
+
+
+def questions_of(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
+    """Find a question set by name, or make one from the user's templates in the paper's frame."""
+    return question_set(questions, SETS, PAPER.frame)
 
 
 def _check_cells(cells: ArrayLike, present: Cells, of: int) -> Cells:

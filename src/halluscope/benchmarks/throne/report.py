@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import prompts
+from halluscope.benchmarks.throne.metric import questions_of
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.options import VoteOptions
 from halluscope.reporting import tables
@@ -95,7 +95,7 @@ def items(
 ) -> Iterator[Item]:
     """Yield a run's rows as items, one per row, in order."""
     reader = LexicalJudge(vocabularies.load(options.get("vocabulary", "coco")))
-    cut = prompts.load(options.get("questions", VoteOptions.questions)).cut
+    cut = questions_of(options.get("questions", VoteOptions.questions)).cut
     for row, whole in zip(rows, judged_texts(rows, options), strict=True):
         text = cut(whole)
         mentions, votes, classes = reader.mentions(text), ballots(row, voters), outcomes(row)
