@@ -12,7 +12,7 @@ from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, MatchingOptions
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import JSON, written
-from halluscope.reporting.tables import Report, to_json
+from halluscope.reporting.tables import Report, Values, to_json
 from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.terminal import is_quiet, say, tell
@@ -32,7 +32,7 @@ FITTING: Mapping[str, Callable[[Benchmark], bool]] = {
 }
 
 
-def add_command(parser: ArgumentParser, name: str, command: Mapping[str, Any], module: Any) -> None:
+def add_command(parser: ArgumentParser, name: str, command: Values, module: Any) -> None:
     """Add a command's subcommands or options; `parser_COMMAND` and `options_COMMAND` of its module add the rest."""
     if kinds := command.get("kinds"):
         subs = parser.add_subparsers(required=True, metavar=" | ".join(kinds))
@@ -65,7 +65,7 @@ def add_command(parser: ArgumentParser, name: str, command: Mapping[str, Any], m
             change(sub, benchmark)
 
 
-def declare(parser: Parsing, command: Mapping[str, Any], benchmark: Benchmark | None = None) -> None:
+def declare(parser: Parsing, command: Values, benchmark: Benchmark | None = None) -> None:
     """Add the options that a command of commands.toml takes."""
     own = command.get("options", {})
     for name in dict.fromkeys([*_flat(command.get("with", ())), *own]):
@@ -121,7 +121,7 @@ def matching_options(given: Namespace) -> MatchingOptions:
 def ready(
     given: Namespace,
     benchmark: Benchmark,
-    options: Mapping[str, Any],
+    options: Values,
     dataset: Sequence[str] | None = None,
 ) -> list[Ready]:
     """Return the responses, matched to the dataset."""

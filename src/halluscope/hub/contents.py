@@ -27,7 +27,7 @@ from halluscope.reading.datasets import home
 from halluscope.registry import HIGHER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.page.writing import write
-from halluscope.reporting.tables import Cell, Notes, Table, is_defined, plain
+from halluscope.reporting.tables import Cell, Notes, Table, Values, is_defined, plain
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
 from halluscope.runs.folder import Run, benchmark_of, checked
@@ -345,7 +345,7 @@ def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | No
     return [*found, Publication("model", model, message, sent, proposed=proposed, notes=tuple(notes))]
 
 
-def _built(folder: Path, run: Run) -> Mapping[str, Any]:
+def _built(folder: Path, run: Run) -> Values:
     """Return which build was scored, after a check that all its rows were."""
     matched = run.ready.matched
     if len(matched.built) != 1:
@@ -404,7 +404,7 @@ def entries(repository: str) -> list[dict[str, Any]]:
 
 
 def leaderboard(
-    found: Sequence[Mapping[str, Any]], repository: str, runs: Mapping[str, Run], scores: Sequence[str] = ()
+    found: Sequence[Values], repository: str, runs: Mapping[str, Run], scores: Sequence[str] = ()
 ) -> Iterator[Table | Notes]:
     """Yield a table per way of judging and asking, your own runs, and the paper's rows; none is ranked with another."""
     for how in dict.fromkeys(one["how"] for one in found):

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import datasets
@@ -10,6 +10,7 @@ import evaluate
 
 from halluscope import registry
 from halluscope.inputs import listed
+from halluscope.reporting.tables import Values
 
 
 class Module(evaluate.Metric):  # type: ignore[misc]
@@ -20,7 +21,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
     """
 
     benchmark: ClassVar[str]  # its name
-    row: ClassVar[Mapping[str, Any]]  # the types of a prediction and a reference, to be shown
+    row: ClassVar[Values]  # the types of a prediction and a reference, to be shown
     read_row: ClassVar[Callable[[Any, str], object] | None] = None  # refuses what is no row of a dataset
 
     def __init__(self, *of_evaluate: Any, **more: Any) -> None:
@@ -81,7 +82,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             reference_urls=list(record.links),
         )
 
-    def _own(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _own(self, options: Values) -> dict[str, Any]:
         record = registry.benchmark(type(self).benchmark)
         if others := options.keys() - record.keywords - {"ids"}:
             named = ", ".join(sorted(others))

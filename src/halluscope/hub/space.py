@@ -20,6 +20,7 @@ from halluscope.reporting.figures.plots import scores as chart_of_scores
 from halluscope.reporting.page import content
 from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.page.writing import Report
+from halluscope.reporting.tables import Values
 from halluscope.responses.files import text_of
 from halluscope.runs.comparing import flat
 from halluscope.runs.page import of_result, of_signature, shown_result
@@ -73,7 +74,7 @@ class Box:
 @dataclass(frozen=True)
 class Choice:
     label: str
-    values: Mapping[str, Any]  # what is shown -> what the metric gets; the first is the default
+    values: Values  # what is shown -> what the metric gets; the first is the default
 
     def value(self, shown: str) -> Any:
         if not isinstance(shown, str) or shown not in self.values:
@@ -100,7 +101,7 @@ class Page:
     predictions: Box
     references: Box
     choices: Mapping[str, Choice] = field(default_factory=dict)  # options that a visitor may choose
-    options: Mapping[str, Any] = field(default_factory=dict)  # options that are fixed
+    options: Values = field(default_factory=dict)  # options that are fixed
     each: str | None = None  # the key of a result's table of rows, if it has one
 
     def answer(self, form: str, predictions: str, references: str, *chosen: str) -> Answer:
@@ -196,10 +197,10 @@ def _plain(value: Any) -> str:
 
 
 def _html(
-    result: Mapping[str, Any],
+    result: Values,
     predictions: Sequence[Any],
     references: Sequence[Any],
-    options: Mapping[str, Any],
+    options: Values,
 ) -> tuple[str, str]:
     """Return a result's responses, marked as in a report, and a chart; "" for a result without rows."""
     benchmark, texts, charts = of_signature(result), "", dict[str, content.Figure]()

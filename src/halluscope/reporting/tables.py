@@ -82,7 +82,9 @@ class Notes(NamedTuple):
 
 Report = Sequence[Table | Notes]  # tables and notes, one below the other
 
-Named = Sequence[tuple[str, Mapping[str, Any]]]  # results, each with the name of what was scored
+Values = Mapping[str, Any]  # options, a result, a row: what they hold, by name
+
+Named = Sequence[tuple[str, Values]]  # results, each with the name of what was scored
 
 
 def share(value: float | None, ends: Sequence[float] = ()) -> Number:

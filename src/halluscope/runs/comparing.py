@@ -19,7 +19,7 @@ from halluscope import registry
 from halluscope.errors import RunError
 from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting.formats import TABLE, written
-from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Report, Table, plain, scored, share
+from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Report, Table, Values, plain, scored, share
 from halluscope.runs.folder import Run, again, benchmark_of, checked, view
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready, clusters
@@ -46,9 +46,7 @@ Tested = tuple[str, tuple[str, str], tuple[float, float], Difference]
 class Result(dict[str, Any]):
     """A dict that prints as tables."""
 
-    def __init__(
-        self, values: Mapping[str, Any], report: Report = (), rows: Sequence[Mapping[str, Any]] = ()
-    ) -> None:
+    def __init__(self, values: Values, report: Report = (), rows: Sequence[Values] = ()) -> None:
         super().__init__(values)
         self.report = report  # what is printed
         self.rows = rows  # the rows of the DataFrame
@@ -211,7 +209,7 @@ def _drawn(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Drawn:
     return Drawn(made, {name: float(values[name]) for name in resampled}, resampled, len({*of_rows}))
 
 
-def flat(scores: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flat(scores: Values, above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield each score; the names of nested ones are joined with "/"."""
     for name, values in scores.items():
         if isinstance(values, Mapping):
@@ -478,7 +476,7 @@ def _tau(values: Floats) -> Floats:
     return np.asarray(np.mean(signs, axis=0), dtype=np.float64)
 
 
-def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Report:
+def _report(found: Values, benchmark: Benchmark) -> Report:
     agreement: list[list[Cell]] = [
         [
             one["model"],

@@ -40,7 +40,7 @@ from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.report_items import Item
-from halluscope.reporting.tables import finite, to_json
+from halluscope.reporting.tables import Values, finite, to_json
 from halluscope.responses.match import Matched
 from halluscope.sanitize import redact, short_repr
 from halluscope.scoring import Ready
@@ -55,12 +55,12 @@ HERE = ("device", "store", "progress")
 class Run:
     benchmark: Benchmark
     ready: Ready  # the responses, and what the metric takes from their rows
-    options: Mapping[str, Any]  # the metric's options
+    options: Values  # the metric's options
     record: Record  # what the judges said
-    scores: Mapping[str, Any]  # the result, as `scoring.compute` gives it, without the table of rows
-    found: Sequence[Mapping[str, Any]]  # what was found in each row
+    scores: Values  # the result, as `scoring.compute` gives it, without the table of rows
+    found: Sequence[Values]  # what was found in each row
     # what else is noted, such as the command as the user wrote it; it changes no score
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Values = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -82,9 +82,7 @@ class Run:
         }
 
 
-def score(
-    benchmark: Benchmark, ready: Ready, options: Mapping[str, Any], about: Mapping[str, Any] | None = None
-) -> Run:
+def score(benchmark: Benchmark, ready: Ready, options: Values, about: Values | None = None) -> Run:
     """Score responses as `scoring.compute` does, and note what the judges say."""
     names = [name for name in benchmark.input_options if name in benchmark.keywords]
     inputs = {name: options[name] for name in names if options.get(name) is not None}
@@ -117,7 +115,7 @@ def again(run: Run, **options: Any) -> Run:
         return _compute(replace(run, record=run.record.finished()), {**run.options, **options})
 
 
-def _compute(run: Run, options: Mapping[str, Any]) -> Run:
+def _compute(run: Run, options: Values) -> Run:
     items, others = run.benchmark.items, {*HERE, *run.ready.inputs, run.benchmark.items}
     result = scoring.compute(run.benchmark, run.ready, {**options, "store": run.record, items: True})
     own = {name: options[name] for name in options if name in run.benchmark.keywords - others}
@@ -164,7 +162,7 @@ def write(scored: Sequence[Run], out: Path) -> None:
             _write(run, new / name)
 
 
-def check_options(options: Mapping[str, Any]) -> None:
+def check_options(options: Values) -> None:
     _in_json({key: value for key, value in options.items() if key not in HERE})
 
 
@@ -323,7 +321,7 @@ def _write_text(file: Path, lines: Iterable[str]) -> None:
         stream.writelines(lines)
 
 
-def _in_json(facts: Mapping[str, Any]) -> str:
+def _in_json(facts: Values) -> str:
     return json.dumps(facts, indent=2, default=lambda value: _plain(value, records=False))
 
 
@@ -349,9 +347,7 @@ def _plain(value: Any, records: bool = True) -> Any:
 # Files that options name, such as a certificate: the folder has copies
 
 
-def _with_files(
-    benchmark: Benchmark, given: Mapping[str, Any], change: Callable[[str, str], str]
-) -> dict[str, Any]:
+def _with_files(benchmark: Benchmark, given: Values, change: Callable[[str, str], str]) -> dict[str, Any]:
     """Return options with the names of files changed."""
     named = {option.name for option in benchmark.options if option.metavar == "FILE"}
     return {
@@ -377,7 +373,7 @@ def _path(folder: Path, _: str, file: str) -> str:
     return str(folder / file) if own else file
 
 
-def _read(folder: Path, facts: Mapping[str, Any]) -> Run:
+def _read(folder: Path, facts: Values) -> Run:
     benchmark = registry.benchmark(facts["benchmark"])
     rows = [item for _, item in json_rows(folder / ITEMS)]
     key = registry.identity(benchmark).key

@@ -3,7 +3,7 @@
 And what Python gets (`Result`): results that print as tables, of scoring, of comparing runs, and of checking them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from halluscope.reporting.tables import (
     Notes,
     Report,
     Table,
+    Values,
     below,
     counted,
     has_few,
@@ -48,9 +49,7 @@ from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 AGREE = 0.0006  # how far a score that a file states may be from ours, because it is rounded
 
 
-def with_choices(
-    benchmark: Benchmark, scores: Mapping[str, Any], options: Mapping[str, Any]
-) -> dict[str, Any]:
+def with_choices(benchmark: Benchmark, scores: Values, options: Values) -> dict[str, Any]:
     """Return a result with the values of the options for which "all" may be given, such as POPE's parser."""
     unless = defaults(benchmark.compute)
     every = [option.name for option in benchmark.options if option.every]
@@ -77,7 +76,7 @@ def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -
 def of_results(
     benchmark: Benchmark,
     results: Named,
-    options: Mapping[str, Any],
+    options: Values,
     rows: Sequence[Any] = (),
     every: bool = False,
 ) -> list[Table | Notes]:
@@ -100,7 +99,7 @@ def _notes(lines: Sequence[str]) -> list[Notes]:
     return [Notes(lines)] if lines else []
 
 
-def caveats(benchmark: Benchmark, result: Mapping[str, Any], options: Mapping[str, Any]) -> list[str]:
+def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
     """Say in what the rows of a result are not those that a paper on the benchmark scores; [] where they may be."""
     keys, lines = keys_of(result[SIGNATURE]), []
     if "part" in result:
@@ -121,7 +120,7 @@ def caveats(benchmark: Benchmark, result: Mapping[str, Any], options: Mapping[st
     return lines
 
 
-def of_each(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Notes]:
+def of_each(benchmark: Benchmark, results: Named, options: Values) -> list[Notes]:
     each = {name: caveats(benchmark, result, options) for name, result in results}
     return below({name: lines for name, lines in each.items() if lines})
 
@@ -140,7 +139,7 @@ def of_printed(benchmark: Benchmark, results: Named) -> Iterator[str]:
             yield f"{one_line(name)} states scores itself: {shown}. They {'agree' if agree else 'differ'}."
 
 
-def beside(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> list[Table | Notes]:
+def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table | Notes]:
     """Return published scores as a table of their own, or a note why they are not shown; and apart from them, what
     public files about the same data score under this package. [] if nothing is known.
     """
@@ -160,7 +159,7 @@ def beside(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> 
     return [*parts, computed] if computed else parts
 
 
-def comparable(benchmark: Benchmark, results: Named, options: Mapping[str, Any]) -> Named:
+def comparable(benchmark: Benchmark, results: Named, options: Values) -> Named:
     """Return published scores about the rows of all results, each marked with its source; [] if there are none."""
     paper = published.of(benchmark, options)
     if not paper or of_each(benchmark, results, options):
@@ -171,7 +170,7 @@ def comparable(benchmark: Benchmark, results: Named, options: Mapping[str, Any])
 def report(
     results: Named,
     scored: Sequence[Run],
-    options: Mapping[str, Any],
+    options: Values,
     resampling: Bootstrap,
     style: str = MARKDOWN,
     names: Sequence[str] = (),
@@ -226,7 +225,7 @@ def with_best(benchmark: Benchmark, results: Named, best: str) -> Named:
     return [(name, {**one, BEST: benchmark.principal} if name == best else one) for name, one in results]
 
 
-def principal(benchmark: Benchmark, results: Sequence[Mapping[str, Any]]) -> str:
+def principal(benchmark: Benchmark, results: Sequence[Values]) -> str:
     """Return the score to show first: the principal one, or the first defined one if that is undefined."""
     names = [benchmark.principal, *benchmark.scores]
     return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
@@ -254,9 +253,7 @@ def lines(benchmark: Benchmark, results: Named) -> str:
 # What Python gets
 
 
-def score(
-    name: str, responses: Any, dataset: Any, out: str | Path | None, options: Mapping[str, Any]
-) -> Result:
+def score(name: str, responses: Any, dataset: Any, out: str | Path | None, options: Values) -> Result:
     if out is not None:
         kind("out", out, str | Path, "the name of a new folder")
         check_no_folder(Path(out))
@@ -276,7 +273,7 @@ def score(
     return _result(benchmark, results, each) if several else next(iter(each.values()))
 
 
-def _result(benchmark: Benchmark, results: Named, values: Mapping[str, Any]) -> Result:
+def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
     rows: list[dict[str, Any]] = []
     for name, scores in results:
         ends, row = dict(flat(scores.get("interval", {}))), dict[str, Any](responses=name)
