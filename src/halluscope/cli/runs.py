@@ -221,11 +221,9 @@ def demo(options: Namespace) -> None:
 
 def _is_ours(path: Path) -> bool:
     """Whether a demo wrote the page at `path`, and nobody changed it."""
-    if not path.is_file():
-        return False
-    content = path.read_text("utf-8", "replace")
-    start = content.rfind(MADE.partition("{")[0])
-    return start >= 0 and content[start:] == _end(content[:start])
+    content = path.read_text("utf-8", "replace") if path.is_file() else ""
+    before, mark, _ = content.rpartition(MADE.partition("{")[0])
+    return bool(mark) and content == before + _end(before)
 
 
 def _end(content: str) -> str:

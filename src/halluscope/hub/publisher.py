@@ -5,7 +5,7 @@ it (HF_TOKEN, or `hf auth login`), and appears in no message.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -222,7 +222,24 @@ class Hub:
                 )
             elif is_later and _data(changes):  # main went on to a later version
                 changes = {}
-            if _data(changes) and (problem := _problem(release, version, main, changes, tag, is_later)):
+            data, is_same = sorted({*main} - PROSE), version == release.version
+            added = min((path for path, change in changes.items() if change == DELETED), default="")
+            foreign = f"{data[0]!r}, but no {release.file} of ours that says its version" if data else ""
+            # why main, which holds other data, is neither replaced nor restored to what the tag holds
+            problems = {
+                f"{foreign}: halluscope did not publish the repository, and leaves it alone. Publish under another "
+                "organization, or delete it on the Hub.": foreign and version is None and tag,
+                f"{foreign}: somebody changed main. Put that file back on the Hub; the tag {release.tag} holds "
+                "it.": foreign and version is None and not tag,
+                f"version {version} with other data, without the tag {tag}: an upload was interrupted, and the data "
+                "have changed since. Give the changed data a new version.": is_same and tag,
+                f"{added!r}, which is not in version {version} (tag {release.tag}): somebody added it to main, and "
+                "halluscope leaves it alone. Delete it on the Hub, then repeat the same command.": is_same
+                and added,
+                f"version {one_line(version, 40)}, later than {release.version}. Publish from a newer "
+                "checkout.": is_later and tag,
+            }
+            if problem := next((text for text, holds in problems.items() if holds and _data(changes)), ""):
                 raise HubError(f"{publication.kind} {publication.repo_id} holds {problem}")
         plan = Plan(publication, changes, tag, bool(info.private), info.sha)
         if not (plan.private or public or plan.idle or publication.kind == "model"):
@@ -321,38 +338,6 @@ class Hub:
                         except Exception:  # of yaml, or of the library, for a file that holds no results
                             continue
                         yield from ((where, file.path, entry) for entry in found)
-
-
-def _problem(
-    release: Release,
-    version: str | None,
-    main: Collection[str],
-    changes: Mapping[str, str],
-    tag: str,
-    is_later: bool,
-) -> str:
-    """Say why main, which holds other data, is neither replaced nor restored to what the tag holds; "" if it is."""
-    data, is_same = sorted({*main} - PROSE), version == release.version
-    added = min((path for path, change in changes.items() if change == DELETED), default=None)
-    if data and version is None:
-        return f"{data[0]!r}, but no {release.file} of ours that says its version: " + (
-            "halluscope did not publish the repository, and leaves it alone. Publish under another organization, or "
-            "delete it on the Hub."
-            if tag
-            else f"somebody changed main. Put that file back on the Hub; the tag {release.tag} holds it."
-        )
-    if is_same and tag:
-        return (
-            f"version {version} with other data, without the tag {release.tag}: an upload was interrupted, and the "
-            "data have changed since. Give the changed data a new version."
-        )
-    if is_same and added:
-        return (
-            f"{added!r}, which is not in version {version} (tag {release.tag}): somebody added it to main, and "
-            "halluscope leaves it alone. Delete it on the Hub, then repeat the same command."
-        )
-    later = f"version {one_line(version, 40)}, later than {release.version}. Publish from a newer checkout."
-    return later if tag and is_later else ""
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from typing import Any, NamedTuple
@@ -34,8 +33,7 @@ CHARTS = ("classes", "groups")  # the figures that are useful for a few rows, th
 Table = Sequence[list[str]]
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     label: str  # what goes into the box, and how a line is read
     example: str  # what it holds at first
     read: Callable[[str], Any] = str  # makes a row of a plain line; its ValueError says what was expected
@@ -71,8 +69,7 @@ class Box:
         return rows
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
     label: str
     values: Values  # what is shown -> what the metric gets; the first is the default
 
@@ -93,16 +90,15 @@ class Answer(NamedTuple):
     signature: str = ""
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     title: str
     about: str  # what the page says about the metric, in Markdown
     score: Callable[..., dict[str, Any]]  # takes predictions, references and options
     predictions: Box
     references: Box
-    choices: Mapping[str, Choice] = field(default_factory=dict)  # options that a visitor may choose
-    options: Values = field(default_factory=dict)  # options that are fixed
-    each: str | None = None  # the key of a result's table of rows, if it has one
+    choices: Mapping[str, Choice] = {}  # options that a visitor may choose
+    options: Mapping[str, Any] = {}  # options that are fixed
+    each: str = ""  # the key of a result's table of rows, if it has one
 
     def answer(self, form: str, predictions: str, references: str, *chosen: str) -> Answer:
         """Score what was pasted; if that fails, the answer holds only a message that says why."""
@@ -117,7 +113,7 @@ class Page:
                 html = _html(result, *rows, options)
             except (ValueError, OSError, ImportError, RecursionError) as error:
                 return Answer(str(error))
-        found = (result.pop(self.each, None) if self.each else None) or []
+        found = result.pop(self.each, None) or []
         keys, signature = list(found[0]) if found else [], str(result.pop("signature"))
         cells = [[str(line), *(_plain(row[key]) for key in keys)] for line, row in enumerate(found, 1)]
         remarks = [str(one.message) for one in warned if issubclass(one.category, UserWarning)]
@@ -138,7 +134,7 @@ class Page:
         first = self.example()
         shown = partial(gradio.Textbox, interactive=False)
         table = partial(gradio.Dataframe, datatype="str", interactive=False)
-        has_rows = self.each is not None
+        has_rows = bool(self.each)
         with gradio.Blocks(analytics_enabled=False, title=self.title) as blocks:
             gradio.Markdown(f"# {self.title}\n{self.about}")
             form = gradio.Radio([LINES, JSON_LINES], value=LINES, label="Format of what is pasted")

@@ -188,7 +188,29 @@ def read(folder: Path) -> Run:
                 f"{folder} was made by halluscope {short_repr(facts['version'])}, but this is {__version__}, which may "
                 "score differently. Install the version that made it."
             )
-        return _read(folder, facts)
+        benchmark = registry.benchmark(facts["benchmark"])
+        rows = [item for _, item in json_rows(folder / ITEMS)]
+        key = registry.identity(benchmark).key
+        options, whole = (
+            _with_files(benchmark, facts[name], partial(_path, folder)) for name in ("options", INPUTS)
+        )
+        matched: Matched[Any] = Matched(
+            facts["responses"],
+            [SimpleNamespace(**{part: row[part] for part in key}) for row in rows],
+            [row[RESPONSE] for row in rows],
+            **facts["matched"],
+        )
+        columns = {name: [row[INPUTS][name] for row in rows] for name in rows[0][INPUTS]}
+        record = Record()
+        if facts["voters"]:
+            record.poll = VoteResult.read([row[BALLOTS] for row in rows], facts["voters"])
+        if facts["grader"]:
+            record.judge = KnownJudge(*facts["grader"])
+            record.read(row for _, row in json_rows(folder / REPLIES))
+        scores = _result(read_json(folder / SCORES), benchmark.scores)
+        del scores["responses"]
+        found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
+        return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, facts)
     except RunError:
         raise
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, FileNotFoundError) as error:
@@ -371,32 +393,6 @@ def _path(folder: Path, _: str, file: str) -> str:
     if leads_out(file) or (not own and Path(file).is_file()):
         raise RunError(f"{folder} names {short_repr(file)}, which is outside the folder.")
     return str(folder / file) if own else file
-
-
-def _read(folder: Path, facts: Values) -> Run:
-    benchmark = registry.benchmark(facts["benchmark"])
-    rows = [item for _, item in json_rows(folder / ITEMS)]
-    key = registry.identity(benchmark).key
-    options, whole = (
-        _with_files(benchmark, facts[name], partial(_path, folder)) for name in ("options", INPUTS)
-    )
-    matched: Matched[Any] = Matched(
-        facts["responses"],
-        [SimpleNamespace(**{part: row[part] for part in key}) for row in rows],
-        [row[RESPONSE] for row in rows],
-        **facts["matched"],
-    )
-    columns = {name: [row[INPUTS][name] for row in rows] for name in rows[0][INPUTS]}
-    record = Record()
-    if facts["voters"]:
-        record.poll = VoteResult.read([row[BALLOTS] for row in rows], facts["voters"])
-    if facts["grader"]:
-        record.judge = KnownJudge(*facts["grader"])
-        record.read(row for _, row in json_rows(folder / REPLIES))
-    scores = _result(read_json(folder / SCORES), benchmark.scores)
-    del scores["responses"]
-    found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
-    return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, facts)
 
 
 def _result(value: Any, scores: Collection[str], name: str = "") -> Any:

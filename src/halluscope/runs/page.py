@@ -31,6 +31,13 @@ from halluscope.runs.results import best_first as in_order
 from halluscope.sanitize import one_line, short_repr
 from halluscope.terminal import is_quiet
 
+# What a result counts, and what the page says of it
+COUNTED = {
+    "left_out": "{:,} responses are not about the dataset's rows, and are left out.",
+    "other_prompts": "{:,} responses answer a prompt other than the dataset's.",
+    "thoughts": "{:,} responses held thoughts, which were removed.",
+}
+
 # Scores that say how many responses could not be read or judged.
 UNREAD = ("unparsed", "unread", "unreadable", "unjudged")
 
@@ -200,16 +207,11 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
         )
     if empty := sum(not item.text for item in model.items):
         yield f"Empty responses: {empty:,}."
-    for key, what in (
-        ("left_out", "are not about the dataset's rows, and are left out"),
-        ("other_prompts", "answer a prompt other than the dataset's"),
-    ):
+    for key, line in COUNTED.items():
         if scores.get(key):
-            yield f"{scores[key]:,} responses {what}."
+            yield line.format(scores[key])
     for column, count in scores.get("uncompared", {}).items():
         yield f"The {column} of {count:,} responses was ignored: {NOT_COMPARED}."
-    if scores.get("thoughts"):
-        yield f"{scores['thoughts']:,} responses held thoughts, which were removed."
     for name in UNREAD:
         if share := scores.get(name):
             yield f"{percent(share)} % of the responses could not be read or judged ({name})."
