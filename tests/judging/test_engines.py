@@ -155,7 +155,7 @@ def fleet(tiny_t5):
 def test_two_workers_give_the_answers_of_one_process(fleet, tiny_t5, texts, pairs, expected):
     assert fleet.key == Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu").key
     assert (collect(fleet, texts, pairs, QUESTIONS) == expected).all()
-    assert len(fleet._hired) == 2
+    assert len(fleet.pool.actors) == 2
 
 
 @pytest.mark.long
@@ -165,18 +165,16 @@ def test_a_worker_that_dies_is_replaced_and_nothing_is_asked_twice(
     """`collect` checks that no pair is answered twice."""
     import ray
 
-    answer, hired = fleet.answer, []
+    answer = fleet.answer
 
     def dying(*asked):
         for number, answered in enumerate(answer(*asked)):
             yield answered
-            hired.extend(worker for worker in fleet._hired if worker not in hired)
             if number == 1:
-                ray.kill(fleet._hired[0])
+                ray.kill(fleet.pool.actors[0], no_restart=False)
 
     monkeypatch.setattr(fleet, "answer", dying)
     assert (collect(fleet, texts, pairs, QUESTIONS) == expected).all()
-    assert len(hired) == 3
 
 
 @pytest.mark.long

@@ -7,7 +7,8 @@ scores with added noise (Gumbel's). Each question has its own seed, so its respo
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from PIL.Image import Image
 
 from halluscope.answering.answer import Asked, Said
 from halluscope.errors import needs
-from halluscope.judging.models import ray_pool, weights
+from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import placed
+from halluscope.judging.models.ray_pool import Pool
 from halluscope.network import hub_or_cache
 from halluscope.sanitize import one_line
 
@@ -191,69 +193,38 @@ class Vlm:
 
 
 class Workers:
-    """One model in several processes, on several GPUs or machines, through Ray (the extra `ray`).
-
-    Each worker has a GPU if there are any; a batch goes to a worker that is free.
-    """
+    """One model in several processes, through Ray; a batch goes to a worker that is free."""
 
     def __init__(self, model: str, device: str | None, workers: int, batch_size: int) -> None:
-        self._ray, gpus, hire = ray_pool.start(_Worker, workers, on_gpus=device != "cpu")
-        self._workers = [hire(model, device if gpus else "cpu") for _ in range(workers)]
+        self._pool = Pool(partial(Vlm, model, device), model, workers, on_gpus=device != "cpu")
         self._batch_size = batch_size
-        self.key, self.chat = self._get(self._workers[0].about.remote())
+        (self.key, self.chat), *_ = self._pool.each(attrgetter("key", "chat"))
 
     def check_turns(self) -> None:
-        self._get(self._workers[0].check_turns.remote())
+        self._pool.each(Vlm.check_turns)
 
     def window(self, batch_size: int, first: bool) -> int:
-        return batch_size * len(self._workers) * BATCHES
+        return batch_size * self._pool.size * BATCHES
 
     def replies(
         self, asked: Sequence[Asked], max_new_tokens: int, temperature: float = 0.0
     ) -> Iterator[tuple[int, Said]]:
         """Yield each question's index with its response, batch by batch as workers return them."""
-        from ray.util import ActorPool
 
-        def ask(worker: Any, start: int) -> Any:
-            some = asked[start : start + self._batch_size]
-            opened = [one._replace(image=partial(_same, one.image()) if one.image else None) for one in some]
-            return worker.replies.remote(start, opened, max_new_tokens, temperature)
+        def tasks() -> Iterator[tuple[Any, ...]]:
+            for start in range(0, len(asked), self._batch_size):
+                some = asked[start : start + self._batch_size]
+                opened = [
+                    one._replace(image=partial(_same, one.image()) if one.image else None) for one in some
+                ]
+                yield start, opened, max_new_tokens, temperature
 
-        pool, starts = ActorPool(self._workers), range(0, len(asked), self._batch_size)
-        try:
-            for said in pool.map_unordered(ask, starts):
-                yield from said
-        except self._ray.exceptions.RayTaskError as error:
-            raise error.cause from error
-
-    def _get(self, task: Any) -> Any:
-        try:
-            return self._ray.get(task)
-        except self._ray.exceptions.RayTaskError as error:
-            raise error.cause from error
+        for said in self._pool.map(_replies, tasks()):
+            yield from said
 
 
-class _Worker:
-    def __init__(self, threads: int, model: str, device: str | None) -> None:
-        ray_pool.set_threads(threads)
-        self._arguments = model, device
-
-    @cached_property
-    def _model(self) -> Vlm:
-        """The model, loaded when it is first needed, so that its errors reach the caller as they are."""
-        return Vlm(*self._arguments)
-
-    def about(self) -> tuple[str, str]:
-        return self._model.key, self._model.chat
-
-    def check_turns(self) -> None:
-        self._model.check_turns()
-
-    def replies(
-        self, start: int, asked: list[Asked], max_new_tokens: int, temperature: float
-    ) -> list[tuple[int, Said]]:
-        replies = self._model.replies(asked, max_new_tokens, temperature)
-        return [(start + place, said) for place, said in replies]
+def _replies(model: Vlm, start: int, *asked: Any) -> list[tuple[int, Said]]:
+    return [(start + place, said) for place, said in model.replies(*asked)]
 
 
 def _same(image: Image) -> Image:

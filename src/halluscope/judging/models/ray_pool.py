@@ -1,14 +1,14 @@
-"""A judge in several processes, on several GPUs or machines, through Ray (the extra `ray`).
+"""Models in several processes, on several GPUs or machines, through Ray (the extra `ray`).
 
-Each worker holds the judge. Texts are handed out a few at a time, the shortest first. Votes come back batch by batch to
-this process, the only one that writes the cache. A worker that dies is replaced, and only the questions that it had not
-voted on are asked again.
+Each worker holds a copy of the model, and takes tasks, one at a time. A worker that dies is started again, and gets its
+task again. Only this process writes the cache.
 """
 
 import os
 import warnings
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from halluscope.judging.judge import Answered, Judge, Pairs
 from halluscope.judging.questions import Question
 
 # The least number of questions, approximately, that a worker gets at a time
-SHARE = 2_048
+SHARE = 512
 
 # The largest number of questions that a worker gets at a time, on a GPU: large batches of one length need many
 LARGEST_SHARE = 32_768
@@ -30,152 +30,148 @@ SHARES_PER_GPU = 4
 # How long a worker may take to start, in seconds
 PATIENCE_S = 600
 
-# How many workers may die over the same texts before it is an error
+# How often a worker may die before it is an error
 LIVES = 3
 
 
-class RayPool:
-    """One judge in several workers, at most one per GPU, if the cluster has GPUs and `on_gpus` is true.
+class Pool:
+    """Workers that each hold what `make` makes; all that it needs must be on every worker's machine.
 
-    `make` makes the judge in each worker; all that it needs must be on every worker's machine. `name` is the judge's
-    name, for messages.
+    Each worker has a GPU of its own if there are any and `on_gpus` is true. Otherwise it divides this machine's CPUs
+    with the others.
+    """
+
+    def __init__(self, make: Callable[[], Any], name: str, workers: int, on_gpus: bool = True) -> None:
+        with needs(f"workers={workers}", "ray"):
+            import ray
+        if not ray.is_initialized():
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        gpus = int(ray.cluster_resources().get("GPU", 0)) if on_gpus else 0
+        if 0 < gpus < workers:
+            raise ValueError(
+                f"workers is {workers}, but there are {gpus} GPUs; expected at most one worker per GPU."
+            )
+        self.size, self.has_gpus, self.actors = workers, bool(gpus), list[Any]()
+        self._ray, self._name = ray, name
+        threads = 0 if gpus else max(1, (os.cpu_count() or 1) // workers)
+        options = {"num_cpus": 0, "num_gpus": int(self.has_gpus), "scheduling_strategy": "SPREAD"}
+        remote: Any = ray.remote  # its decorator has no types for these options
+        worker = remote(**options, max_restarts=LIVES - 1, max_task_retries=LIVES - 1)(_Worker)
+        self._hire = lambda: worker.remote(threads, make)
+
+    def each(self, function: Callable[[Any], Any], number: int | None = None) -> list[Any]:
+        """Start workers up to a number, all by default, and return what a function returns for what each holds."""
+        while len(self.actors) < (number or self.size):
+            self.actors.append(self._hire())
+        started = [actor.call.remote(function) for actor in self.actors]
+        return [self._result(task, PATIENCE_S) for task in started]
+
+    def map(self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Yield what a function returns for what a worker holds and each task's values, as results come."""
+        waiting, idle, at_work = iter(tasks), [*self.actors], dict[Any, Any]()
+        while True:
+            while idle and (task := next(waiting, None)) is not None:
+                actor = idle.pop()
+                at_work[actor.call.remote(function, *task)] = actor
+            if not at_work:
+                return
+            (done,), _ = self._ray.wait([*at_work], num_returns=1)
+            idle.append(at_work.pop(done))
+            yield self._result(done)
+
+    def close(self) -> None:
+        while self.actors:
+            self._ray.kill(self.actors.pop())
+
+    def _result(self, task: Any, timeout: float | None = None) -> Any:
+        errors = self._ray.exceptions
+        try:
+            result, remarks = self._ray.get(task, timeout=timeout)
+        except errors.GetTimeoutError as error:
+            raise JudgeUnavailable(
+                f"No worker of the model {self._name!r} has started in {timeout} s; are the cluster's GPUs in use? "
+                "`ray status` shows it."
+            ) from error
+        except errors.RayTaskError as error:
+            raise error.cause from error
+        except errors.RayError as error:  # out of memory, for example, or it cannot be reached
+            raise JudgeUnavailable(
+                f"A worker of the model {self._name!r} died {LIVES} times; the last: {error}"
+            ) from error
+        for remark in remarks:
+            warnings.warn(remark, stacklevel=3)
+        return result
+
+
+class _Worker:
+    def __init__(self, threads: int, make: Callable[[], Any]) -> None:
+        self._threads, self._make = threads, make
+
+    @cached_property
+    def _held(self) -> Any:
+        """What the worker holds, made when it is first needed, so that its errors reach the caller as they are."""
+        held = self._make()
+        if self._threads:
+            import torch
+
+            torch.set_num_threads(self._threads)
+        return held
+
+    def call(self, function: Callable[..., Any], *values: Any) -> tuple[Any, list[str]]:
+        """Return what a function returns, and the warnings meanwhile."""
+        with warnings.catch_warnings(record=True) as remarks:
+            warnings.simplefilter("always", UserWarning)
+            result = function(self._held, *values)
+        return result, [str(one.message) for one in remarks if issubclass(one.category, UserWarning)]
+
+
+class RayPool:
+    """One judge in several workers. Texts are handed out a few at a time, the shortest first.
+
+    `name` is the judge's name, for messages.
     """
 
     stored = True
 
     def __init__(self, make: Callable[[], Judge], name: str, workers: int, on_gpus: bool = True) -> None:
-        self._ray, gpus, self._start = start(_Worker, workers, on_gpus)
-        self._make, self._name, self._number = make, name, workers
-        self._hired: list[Any] = []
-        self._largest = LARGEST_SHARE if gpus else SHARE
-        self.key = ""
-        self._hire()
-        if gpus:  # until this judge is asked, another judge's workers may need the GPUs
+        self.pool = Pool(make, name, workers, on_gpus)
+        (self.key,) = self.pool.each(attrgetter("key"), 1)
+        if self.pool.has_gpus:  # until this judge is asked, another judge's workers may need the GPUs
             self.close()
 
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
-        """Vote on each pair once; yield batches as the workers return them."""
-        ray = self._ray
-        size = min(self._largest, max(SHARE, len(pairs) // (SHARES_PER_GPU * self._number)))
-        waiting = deque((rows, LIVES) for rows in _shares(texts, pairs, size))
-        idle = list(self._hired)
-        # for each stream of votes: the worker, its rows of `pairs`, which of them have votes, and how many workers may
-        # still die over them
-        at_work: dict[Any, tuple[Any, NDArray[np.int64], NDArray[np.bool_], int]] = {}
-        while waiting or at_work:
-            while waiting and (idle or len(at_work) < self._number):
-                rows, lives = waiting.popleft()
-                worker = idle.pop() if idle else self._hire()
+        """Vote on each pair once; yield shares as the workers return them."""
+        if others := {*self.pool.each(attrgetter("key"))} - {self.key}:
+            raise JudgeUnavailable(
+                f"A worker holds the judge {others.pop()}, but another holds {self.key}; every machine needs the same "
+                "model and devices."
+            )
+        size = max(SHARE, len(pairs) // (SHARES_PER_GPU * self.pool.size))
+        shares = _shares(texts, pairs, min(size, LARGEST_SHARE if self.pool.has_gpus else SHARE))
+
+        def tasks() -> Iterator[tuple[Any, ...]]:
+            for rows in shares:
                 used, places = np.unique(pairs[rows, 0], return_inverse=True)
-                about, asked = np.column_stack([places, pairs[rows, 1]]), [texts[i] for i in used]
-                stream = worker.answer.options(num_returns="streaming").remote(asked, list(questions), about)
-                at_work[stream] = worker, rows, np.zeros(len(rows), dtype=bool), lives
-            stream = ray.wait(list(at_work), num_returns=1)[0][0]
-            worker, rows, answered, lives = at_work[stream]
-            try:
-                given, codes, remarks = ray.get(next(stream))
-            except StopIteration:
-                del at_work[stream]
-                idle.append(worker)
-            except ray.exceptions.RayTaskError as error:
-                raise JudgeUnavailable(f"A worker of the judge {self.key} failed: {error.cause}") from error
-            except ray.exceptions.RayError as error:
-                # The worker died, was killed because of its memory, or cannot be reached.
-                del at_work[stream]
-                self._dismiss(worker)
-                if lives == 1:
-                    raise JudgeUnavailable(
-                        f"{LIVES} workers of the judge {self.key} died over the same texts; the last: {error}"
-                    ) from error
-                waiting.appendleft((rows[~answered], lives - 1))
-            else:
-                for remark in remarks:
-                    warnings.warn(remark, stacklevel=2)
-                answered[given] = True
-                yield rows[given], codes
+                about = np.column_stack([places, pairs[rows, 1]])
+                yield rows, [texts[i] for i in used], list(questions), about
+
+        return self.pool.map(_votes, tasks())
 
     def close(self) -> None:
-        for worker in list(self._hired):
-            self._dismiss(worker)
-
-    def _dismiss(self, worker: Any) -> None:
-        self._hired.remove(worker)
-        self._ray.kill(worker)
-
-    def _hire(self) -> Any:
-        """Start a worker, and check that its judge has this pool's key; the first worker's is this key."""
-        worker = self._start(self._make)
-        self._hired.append(worker)
-        try:
-            key = str(self._ray.get(worker.key.remote(), timeout=PATIENCE_S))
-        except self._ray.exceptions.GetTimeoutError as error:
-            raise JudgeUnavailable(
-                f"No worker of the judge {self._name!r} has started in {PATIENCE_S} s; are the cluster's GPUs in use? "
-                "`ray status` shows it."
-            ) from error
-        except self._ray.exceptions.RayError as error:
-            raise JudgeUnavailable(f"A worker cannot load the judge {self._name!r}: {error}") from error
-        self.key = self.key or key
-        if key != self.key:
-            raise JudgeUnavailable(
-                f"A worker holds the judge {key}, but another holds {self.key}; every machine needs the same model and "
-                "devices."
-            )
-        return worker
+        self.pool.close()
 
 
-def start(worker: type, workers: int, on_gpus: bool = True) -> tuple[Any, int, Callable[..., Any]]:
-    """Start Ray, and return it, how many GPUs it has (0 if workers do not use any), and what starts one worker.
-
-    Each worker has a GPU of its own if there are any. Otherwise it divides this machine's CPUs with the others.
-    """
-    with needs(f"workers={workers}", "ray"):
-        import ray
-    if not ray.is_initialized():
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    gpus = int(ray.cluster_resources().get("GPU", 0)) if on_gpus else 0
-    if 0 < gpus < workers:
-        raise ValueError(
-            f"workers is {workers}, but there are {gpus} GPUs; expected at most one worker per GPU."
-        )
-    threads = 0 if gpus else max(1, (os.cpu_count() or 1) // workers)
-    remote = ray.remote(num_cpus=0, num_gpus=1 if gpus else 0, scheduling_strategy="SPREAD")(worker)
-    return ray, gpus, lambda *arguments: remote.remote(threads, *arguments)
-
-
-def set_threads(threads: int) -> None:
-    """Let torch use this many threads; 0 leaves it as it is."""
-    if threads:
-        import torch
-
-        torch.set_num_threads(threads)
-
-
-class _Worker:
-    def __init__(self, threads: int, make: Callable[[], Judge]) -> None:
-        self._judge = make()
-        set_threads(threads)
-
-    def key(self) -> str:
-        return self._judge.key
-
-    def answer(
-        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
-    ) -> Iterator[tuple[Any, Any, list[str]]]:
-        """Yield rows, votes, and the judge's warnings meanwhile."""
-        with warnings.catch_warnings(record=True) as remarks:
-            warnings.simplefilter("always", UserWarning)
-            for rows, codes, *_ in self._judge.answer(texts, questions, pairs):
-                said = [str(one.message) for one in remarks if issubclass(one.category, UserWarning)]
-                remarks.clear()
-                yield rows, codes, said
+def _votes(judge: Judge, rows: NDArray[np.int64], *asked: Any) -> Answered:
+    codes = np.empty(len(rows), dtype=np.int8)
+    for places, some, *_ in judge.answer(*asked):
+        codes[places] = some
+    return rows, codes
 
 
 def _shares(texts: Sequence[str], pairs: Pairs, size: int) -> list[NDArray[np.int64]]:
     """Return the rows of `pairs` in shares of whole texts, the shortest first, each of about `size` questions."""
     lengths = np.array([len(text) for text in texts])
     order = np.lexsort((pairs[:, 0], lengths[pairs[:, 0]]))
-    begins_text = np.flatnonzero(np.diff(pairs[order, 0], prepend=-1))
-    cuts = [begins_text[begins_text >= least][:1] for least in range(size, len(order), size)]
-    return np.split(order, np.unique(np.concatenate(cuts)) if cuts else [])
+    begins = np.flatnonzero(np.diff(pairs[order, 0], prepend=-1))
+    return np.split(order, begins[1:][np.diff(begins // size) > 0])
