@@ -56,9 +56,8 @@ class Pool:
         self._ray, self._name = ray, name
         threads = 0 if gpus else max(1, (os.cpu_count() or 1) // workers)
         options = {"num_cpus": 0, "num_gpus": int(self.has_gpus), "scheduling_strategy": "SPREAD"}
-        remote: Any = ray.remote  # its decorator has no types for these options
-        worker = remote(**options, max_restarts=LIVES - 1, max_task_retries=LIVES - 1)(_Worker)
-        self._hire = lambda: worker.remote(threads, make)
+        worker = ray.remote(**options, max_restarts=LIVES - 1, max_task_retries=LIVES - 1)(_Worker)
+        self._hire: Callable[[], Any] = lambda: worker.remote(threads, make)
 
     def each(self, function: Callable[[Any], Any], number: int | None = None) -> list[Any]:
         """Start workers up to a number, all by default, and return what a function returns for what each holds."""
