@@ -130,6 +130,8 @@ class Graded(Rows):
 
     rules: ClassVar[Sequence[str]] = (NOBODY,)
     over: ClassVar[str] = "images"  # what an interval resamples
+    # whose prompt, and how replies are read -> a reader of replies in words
+    readers: ClassVar[Mapping[tuple[str, str], Reader]] = {}
 
     shared: ClassVar[Mapping[str, str]] = {
         "bootstrap": "how many times to resample the {over} for an interval; 0 for no interval. Questions about one "
@@ -183,15 +185,12 @@ class Graded(Rows):
         """Return the rows that count, with the responses and given verdicts on them."""
         return case
 
-    def prompt(self, prompts: str = "ours", **options: Any) -> Prompt:
+    def prompt(self, prompts: str = "ours", reading: str = "strict", **options: Any) -> Prompt:
         """Return the prompt that the options name, with the reader of its replies."""
         table = self.data["prompts"][prompts]
-        name, reader = self.reader(prompts, **options)
-        return Prompt(**{**table, "key": key_of(table["key"].format(name), table["text"])}, reader=reader)
-
-    def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
-        """Return a reader of replies in words, and its name in a signature."""
-        return "", None
+        key = table["key"] if isinstance(table["key"], str) else table["key"][reading]
+        reader = self.readers.get((prompts, reading))
+        return Prompt(**{**table, "key": key_of(key, table["text"]), "reader": reader})
 
     def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Any]:
         columns = {*prompt.fields.values()} - {RESPONSE}

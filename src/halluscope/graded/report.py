@@ -39,6 +39,11 @@ class View:
     def __init__(self, graded: Graded) -> None:
         self.graded, self.data = graded, graded.data["report"]
         self.criteria = {one.name: one for one in graded.criteria}
+        # each criterion, its label, the least value that is good, and the error of a lower one
+        self.shown = [
+            (of := self.criteria[name], one["label"], one.get("good", of.most), one["error"])
+            for name, one in self.data.get("verdict", {}).items()
+        ]
 
     @property
     def record(self) -> Benchmark:
@@ -122,33 +127,28 @@ class View:
         return {}
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        for name, one in self.data["verdict"].items():
-            value, most = row[name], self.criteria[name].most
+        for of, label, good, _ in self.shown:
+            value = row[of.name]
             kind: Kind = "open"
-            if row[self.graded.unread] and value is not None and len(self.criteria) == 1:
-                said = f"{UNREADABLE}, which counts as {value}"
-            elif value is None:
+            if value is None:
                 said = UNREADABLE
+            elif row[self.graded.unread] and len(self.criteria) == 1:
+                said = f"{UNREADABLE}, which counts as {value}"
             else:
-                kind = "good" if value >= one.get("good", most) else "bad"
-                is_bool = self.criteria[name].kind is bool
-                said = ("right" if value else "wrong") if is_bool else f"{value:g} of {most}"
-            yield Fact(one["label"], [(said, kind)])
+                kind = "good" if value >= good else "bad"
+                said = ("right" if value else "wrong") if of.kind is bool else f"{value:g} of {of.most}"
+            yield Fact(label, [(said, kind)])
 
     def errors(self, row: Values) -> list[str]:
-        wrong = [
-            one["error"]
-            for name, one in self.data["verdict"].items()
-            if row[name] is not None and row[name] < one.get("good", self.criteria[name].most)
-        ]
+        known = ((row[of.name], good, error) for of, _, good, error in self.shown)
+        wrong = [error for value, good, error in known if value is not None and value < good]
         return [*wrong, *([UNREADABLE] if row[self.graded.unread] else [])]
 
     def badness(self, row: Values) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
-        most = [self.criteria[name].most for name in self.data["verdict"]]
-        values = [row[name] for name in self.data["verdict"]]
-        lost = [all / 2 if one is None else all - one for all, one in zip(most, values, strict=True)]
-        return float(lost[0] + sum(lost[1:]) / (10 * most[0]))
+        values = [(of.most, row[of.name]) for of, *_ in self.shown]
+        lost = [most / 2 if value is None else most - value for most, value in values]
+        return float(lost[0] + sum(lost[1:]) / (10 * values[0][0]))
 
     def reasons(self, row: Values) -> Iterator[Fact]:
         for name, label in self.data.get("notes", {}).items():
@@ -158,10 +158,9 @@ class View:
     def known(self, asked: Values) -> Iterator[Fact]:
         for name, label in self.data.get("known", {}).items():
             value = asked[name]
-            if value and isinstance(value, str):
-                yield Fact(label, [(value, "plain")])
-            elif value:
-                yield several(label, [one["phrase"] if isinstance(one, Mapping) else one for one in value])
+            texts = [value] if isinstance(value, str) else value or ()
+            if any(texts):
+                yield several(label, [one["phrase"] if isinstance(one, Mapping) else one for one in texts])
 
     # What people may mark
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, bits, entries, entries_of
-from halluscope.graded.metric import Case, Graded, Prompt, Reader, Verdict
+from halluscope.graded.metric import Case, Graded, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
 from halluscope.inputs import is_id, is_like_a_list
@@ -101,12 +101,10 @@ class GAVIE(Graded):
     """GAVIE's metric."""
 
     kinds: ClassVar = {"regions": (regions_of, _feature)}
+    readers: ClassVar = {("authors", "strict"): read_words}
 
     def rename(self, row: Values) -> Values:
         return {"regions": None, **super().rename(row)}
-
-    def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
-        return "", read_words if prompts == "authors" else None
 
     def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
         height = "height" if prompt.reply else "width"

@@ -54,8 +54,10 @@ class HQH(Graded):
     def derive(self, values: Values, where: str) -> Values:
         return {"level": self.data["levels"][values["type"]]}
 
-    def prompt(self, prompts: str = "ours", claims: str = QUOTED, **options: Any) -> Prompt:
-        prompt = super().prompt(prompts, **options)
+    def prompt(
+        self, prompts: str = "ours", reading: str = "strict", claims: str = QUOTED, **options: Any
+    ) -> Prompt:
+        prompt = super().prompt(prompts)
         key = prompt.key if claims == QUOTED else f"{prompt.key}-{claims}"
         return prompt._replace(key=key, reader=partial(read, prompt, claims))
 
@@ -79,15 +81,10 @@ class HQH(Graded):
             )
 
     def parts(self, values: Mapping[str, Floats]) -> Parts:
-        """Return equation 5: wrong main answers, extra claims, and responses with either fault where both are known."""
+        """Return equation 5: its overall rate counts responses with either fault, where both are known."""
         correct, claims = values["correct"], values["extra_claims"]
-        judged, counted = ~np.isnan(correct), ~np.isnan(claims)
-        wrong, both = judged & (correct == 0), judged & counted
-        return {
-            "main_hal": (wrong, judged),
-            "extra_hal": (np.where(counted, claims, 0), counted),
-            "overall_hal": (both & (wrong | (claims > 0)), both),
-        }
+        either = np.where(np.isnan(correct + claims), np.nan, (correct == 0) | (claims > 0))
+        return super().parts({**values, "either": either})
 
     def counts(self, rows: Sequence[Any]) -> Values:
         types = Counter(row.type for row in rows)

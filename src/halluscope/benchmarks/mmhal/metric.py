@@ -8,11 +8,11 @@ or an empty one. A reply that was cut off, or never came, is no reply and has no
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope.graded.metric import Graded, Reader, Verdict
+from halluscope.graded.metric import Graded, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
 from halluscope.reporting.tables import percent
@@ -58,12 +58,10 @@ def read_officially(reply: str, response: str = "") -> Verdict:
     return Verdict({"rating": rating, "readable": len(ratings) == 1}, {"analysis": encodable(reply)})
 
 
-READERS = {"strict": ("strict-2", read_words), "official": ("official-3", read_officially)}
-"""The readings of a reply to the authors' prompt: the name in a signature, with a version, and the reader."""
-
-
 class MMHal(Graded):
     """MMHal-Bench's metric."""
+
+    readers: ClassVar = {("authors", "strict"): read_words, ("authors", "official"): read_officially}
 
     def derive(self, values: Values, where: str) -> Values:
         url = values["image_url"]
@@ -71,10 +69,6 @@ class MMHal(Graded):
 
     def words(self, reply: str) -> Values:
         return {"rating": int(read_officially(reply).numbers["rating"])}
-
-    def reader(self, prompts: str, **options: Any) -> tuple[str, Reader | None]:
-        name, reader = READERS[options["reading"]]
-        return name, reader if prompts == "authors" else None
 
     def counts(self, rows: Sequence[Any]) -> Values:
         return {**super().counts(rows), "topics": len({row.topic for row in rows})}
