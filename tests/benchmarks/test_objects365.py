@@ -192,8 +192,6 @@ def test_the_draw_stays_the_same():
 def test_bad_draws():
     with pytest.raises(BuildError, match="0 shots were asked for"):
         natural_k_shot({1: {"a"}}, 0, 1)
-    with pytest.raises(BuildError, match="hold 2 classes; expected at most 1"):
-        natural_k_shot({1: {"a"}, 2: {"b"}}, 1, 1)
 
 
 # The builder
@@ -293,7 +291,10 @@ BAD = {
         lambda f: _rows(f, lambda rows: ["id,name", *rows]),
         "row 1 is 'id,name'; expected category id, published name, corrected name",
     ),
-    "a header": (lambda f: _rows(f, lambda rows: ["id,old,new", *rows]), "row 1: 'id' is not a number"),
+    "a header": (
+        lambda f: _rows(f, lambda rows: ["id,old,new", *rows]),
+        "row 1 is 'id,old,new'; expected category id",
+    ),
     "another version": (
         lambda f: _rows(f, lambda rows: ["1,Human,Human", *rows[1:]]),
         "Category 1 is 'Person' in the annotations and 'Human' in the table",

@@ -303,7 +303,7 @@ def test_a_workbook_that_shows_a_chart(tmp_path):
 def test_a_spreadsheet_without_openpyxl(tmp_path, monkeypatch):
     file = sheet(tmp_path / "a.xlsx", LINES)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[excel\]', or save the sheet as csv"):
+    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[excel\]'\. Or save the sheet as csv"):
         found(file)
 
 

@@ -9,7 +9,8 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from sys import intern
@@ -101,13 +102,8 @@ def entries(file: Readable) -> Iterator[Any]:
 def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
     """Yield the entries of lists in a file that is one JSON object (.gz too), each with the name of its list."""
 
-    def few(names: Sequence[str], joint: str) -> str:
-        """Join names for a sentence; of more than four, only the first three are named."""
-        more = [f"{len(names) - 3:,} others"] if len(names) > 4 else []
-        return joint.join([*(names[:3] if more else names), *more])
-
-    seen = set[str]()
-    expected = f"an object with lists of {few(names, ' and ')}"
+    several = f"{', '.join(names[:3])} and {len(names) - 3:,} others" if names[4:] else " and ".join(names)
+    seen, expected = set[str](), f"an object with lists of {several}"
     stream = _begun(file, "{", expected)
     for name in stream.whole("{", "}"):
         if name in seen:
@@ -120,7 +116,7 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
         else:
             raise BuildError(f"{file}: {name} is {short_repr(stream.value())}; expected a list.")
     if missing := [name for name in names if name not in seen]:
-        raise BuildError(f"{file} has no {few(missing, ' and no ')}; expected {expected}.")
+        raise BuildError(f"{file} has no {' and no '.join(missing[:3])}; expected {expected}.")
 
 
 def _begun(file: Readable, sign: str, expected: str) -> "_Stream":
@@ -131,13 +127,10 @@ def _begun(file: Readable, sign: str, expected: str) -> "_Stream":
 
 
 def _pieces(file: Readable) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
     for bit in chain(bits(file), [b""]):
-        try:
-            if piece := decoder.decode(bit, final=not bit):
-                yield piece
-        except UnicodeDecodeError as error:
-            raise _no_text(str(file), error) from error
+        if piece := decoded(bit, str(file), partial(decode, final=not bit)):
+            yield piece
 
 
 class _Stream:
@@ -235,26 +228,19 @@ def read_json(file: Readable, lean: Callable[[dict[str, Any]], Any] | None = Non
 
 def read_text(file: Readable) -> str:
     """Read a file's text, unpacked if its name ends in .gz."""
-    data = bytearray()
-    for bit in bits(file):
-        data += bit
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise BuildError(f"{file} is in UTF-16; expected UTF-8. Save it as UTF-8, or as xlsx.")
-    return decoded(data, str(file))
+    return decoded(read_bytes(file), str(file))
 
 
-def decoded(content: bytes | bytearray, where: str) -> str:
+def decoded(
+    content: bytes, where: str, decode: Callable[[bytes], str] = lambda content: content.decode("utf-8-sig")
+) -> str:
     """Return the text of some bytes."""
     try:
-        return content.decode("utf-8-sig")
+        return decode(content)
     except UnicodeDecodeError as error:
-        raise _no_text(where, error) from error
-
-
-def _no_text(where: str, error: UnicodeDecodeError) -> BuildError:
-    return BuildError(
-        f"{where} is not in UTF-8, or is cut off: {error}. Save it as UTF-8, or get the file again."
-    )
+        is_utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        found = "is in UTF-16; expected UTF-8" if is_utf_16 else f"is not in UTF-8, or is cut off: {error}"
+        raise BuildError(f"{where} {found}. Save it as UTF-8, or get the file again.") from error
 
 
 def read_bytes(file: Readable, limit: str | None = None) -> bytes:

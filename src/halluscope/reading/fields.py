@@ -1,7 +1,7 @@
 """A row's fields, each checked as it is taken: an error says where it is, what arrived and what was expected."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from halluscope.inputs import id_of, is_id, is_like_a_list
@@ -17,7 +17,7 @@ class Fields(NamedTuple):
     given: Mapping[str, Any]  # our name of a field -> its value
     where: str  # the row is, for errors
     # our name of a field -> the user's file's name, where that differs
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = MappingProxyType({})
 
     @property
     def form(self) -> str:

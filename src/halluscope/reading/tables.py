@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from halluscope import limits
-from halluscope.errors import BuildError, LimitExceeded, MissingExtra
+from halluscope.errors import BuildError, LimitExceeded, needs
 from halluscope.files.opening import (
     Readable,
     after_gap,
@@ -158,12 +158,8 @@ def check_parquet(metadata: Any, where: str) -> None:
 
 
 def _spreadsheet(file: Readable) -> Iterator[Located]:
-    try:
+    with needs(str(file), "excel", " Or save the sheet as csv."):
         from openpyxl import load_workbook
-    except ImportError as error:
-        raise MissingExtra(
-            f"{file} needs openpyxl ({error}): pip install 'halluscope[excel]', or save the sheet as csv."
-        ) from error
     data = io.BytesIO(read_bytes(file))
     with damaged(file, "an xlsx file, or is damaged", "Save the sheet again, or as csv."):
         with zipfile.ZipFile(data) as archive:

@@ -20,7 +20,7 @@ from halluscope.benchmarks.amber.rows import (
 )
 from halluscope.building.command import builder
 from halluscope.building.output import Order, Table
-from halluscope.errors import BuildError, MissingExtra
+from halluscope.errors import BuildError, needs
 from halluscope.sanitize import one_line, short_repr
 
 ALIKE = (
@@ -87,10 +87,8 @@ def pairs(known: Collection[str], nlp: Any) -> list[tuple[str, str]]:
 
 def load_vectors(model: str) -> Any:
     """Load a spaCy model with word vectors, by its name or folder."""
-    try:
+    with needs("--vectors", "spacy"):
         import spacy
-    except ImportError:
-        raise MissingExtra("--vectors needs spaCy: pip install 'halluscope[spacy]'.") from None
     try:
         nlp = spacy.load(model)
     except (OSError, ValueError, ImportError) as error:

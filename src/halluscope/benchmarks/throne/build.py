@@ -59,19 +59,21 @@ def make_objects365(
 
     The published sha256 of the annotations is unknown, so any file in their format is accepted.
     """
-    out, spec, beside = order.target(), order.spec, dict[str, Path]()
-    # lists in the source folder, under their published names
-    for name in ("names", "ids") if order.source else ():
+    out, spec = order.target(), order.spec
+
+    def beside(name: str) -> Path | None:
+        """Return a list in the source folder, under its published name."""
         file = Path(order.source or "", spec.sources[name].url.rpartition("/")[2])
-        beside |= {name: file} if file.is_file() else {}
-    ids = ids or (None if sample else beside.get("ids"))
+        return file if order.source and file.is_file() else None
+
+    ids = ids or (None if sample else beside("ids"))
     if (ids is None) != sample:
         raise BuildError(
             f"Which images? Name the paper's list with --ids FILE ({spec.sources['ids'].url}, CC BY-NC 4.0), "
             "or draw new images with --sample; not both."
         )
     sources = {"annotations": order.fetch("annotations")}
-    sources["names"] = order.fetch("names", names or beside.get("names"), "--names", alone=True)
+    sources["names"] = order.fetch("names", names or beside("names"), "--names", alone=True)
     if ids:
         sources["ids"] = order.fetch("ids", ids, "--ids")
     corrections = read_names(sources["names"].path)
@@ -144,11 +146,10 @@ def read_names(file: Readable) -> dict[int, tuple[str, str]]:
     corrected = set()
     for number, row in enumerate(cells(read_text(file), str(file)), 1):
         where, fields = f"{file}, row {number}", [field.strip() for field in row]
-        if len(fields) != 3 or not all(fields):
+        if len(fields) != 3 or not all(fields) or (category := id_of(fields[0])) is None:
             raise BuildError(
                 f"{where} is {short_repr(','.join(row))}; expected category id, published name, corrected name."
             )
-        category = _whole(fields[0], where, "a category id")
         if category in names or fields[2] in corrected:
             what = f"category {category}" if category in names else f"the name {short_repr(fields[2])}"
             raise BuildError(f"{where}: {what} is already in an earlier row; expected each once.")
@@ -162,20 +163,16 @@ def read_ids(file: Readable) -> list[int]:
     line_of: dict[int, int] = {}
     for number, line in enumerate(read_text(file).split("\n"), 1):
         if line.strip():
-            image_id = _whole(line, f"{file}, line {number}", "an image id")
-            if line_of.setdefault(image_id, number) != number:
+            where, image_id = f"{file}, line {number}", id_of(line)
+            if image_id is None:
                 raise BuildError(
-                    f"{file}, line {number}: image id {image_id} is already in line {line_of[image_id]}."
+                    f"{where}: {short_repr(line.strip())} is not a number; expected an image id."
                 )
+            if line_of.setdefault(image_id, number) != number:
+                raise BuildError(f"{where}: image id {image_id} is already in line {line_of[image_id]}.")
     if not line_of:
         raise BuildError(f"{file} holds no image ids; expected one per line.")
     return list(line_of)
-
-
-def _whole(text: str, where: str, what: str) -> int:
-    if (number := id_of(text)) is None:
-        raise BuildError(f"{where}: {short_repr(text.strip())} is not a number; expected {what}.")
-    return number
 
 
 def correct(table: CocoTable, names: Mapping[int, tuple[str, str]]) -> CocoTable:
@@ -212,8 +209,6 @@ def natural_k_shot(
             f"{len(classes_of):,} images hold any class. Ask for fewer with --shots."
         )
     every = {cls for present in classes_of.values() for cls in present}
-    if len(every) > classes:
-        raise BuildError(f"The images hold {len(every):,} classes; expected at most {classes:,}.")
     # One key per image instead of random.sample: of the generator's methods, only random() will never change.
     generator = random.Random(seed)
     shuffled = sorted(pool, key=lambda _: generator.random())

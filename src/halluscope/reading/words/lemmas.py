@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
-from halluscope.errors import MissingExtra
+from halluscope.errors import needs
 from halluscope.reading.words.tokens import Word, forms_of, in_forms, tokenise
 from halluscope.vocabularies import WordLists, read_toml
 
@@ -129,12 +129,8 @@ def _readings(word: str) -> _Readings:
 @cache
 def dictionary() -> Callable[..., tuple[str, ...]]:
     """Load the dictionary: `get(word, upos="NOUN")` gives a word's dictionary forms as a noun, () if it is no noun."""
-    try:
+    with needs("The dictionary of word forms", "words"):
         from lemminflect import getLemma  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingExtra(
-            "Word forms are looked up in the dictionary of lemminflect: pip install 'halluscope[words]'."
-        ) from error
     return partial(getLemma, lemmatize_oov=False)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from halluscope.errors import MissingExtra
+from halluscope.errors import needs
 from halluscope.reading.words.tokens import Word, as_written, in_forms
 
 # The first letter of a Penn Treebank tag -> WordNet's part of speech
@@ -105,10 +105,8 @@ def _lemma(token: str, part: str) -> str:
 @cache
 def _nltk() -> Any:
     """Load nltk, and check that its data are there."""
-    try:
+    with needs("reader='nltk'", "nltk"):
         import nltk  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise MissingExtra("reader='nltk' needs nltk: pip install 'halluscope[nltk]'.") from error
     missing = [
         name for name, places in _PLACES.items() if not any(_is_there(nltk, place) for place in places)
     ]

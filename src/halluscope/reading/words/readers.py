@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from halluscope.cores import map_texts
-from halluscope.errors import MissingExtra
+from halluscope.errors import needs
 from halluscope.inputs import listed, texts, word
 from halluscope.reading.words import lemmas, nltk_words, nouns
 from halluscope.reading.words.tokens import Word, as_written
@@ -30,10 +30,8 @@ def spacy_nouns(text: str) -> list[Word]:
 @cache
 def load_model() -> Any:
     """Load spaCy's model."""
-    try:
+    with needs("reader='spacy'", "spacy"):
         spacy = import_module("spacy")
-    except ImportError as error:
-        raise MissingExtra("reader='spacy' needs spaCy: pip install 'halluscope[spacy]'.") from error
     try:
         return spacy.load(MODEL)
     except OSError as error:
