@@ -28,7 +28,7 @@ before = used()
 for form, begin, each, times, end in json.loads(sys.argv[2]):
     pasted = [begin + each.replace("EXAMPLE", box.example.splitlines()[0]) * times + end for box in boxes]
     answer = page.answer(form, *pasted, *chosen)
-    assert len(answer.scores) or len(answer.message) >= 20, answer.message
+    assert answer.scores or len(answer.message) >= 20, answer.message
 print(used() - before)
 """
 

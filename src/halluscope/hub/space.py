@@ -30,8 +30,6 @@ NAME = "responses"  # of the LVLM
 HEIGHT = 700  # pixels of the frame
 CHARTS = ("classes", "groups")  # the figures that are useful for a few rows, the most useful first
 
-Table = Sequence[list[str]]
-
 
 class Box(NamedTuple):
     label: str  # what goes into the box, and how a line is read
@@ -85,8 +83,8 @@ class Answer(NamedTuple):
     message: str  # warnings, or an error
     texts: str = ""  # HTML of the responses with their marks
     chart: str = ""  # HTML of a figure
-    scores: Table = ()
-    rows: Table = ()  # its header first
+    scores: list[list[str]] | None = None
+    rows: Values | None = None  # `headers` and `data`
     signature: str = ""
 
 
@@ -105,12 +103,12 @@ class Page(NamedTuple):
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always", UserWarning)
             try:
-                rows = self.predictions.rows(predictions, form), self.references.rows(references, form)
+                pasted = self.predictions.rows(predictions, form), self.references.rows(references, form)
                 each = zip(self.choices.items(), chosen, strict=True)
                 options = {**self.options, **{name: choice.value(shown) for (name, choice), shown in each}}
                 with limits.given(f"cells={limits.most('page_cells')}"):
-                    result = dict(self.score(*rows, **options))
-                html = _html(result, *rows, options)
+                    result = dict(self.score(*pasted, **options))
+                html = _html(result, *pasted, options)
             except (ValueError, OSError, ImportError, RecursionError) as error:
                 return Answer(str(error))
         found = result.pop(self.each, None) or []
@@ -118,9 +116,8 @@ class Page(NamedTuple):
         cells = [[str(line), *(_plain(row[key]) for key in keys)] for line, row in enumerate(found, 1)]
         remarks = [str(one.message) for one in warned if issubclass(one.category, UserWarning)]
         scores = [[name, _plain(value)] for name, value in flat(result) if value is not None]
-        return Answer(
-            "\n".join(remarks), *html, scores, [["line", *keys], *cells] if cells else [], signature
-        )
+        rows = {"headers": ["line", *keys], "data": cells} if cells else None
+        return Answer("\n".join(remarks), *html, scores, rows, signature)
 
     def example(self) -> Answer:
         chosen = [next(iter(choice.values)) for choice in self.choices.values()]
@@ -132,41 +129,35 @@ class Page(NamedTuple):
         except ImportError as error:
             raise MissingExtra("A metric's page needs gradio: pip install 'halluscope[space]'.") from error
         first = self.example()
-        shown = partial(gradio.Textbox, interactive=False)
+        line = partial(gradio.Textbox, interactive=False)
         table = partial(gradio.Dataframe, datatype="str", interactive=False)
-        has_rows = bool(self.each)
-        with gradio.Blocks(analytics_enabled=False, title=self.title) as blocks:
-            gradio.Markdown(f"# {self.title}\n{self.about}")
-            form = gradio.Radio([LINES, JSON_LINES], value=LINES, label="Format of what is pasted")
-            with gradio.Row():
-                boxes = [
-                    gradio.Textbox(box.example, label=box.label, lines=5, max_lines=20, elem_id=name)
-                    for name, box in (("predictions", self.predictions), ("references", self.references))
-                ]
-            choices = [
-                gradio.Dropdown(list(choice.values), label=choice.label) for choice in self.choices.values()
-            ]
-            button = gradio.Button("Score", variant="primary", elem_id="score")
-            message = shown(first.message, label="Message", placeholder="None.", elem_id="message")
-            texts = gradio.HTML(first.texts, elem_id="texts", visible=has_rows)
-            with gradio.Row():
-                with gradio.Column(scale=1):
-                    scores = table(
-                        [*first.scores], headers=["score", "value"], label="Scores", elem_id="scores"
-                    )
-                with gradio.Column(scale=2):
-                    chart = gradio.HTML(first.chart, elem_id="chart")
-            signature = shown(first.signature, label="Signature", elem_id="signature")
-            rows = _framed(first.rows)
-            each = table(rows, label="Each row", elem_id="rows", visible=has_rows, wrap=True)
-
-            def score(*pasted: str) -> Any:
-                new = self.answer(*pasted)
-                return [*new.scores], _framed(new.rows), new.signature, new.message, new.texts, new.chart
-
-            outputs = [scores, each, signature, message, texts, chart]
-            button.click(score, [form, *boxes, *choices], outputs, api_name="score")
-        return blocks
+        box = partial(gradio.Textbox, lines=5, max_lines=20)
+        inputs = [
+            gradio.Radio([LINES, JSON_LINES], value=LINES, label="Format of what is pasted"),
+            box(self.predictions.example, label=self.predictions.label, elem_id="predictions"),
+            box(self.references.example, label=self.references.label, elem_id="references"),
+            *(gradio.Dropdown(list(choice.values), label=choice.label) for choice in self.choices.values()),
+        ]
+        outputs = [  # in the order of an answer's fields
+            line(first.message, label="Message", placeholder="None.", elem_id="message"),
+            gradio.HTML(first.texts, elem_id="texts", visible=bool(self.each)),
+            gradio.HTML(first.chart, elem_id="chart"),
+            table(first.scores, headers=["score", "value"], label="Scores", elem_id="scores"),
+            table(first.rows, label="Each row", elem_id="rows", visible=bool(self.each), wrap=True),
+            line(first.signature, label="Signature", elem_id="signature"),
+        ]
+        return gradio.Interface(
+            self.answer,
+            inputs,
+            outputs,
+            title=self.title,
+            description=self.about,
+            submit_btn=gradio.Button("Score", variant="primary", elem_id="score"),
+            flagging_mode="never",
+            deep_link=False,
+            analytics_enabled=False,
+            api_name="score",
+        )
 
     def launch(self, **options: Any) -> Any:
         """Serve the page; on a Space, the Hub sets its address."""
@@ -178,10 +169,6 @@ class Page(NamedTuple):
 def names(line: str) -> list[str]:
     """Return the names on a line, separated by commas; an empty line has none."""
     return [name.strip() for name in line.split(",")] if line.strip() else []
-
-
-def _framed(rows: Table) -> dict[str, Any]:
-    return {"headers": rows[0] if rows else [""], "data": [*rows[1:]]}
 
 
 def _plain(value: Any) -> str:
