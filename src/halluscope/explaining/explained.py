@@ -25,6 +25,7 @@ from halluscope.explaining.protocols import (
     ROWS,
     Protocol,
     Protocols,
+    Values,
     Way,
 )
 from halluscope.options import MatchingOptions, taken
@@ -36,7 +37,7 @@ from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.scoring import Ready
 
 # Aspect -> the protocol that it follows; for the prompt, the name of a file of responses.
-Setting = Mapping[str, Any]
+Setting = Values
 
 # To see whether the order matters. Rows stay before labels: a row without a label has no score.
 OTHER_ORDER = (PROMPT, COUNTING, PARSER, ROWS, LABELS)
@@ -53,7 +54,7 @@ class Explained:
         chosen: Sequence[Protocol],
         responses: Sequence[Given],
         dataset: Sequence[str],
-        options: Mapping[str, Any],
+        options: Values,
         matching: MatchingOptions | None = None,
     ) -> None:
         """Match the responses to the rows of each protocol."""
@@ -78,14 +79,14 @@ class Explained:
         ready: Ready = self._once(self._relabelled, setting[PROMPT], rows[ROWS], rows[LABELS], labels[LABELS])
         return ready
 
-    def result(self, setting: Setting) -> Mapping[str, Any]:
+    def result(self, setting: Setting) -> Values:
         options = self.options(*(setting[aspect].ways[aspect] for aspect in CHOSEN))
         ready, table = self.ready(setting), self.benchmark.items
         key = f"{id(ready)} {sorted(options.items())}"
         if key not in self._made:
             shown = {table: True} if table else {}
             self._made[key] = scoring.compute(self.benchmark, ready, {**options, **shown})
-        result: Mapping[str, Any] = self._made[key]
+        result: Values = self._made[key]
         return result
 
     def unequal(self, one: Protocol) -> str | None:
@@ -307,9 +308,7 @@ def _same(first: Setting, second: Setting, aspect: str) -> bool:
     return same_names and all(one.ways[of] == other.ways[of] for of in aspects)
 
 
-def _floats(
-    result: Mapping[str, Any], names: Collection[str], within: str = ""
-) -> Iterator[tuple[str, float]]:
+def _floats(result: Values, names: Collection[str], within: str = "") -> Iterator[tuple[str, float]]:
     """Yield the scores of these names in a result and in its parts, such as samplings."""
     for name, value in result.items():
         if isinstance(value, float) and name in names:
@@ -348,7 +347,7 @@ both do the same."""
 
 
 def report(
-    found: Explained, whole: Mapping[str, Any], compared: Sequence[str], examples: int, number: str | None
+    found: Explained, whole: Values, compared: Sequence[str], examples: int, number: str | None
 ) -> Report:
     """Return tables of scores and differences, and notes, from what `Explained.as_json` returns."""
     benchmark, stated, protocols, files = found.benchmark, found.stated, whole["protocols"], found.files
@@ -403,7 +402,7 @@ def report(
 
 
 def _differences(
-    files: Sequence[str], score: str, differences: Sequence[Mapping[str, Any]], is_points: bool
+    files: Sequence[str], score: str, differences: Sequence[Values], is_points: bool
 ) -> Iterator[Table | Notes]:
     if not differences:
         yield Notes([f"{score} is reported by fewer than two of the protocols."])
@@ -440,12 +439,12 @@ def _differences(
             yield Table(f"differences of {score}", header, rows, left=2, of=of)
 
 
-def _order_matters(one: Mapping[str, Any]) -> bool:
+def _order_matters(one: Values) -> bool:
     other = one["parts_in_other_order"]
     return any(abs(part - other[aspect]) >= 0.0005 for aspect, part in one["parts"].items())
 
 
-def _asked(whole: Mapping[str, Any]) -> Iterator[str]:
+def _asked(whole: Values) -> Iterator[str]:
     asks = {one["name"]: one["prompt"] for one in whole["protocols"] if one["prompt"]}
     for file, prompts in whole["prompts"].items():
         said = {one["prompt"]: one["responses"] for one in prompts if one["prompt"]}

@@ -14,6 +14,8 @@ from halluscope.vocabularies import read_toml
 
 FILE = "protocols.toml"
 
+Values = Mapping[str, Any]  # names -> values: of options, of a result, or of what JSON has
+
 # What can differ between two protocols, in the order in which a score is made; and what options choose of it.
 PROMPT, ROWS, LABELS, PARSER, COUNTING = ASPECTS = ("prompt", "rows", "labels", "parser", "counting")
 CHOSEN = (ROWS, LABELS, PARSER, COUNTING)
@@ -24,7 +26,7 @@ class Way:
     """What a protocol does in one aspect. Ways that do the same are equal, and have the same `repr`."""
 
     said: str = field(default="", compare=False, repr=False)
-    options: Mapping[str, Any] = field(default_factory=dict)  # the options of the benchmark that it sets
+    options: Values = field(default_factory=dict)  # the options of the benchmark that it sets
     # for labels, the option that names their dataset; "" for the labels of the dataset that is scored
     dataset: str = ""
     without: Sequence[str] = ()  # the user's options that do not apply in it
@@ -43,13 +45,13 @@ class Protocol:
     needs: Sequence[str] = ()  # options without which it cannot be computed
     # `why` the program that it is named after prints other numbers, with the options that remove it; the `scores` that
     # this moves, or all; `unless`: the options that together remove it, with their values; true stands for any value
-    discrepancy: Mapping[str, Any] = field(default_factory=dict)
+    discrepancy: Values = field(default_factory=dict)
     only_named: bool = False  # whether it is computed only when the user names it
 
     def reports(self, score: str) -> bool:
         return not self.scores or score in self.scores
 
-    def unequal(self, options: Mapping[str, Any]) -> str | None:
+    def unequal(self, options: Values) -> str | None:
         """Return why its own program prints other numbers than it has with these options; None if it does not."""
         unless = self.discrepancy.get("unless", {})
         removed = [

@@ -211,17 +211,16 @@ class Rows:
         """Return the types of columns in a Parquet file, among them "image"; by default of all columns, without it."""
         from datasets import Image, List, Value
 
-        types: dict[str, Any] = {
-            "image": Image,
-            "whole": "int64",
-            **dict.fromkeys(_LISTS, lambda: List(Value("string"))),
-        }
-        types |= {kind: of for kind, (_, of) in self.kinds.items()}
-        kinds = {
-            name: "image" if name == "image" else self.columns[name].kind for name in names or self.columns
-        }
-        found = {name: types.get(kind, "string") for name, kind in kinds.items()}
-        return {name: Value(of) if isinstance(of, str) else of() for name, of in found.items()}
+        def feature(name: str) -> Any:
+            kind = "image" if name == "image" else self.columns[name].kind
+            if kind in self.kinds:
+                of = self.kinds[kind][1]
+                return Value(of) if isinstance(of, str) else of()
+            if kind in _LISTS:
+                return List(Value("string"))
+            return Image() if kind == "image" else Value("int64" if kind == "whole" else "string")
+
+        return {name: feature(name) for name in names or self.columns}
 
     # Building
 
