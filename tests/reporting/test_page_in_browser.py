@@ -5,7 +5,6 @@ import csv
 import importlib.util
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,7 +141,7 @@ def test_the_worst_items_right_and_wrong_and_a_class_of_a_figure(browser, opened
         "<g id='a'><text style='font-size: 9px; fill: currentColor' y='9' onclick='alert(1)'>kite</text></g></svg>",
     )
     opened(
-        replace(page, figures=[figure], verdict=["Model one is better than Model two: by 3 points (p 0.01)."])
+        page._replace(figures=[figure], verdict=["Model one is better than Model two: by 3 points (p 0.01)."])
     )
     assert browser.find_element(By.CSS_SELECTOR, ".verdict").text.startswith("Model one is better")
 

@@ -2,7 +2,6 @@
 
 import hashlib
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -211,8 +210,8 @@ def demo(options: Namespace) -> None:
         say(f"\nimage {item.id}: {', '.join(item.errors) or 'nothing wrong'}")
         say_coloured(marked(item))
     made = page(benchmark, [shown], images)
-    warned = [replace(one, warnings=[example.WARNING, *one.warnings]) for one in made.headlines]
-    content = "".join(parts(replace(made, headlines=warned)))
+    warned = [one._replace(warnings=[example.WARNING, *one.warnings]) for one in made.headlines]
+    content = "".join(parts(made._replace(headlines=warned)))
     with new_file(out, newline="") as file:
         file.write(content + _end(content))
     say(f"\n{one_line(out)} shows all this with the pictures; open it in a browser.")

@@ -5,7 +5,6 @@ package.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from PIL.Image import Image
@@ -230,7 +229,7 @@ def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison 
             lines = [f"{line.removesuffix('.')}." for line in part.lines if not line.startswith(SIGNATURE)]
             if lines and tables:
                 note = f"{tables[-1].note} {f'{part.of}: ' * bool(part.of)}{' '.join(lines)}".strip()
-                tables[-1] = replace(tables[-1], note=note)
+                tables[-1] = tables[-1]._replace(note=note)
             continue
         table, (header, *rows) = part
         best = (

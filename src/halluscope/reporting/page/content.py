@@ -1,13 +1,12 @@
 """The content of a report's page: texts, tables, figures, pictures, and the items to browse."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from halluscope.reporting.report_items import Shown
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A table of text."""
 
     title: str  # what the table shows
@@ -19,8 +18,7 @@ class Table:
     published: bool = False  # whether its scores are a paper's
 
 
-@dataclass(frozen=True)
-class Headline:
+class Headline(NamedTuple):
     """What a reader wants to know first about a run."""
 
     name: str  # the name of the responses
@@ -32,8 +30,7 @@ class Headline:
     signature: str  # the signature of the scores
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """A figure."""
 
     name: str  # the name of its file, such as "classes"
@@ -42,8 +39,7 @@ class Figure:
     svg: str  # the drawing, without scripts and without links to other files
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A small image."""
 
     content: bytes  # the file, JPEG or WebP, without metadata
@@ -52,8 +48,7 @@ class Picture:
     credit: str = ""  # the owner and the licence, as the dataset states them; "" if it does not
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """The whole content of a page."""
 
     title: str  # the title of the benchmark
@@ -63,11 +58,10 @@ class Page:
     figures: Sequence[Figure]  # the figures, in the order of the page
     runs: Sequence[Shown]  # the runs whose items are shown, in the order of `headlines`
     # the name in `Item.image` -> the image; images may be missing
-    pictures: Mapping[str, Picture] = field(default_factory=dict)
+    pictures: Mapping[str, Picture] = {}
     asked: str = ""  # the prompt of all rows; "" if each row has its own question
     # name -> what else to know: how the page was made, what may be done with the images
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = {}
     citation: str = ""  # the benchmark's BibTeX entry
-    verdict: Sequence[
-        str
-    ] = ()  # which run is better, in a sentence per other run; () if runs are not compared
+    # which run is better, in a sentence per other run; () if runs are not compared
+    verdict: Sequence[str] = ()

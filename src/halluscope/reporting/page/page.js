@@ -329,7 +329,7 @@ function tile(item, runs) {
   if (place >= 0) {
     const [width, height] = index.sizes[place];
     link.append(make("img", { src: pictureOf(place), width, height, alt: "" }));
-  } else link.append(make("span", { className: "named" }, rowOf(item)[0].slice(0, 160) || imageOf(item)));
+  } else if (rowOf(item)[0]) link.append(make("span", { className: "named" }, rowOf(item)[0].slice(0, 160)));
   link.append(make("b", {}, place < 0 && imageOf(item) ? imageOf(item) : id), ...wrong(item, runs).map((line) => make("span", {}, line)));
   return make("li", {}, link);
 }

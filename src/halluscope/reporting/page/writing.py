@@ -7,11 +7,11 @@ parsed when the page opens, so a page with thousands of items opens quickly.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from markupsafe import Markup
 
 from halluscope.files.writing import check_new, new_file
-from halluscope.reporting.page.content import Page, Picture
+from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.html_template import data_uri, template
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, pieces
 from halluscope.sanitize import printable, redact, spelt
@@ -79,19 +79,19 @@ def parts(page: Page) -> Iterator[str]:
     """Yield the page as consecutive texts; it is never in memory as a whole."""
     packed = pack(page)
     each = [one.warnings for one in page.headlines]
-    choices: dict[str, list[str]] = {}  # the values of each part by which the items can be filtered
-    for name, value in packed.index["parts"]:
-        choices.setdefault(name, []).append(value)
+    choices = defaultdict[str, list[str]](list)  # the values of each part by which the items can be filtered
+    for name, value in packed["index"]["parts"]:
+        choices[name].append(value)
     credits = Counter(picture.credit for picture in page.pictures.values() if picture.credit)
     return template(__package__, finalize=_shown).generate(
         page=page,
         # warnings that all runs share are shown once
         shared=[one for one in dict.fromkeys(each[0] if each else ()) if all(one in own for own in each)],
         drawings=[drawing(one.svg) for one in page.figures],
-        packed=packed,
         choices={name: sorted(values) for name, values in choices.items() if len(values) > 1},
         disputes=any(item.disputed for run in page.runs for item in run.items),
         credits=credits if len(credits) <= CREDITS else {},
+        **packed,
     )
 
 
@@ -127,84 +127,77 @@ def drawing(svg: str) -> Markup:
 # Packing
 
 
-@dataclass(frozen=True)
-class Packed:
-    """A page's items as its script reads them, all as JSON values."""
+def pack(page: Page) -> dict[str, Any]:
+    """Pack the items of all runs, as JSON values; items with the same id become one.
 
-    index: dict[str, Any]  # what filtering and sorting use: names, and lists with an entry per item or run
-    # for each item, its question and what is shown of each run's row; in chunks of `ROWS`
-    rows: Iterator[Sequence[Any]]
-    pictures: Iterator[Sequence[str]]  # data URIs, in chunks of `PICTURES`
-
-
-def pack(page: Page) -> Packed:
-    """Pack the items of all runs; items with the same id become one."""
+    `index` is what filtering and sorting use: names, and lists with an entry per item or run. `rows` has the question
+    and the responses of each item, in chunks of `ROWS`, and `pictures` has data URIs, in chunks of `PICTURES`.
+    """
     _brief.cache_clear()  # what is a key to hide may have changed
     first: dict[str, Item] = {}
-    for run in page.runs:
-        for item in run.items:
-            first.setdefault(item.id, item)
-    items = list(first.values())
-    of_run = [{item.id: item for item in run.items} for run in page.runs]
-    named = dict.fromkeys(item.image for item in items if item.image in page.pictures)
-    pictures = {name: page.pictures[name] for name in named if name is not None}
-    return Packed(
-        _index(page, items, of_run, pictures),
-        _chunks(
-            (
-                [
-                    printable(item.question),
-                    [_response(of[item.id]) if item.id in of else None for of in of_run],
-                ]
-                for item in items
-            ),
-            ROWS,
-        ),
-        _chunks((_uri(one.content) for one in pictures.values()), PICTURES),
-    )
-
-
-def _index(
-    page: Page,
-    items: Sequence[Item],
-    of_run: Sequence[Mapping[str, Item]],
-    pictures: Mapping[str, Picture],
-) -> dict[str, Any]:
-    picture = {name: number for number, name in enumerate(pictures)}
+    for item in chain.from_iterable(run.items for run in page.runs):
+        first.setdefault(item.id, item)
+    items, of_run = [*first.values()], [{item.id: item for item in run.items} for run in page.runs]
+    shown = [
+        [of.get(item.id) for of in of_run] for item in items
+    ]  # each item in each run; None where a run lacks it
+    named = dict.fromkeys(item.image or "" for item in items)
+    pictures = {name: page.pictures[name] for name in named if name in page.pictures}
     errors, classes, parts, credits, images = (_names() for _ in range(5))
-    signs = [[_signs(of.get(item.id), errors, classes, parts) for item in items] for of in of_run]
-    return {
+
+    def signs(item: Item | None) -> list[Any] | None:
+        """Return what a row can be found by."""
+        if item is None:
+            return None
+        of_classes = (
+            classes[_brief(name)] * len(OUTCOMES) + OUTCOMES.index(of) for name, of in item.classes.items()
+        )
+        return [
+            [errors[_brief(error)] for error in item.errors],
+            [*of_classes],
+            [parts[_brief(name), _brief(value)] for name, value in item.parts.items()],
+            int(item.disputed),
+            round(item.badness, 4) if math.isfinite(item.badness) else 0,
+        ]
+
+    places = {name: place for place, name in enumerate(pictures)}
+    rows = [one for each in shown for one in each if one]
+    marks = {mark.kind for one in rows for mark in one.marks}
+    index = {
         "runs": [_brief(run.name) for run in page.runs],
         "voters": [[_brief(voter) for voter in run.voters] for run in page.runs],
         "ids": [_brief(item.id) for item in items],
         "groups": [_brief(item.group) for item in items],
-        "pictures": [picture.get(item.image or "", -1) for item in items],
+        "pictures": [places.get(item.image or "", -1) for item in items],
         "image": [images[_brief(item.image or "")] for item in items],
         "sizes": [[one.width, one.height, credits[_brief(one.credit)]] for one in pictures.values()],
-        "signs": signs,
-        "credits": [*credits],
-        "images": [*images],
-        "errors": [*errors],
-        "classes": [*classes],
+        "signs": [[signs(each[run]) for each in shown] for run in range(len(page.runs))],
         "outcomes": OUTCOMES,
-        "kinds": sorted({kind for of in of_run for item in of.values() for kind in _kinds(item)}),
-        "parts": [*parts],
-        "common": [_brief(name) for name in _common(items, of_run)],
+        "kinds": sorted(marks.union(kind for one in rows for fact in one.facts for _, kind in fact.values)),
+        "common": [_brief(name) for name in _common(shown)] if len(page.runs) > 1 else [],
         "chunk": {"rows": ROWS, "pictures": PICTURES},
     }
+    numbered = {"credits": credits, "images": images, "errors": errors, "classes": classes, "parts": parts}
+    responses = (
+        [printable(item.question), [*map(_response, each)]] for item, each in zip(items, shown, strict=True)
+    )
+    uris = (
+        data_uri(one.content, "image/webp" if one.content.startswith(b"RIFF") else "image/jpeg")
+        for one in pictures.values()
+    )
+    index |= {name: [*numbers] for name, numbers in numbered.items()}
+    return {"index": index, "rows": _chunks(responses, ROWS), "pictures": _chunks(uris, PICTURES)}
 
 
-def _common(items: Sequence[Item], of_run: Sequence[Mapping[str, Item]]) -> list[str]:
+def _common(shown: Sequence[Sequence[Item | None]]) -> list[str]:
     """Return the names of facts that are the same in every run, for each item: facts about items, not responses."""
-    if len(of_run) < 2:
-        return []
-    names, differ = dict[str, None](), set[str]()
-    for item in items:
-        each = [{fact.name: fact.values for fact in of[item.id].facts} for of in of_run if item.id in of]
-        here = dict.fromkeys(name for facts in each for name in facts)
-        names |= here
-        differ |= {name for name in here if any(facts.get(name) != each[0].get(name) for facts in each)}
-    return [name for name in names if name not in differ]
+    common: dict[str, bool] = {}
+    for each in shown:
+        facts = [{fact.name: fact.values for fact in one.facts} for one in each if one]
+        for name in chain.from_iterable(facts):
+            same = all(one.get(name) == facts[0].get(name) for one in facts)
+            common[name] = common.get(name, True) and same
+    return [name for name, same in common.items() if same]
 
 
 @lru_cache(10_000)
@@ -213,60 +206,31 @@ def _brief(text: str) -> str:
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]} ... ({len(text):,} characters)"
 
 
-def _kinds(item: Item) -> Iterator[str]:
-    yield from (mark.kind for mark in item.marks)
-    yield from (kind for fact in item.facts for _, kind in fact.values)
-
-
-Names = defaultdict[Any, int]  # name -> its number, in the order in which the names come
-
-
-def _names() -> Names:
-    names: Names = defaultdict(lambda: len(names))
+def _names() -> defaultdict[Any, int]:
+    """Return name -> its number, in the order in which the names come."""
+    names: defaultdict[Any, int] = defaultdict(lambda: len(names))
     return names
 
 
-def _signs(item: Item | None, errors: Names, classes: Names, parts: Names) -> list[Any] | None:
-    """Return what a row can be found by; None if a run does not have the row."""
+def _response(item: Item | None) -> list[Any] | None:
+    """Return a response in pieces, its facts and its votes."""
     if item is None:
         return None
-    return [
-        [errors[_brief(error)] for error in item.errors],
-        [
-            classes[_brief(name)] * len(OUTCOMES) + OUTCOMES.index(outcome)
-            for name, outcome in item.classes.items()
-        ],
-        [parts[_brief(name), _brief(value)] for name, value in item.parts.items()],
-        int(item.disputed),
-        round(item.badness, 4) if math.isfinite(item.badness) else 0,
+    keyed = redact(item.text)
+    text: list[Any] = [
+        [spelt(piece.text), piece.kind, _brief(piece.says)] if piece.says else spelt(piece.text)
+        for piece in pieces(item.text, item.marks)
+        if piece.text
     ]
-
-
-def _response(item: Item) -> list[Any]:
     return [
-        _text(item),
+        # a text with an access key gets no marks, since blacking it out shifts their places
+        text if keyed == item.text else [spelt(keyed)],
         [[_brief(fact.name), [[_brief(value), kind] for value, kind in fact.values]] for fact in item.facts],
         [[_brief(name), signs] for name, signs in item.votes.items()],
     ]
 
 
-def _text(item: Item) -> list[Any]:
-    """Return a response as pieces; one with an access key gets no marks, since blacking it out shifts their places."""
-    keyed = redact(item.text)
-    if keyed != item.text:
-        return [spelt(keyed)]
-    return [
-        [spelt(piece.text), piece.kind, _brief(piece.says)] if piece.says else spelt(piece.text)
-        for piece in pieces(item.text, item.marks)
-        if piece.text
-    ]
-
-
-def _uri(content: bytes) -> str:
-    return data_uri(content, "image/webp" if content.startswith(b"RIFF") else "image/jpeg")
-
-
 def _chunks(each: Iterable[Any], size: int) -> Iterator[list[Any]]:
     left = iter(each)
-    while chunk := list(islice(left, size)):
+    while chunk := [*islice(left, size)]:
         yield chunk
