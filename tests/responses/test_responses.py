@@ -56,7 +56,7 @@ def test_responses(tmp_path):
     assert matched(path, limit=1).texts == ["A dog."]
     assert matched([{"image_id": "000007", "response": ""}]).rows == IMAGES[:1]
     with pytest.raises(ValueError, match="The limit is 0; expected a whole number of responses, at least 1"):
-        Reading(limit=0)
+        matched(path, limit=0)
 
 
 def test_every_form_of_file_reads_the_same(tmp_path):

@@ -1,20 +1,25 @@
-"""Reads an LVLM's responses, row by row, from a table or from a harness's log (`halluscope.responses.logs`)."""
+"""Reads an LVLM's responses, row by row, from a table or from a harness's log.
+
+lm-eval logs a whole document; lmms-eval logs only the items of each score, which name the task and the row. A log of
+Inspect, as `.eval` or as JSON, is read into the form of lm-eval's samples, without Inspect.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from halluscope import limits
-from halluscope.files.opening import check_once, plain_name
+from halluscope.files.opening import check_once, decoded, ending, members, parse, plain_name, read_json
 from halluscope.paths import is_there
 from halluscope.reading import tables
-from halluscope.responses import logs
-from halluscope.sanitize import short_repr
+from halluscope.reading.tables import Located
+from halluscope.sanitize import one_line, short_repr
 
 # The columns where a response's text is looked for; the first that a row has counts
 TEXTS = (
@@ -31,6 +36,21 @@ MODEL = "model_id"
 # The key under which a response names the prompt that was asked, if the prompt has a name
 PROMPT = "halluscope_prompt"
 
+# The keys that mark JSON as a log of Inspect, and those that each of its samples has
+LOG = {"version", "status", "eval", "plan"}
+INSPECTED = {"id", "epoch", "input", "output", "metadata"}
+
+# The keys that mark a row as a sample of lm-eval or lmms-eval, the key of its prompt, which stands for the document in
+# short logs, and the key under which a response names its task
+SAMPLE = {"doc_id", "filtered_resps"}
+INPUT, TASK = "input", "halluscope_task"
+
+# The names of a file of samples, and of the file of results beside it: lm-eval's, and lmms-eval's
+_BESIDE = {
+    "results_{}.json": re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d{2}-\d{2}T.+)"),
+    "{}_results.json": re.compile(r"(?P<time>.+)_samples_(?P<task>.+)"),
+}
+
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
 
@@ -39,7 +59,7 @@ _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORE
 _HALF = re.compile("[\ud800-\udfff]")
 
 # Columns that mark a row as a response, or as a sample, beside which no list of rows is looked for
-_OWN = {*TEXTS, *logs.SAMPLE}
+_OWN = {*TEXTS, *SAMPLE}
 
 Row = Mapping[str, Any]
 # The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, texts in the
@@ -59,8 +79,7 @@ class Response(NamedTuple):
     column: str = ""  # the row's column that held the text
 
 
-@dataclass(frozen=True)
-class Responses:
+class Responses(NamedTuple):
     """The responses of one LVLM."""
 
     # the LVLM's name: the one that the user gives, a harness, or every row; or else the file's name without its ending,
@@ -70,11 +89,10 @@ class Responses:
     each: Sequence[Response]  # the responses, at least one
     sampled: bool = False  # whether a harness wrote them
     # the numbers that a file states beside its rows, by their last key, such as scores
-    figures: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, float] = {}
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """How files of responses are read."""
 
     tasks: Collection[str] = ()  # the harness tasks whose samples are accepted; if empty, those of any task
@@ -83,41 +101,46 @@ class Reading:
     dataset: Collection[str] = ()
     # column -> its values; the file name of a part may contain one of them, such as "random" in A of
     # "NAME=A,B,C"
-    parts: Mapping[str, Collection[str]] = field(default_factory=dict)
+    parts: Mapping[str, Collection[str]] = {}
     # the columns with the text, of which each row has one; () for `TEXTS`. The first that a row has counts
     text_columns: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        if self.limit is not None and (type(self.limit) is not int or self.limit < 1):
-            raise ValueError(
-                f"The limit is {short_repr(self.limit)}; expected a whole number of responses, at least 1."
-            )
+
+@dataclass
+class _Stated:
+    """What files state beside their rows."""
+
+    model: str = ""
+    figures: dict[str, float] = field(default_factory=dict)
 
 
 def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
     how = how or Reading()
+    if how.limit is not None and (type(how.limit) is not int or how.limit < 1):
+        raise ValueError(
+            f"The limit is {short_repr(how.limit)}; expected a whole number of responses, at least 1."
+        )
     named = [_files(one) for one in given]
     check_once(file for _, files, _ in named for file in files)
-    each = [_read(files, rows, how) for _, files, rows in named]
-    models = Counter(name or one.name for one, (name, _, _) in zip(each, named, strict=True))
-    by = [
-        (name or (one.name if models[one.name] == 1 else None), files)
-        for one, (name, files, _) in zip(each, named, strict=True)
+    each = [_read(name, files, rows, how) for name, files, rows in named]
+    count = Counter(one.name for one in each)
+    # a name that several files' rows state is the user's, or none
+    names = [
+        name or (one.name if count[one.name] == 1 else "")
+        for one, (name, *_) in zip(each, named, strict=True)
     ]
-    return [replace(one, name=name) for one, name in zip(each, _names(by), strict=True)]
+    whole = _names(names, [files for _, files, _ in named])
+    return [one._replace(name=name) for one, name in zip(each, whole, strict=True)]
 
 
 def text_of(
     row: Any, where: str, dataset: Collection[str] = (), columns: tuple[str, ...] = ()
 ) -> tuple[str, str]:
     """Return a response's text, from the first of `TEXTS` or of the named columns that the row has, and its column."""
-    is_row = isinstance(row, dict | Mapping)
-    name = _text_column(tuple(row), columns) if is_row else None
-    if name is None:
-        there = row if is_row else {}
-        known = columns or [one for one in TEXTS if one != "text" or LABEL not in there]
+    there = row if isinstance(row, dict | Mapping) else {}
+    known, name = _text_columns(tuple(there), columns)
+    if not name:
         texts = ", ".join(str(name) for name, value in there.items() if isinstance(value, str))
         raise ValueError(
             f"{where}: expected an object with the LVLM's text under "
@@ -143,120 +166,94 @@ def text_of(
 
 
 @lru_cache(1000)
-def _text_column(there: tuple[Any, ...], columns: tuple[str, ...]) -> str | None:
+def _text_columns(there: tuple[Any, ...], columns: tuple[str, ...]) -> tuple[Sequence[str], str]:
     known = columns or [name for name in TEXTS if name != "text" or LABEL not in there]
-    return next((name for name in known if name in there), None)
+    return known, next((name for name in known if name in there), "")
 
 
 def is_by_name(given: Any) -> bool:
     """Whether these are the responses of several LVLMs by their names (files, lists), not the texts of one by id."""
-    return isinstance(given, Mapping) and bool(given) and all(map(_is_of_one, given.values()))
+
+    def is_of_one(value: Any) -> bool:
+        if isinstance(value, str):
+            return bool(_NAME.fullmatch(value))
+        if isinstance(value, list | tuple):  # a list of one text is a text, as some files have it
+            return len(value) != 1 or not isinstance(value[0], str)
+        return isinstance(value, Path) or hasattr(value, "columns")
+
+    return isinstance(given, Mapping) and bool(given) and all(map(is_of_one, given.values()))
 
 
-def _is_of_one(value: Any) -> bool:
-    if isinstance(value, str):
-        return bool(_NAME.fullmatch(value))
-    if isinstance(value, list | tuple):  # a list of one text is a text, as some files have it
-        return len(value) != 1 or not isinstance(value[0], str)
-    return isinstance(value, Path) or hasattr(value, "columns")
-
-
-def _files(given: Given) -> tuple[str | None, list[Path], Sequence[Row] | None]:
+def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
+    """Return the user's name for responses, and their files or rows."""
     if isinstance(given, tuple):
-        name, given = given
-        return name, *_files(given)[1:]
+        return given[0], *_files(given[1])[1:]
     if isinstance(given, Mapping):
-        return None, [], [row for _, row in tables.by_id(given, "responses")]
+        return "", [], [row for _, row in tables.by_id(given, "responses")]
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
-        return None, [], given.to_dict("records")
-    if not isinstance(given, str | Path):
-        return None, [], _rows(given)
-    name, equals, parts = str(given).partition("=")
-    if equals and name and not is_there(str(given)):
-        return name, [Path(part.strip()) for part in parts.split(",")], None
-    return None, [Path(given)], None
-
-
-def _rows(given: Any) -> list[Row]:
-    try:
+        return "", [], given.to_dict("records")
+    if isinstance(given, str | Path):
+        name, equals, parts = str(given).partition("=")
+        if equals and name and not is_there(str(given)):
+            return name, [Path(part.strip()) for part in parts.split(",")], []
+        return "", [Path(given)], []
+    with suppress(TypeError):  # of what cannot be iterated over
         if not isinstance(given, Set | bytes):
-            return [{TEXTS[0]: row} if isinstance(row, str) else row for row in given]
-    except TypeError:  # it is not iterable
-        pass
+            return "", [], [{TEXTS[0]: row} if isinstance(row, str) else row for row in given]
     raise ValueError(
         f"responses is {short_repr(given)} ({type(given).__name__}); expected a file, a list of rows with an id and "
         "a text, or {id: text}."
     )
 
 
-def _names(named: Sequence[tuple[str | None, list[Path]]]) -> list[str]:
-    """Name each LVLM: by the user's name for it, or by its file, with as many folders as tell the names apart."""
-    names = [name or (plain_name(files[0]) if files else "responses") for name, files in named]
+def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
+    """Name the LVLMs that have no name by their files, with as many folders as tell the names apart."""
     folders = [
-        [] if name or not files else list(files[0].resolve().parent.parts[1:]) for name, files in named
+        [] if name or not own else [*own[0].resolve().parent.parts[1:]]
+        for name, own in zip(names, files, strict=True)
     ]
-    while alike := [i for i in _alike(names) if folders[i]]:
-        beside = [folders[i].pop() for i in alike]
-        for i, folder in zip(alike, beside, strict=True):
-            names[i] = f"{folder}/{names[i]}"
-    if doubled := _alike(names):
-        raise ValueError(
-            f"Two LVLMs are called {short_repr(names[doubled[0]])}; give each its own name: NAME=FILE."
-        )
+    names = [
+        name or (plain_name(own[0]) if own else "responses") for name, own in zip(names, files, strict=True)
+    ]
+    while alike := [place for place, name in enumerate(names) if names.count(name) > 1]:
+        if not any(folders[place] for place in alike):
+            raise ValueError(
+                f"Two LVLMs are called {short_repr(names[alike[0]])}; give each its own name: NAME=FILE."
+            )
+        for place in alike:
+            if folders[place]:
+                names[place] = f"{folders[place].pop()}/{names[place]}"
     return names
 
 
-def _alike(names: Sequence[str]) -> list[int]:
-    count = Counter(names)
-    return [place for place, name in enumerate(names) if count[name] > 1]
-
-
-@dataclass
-class _Stated:
-    """What files state beside their rows."""
-
-    model: str = ""
-    figures: dict[str, float] = field(default_factory=dict)
-
-
-def _read(files: Sequence[Path], rows: Sequence[Row] | None, how: Reading) -> Responses:
-    """Read responses, by the name of the model that a harness states, or none."""
+def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -> Responses:
+    """Read responses, by the user's name, that of the model that a harness or each row states, or none."""
     source, stated = ", ".join(map(str, files)) or "responses", _Stated()
-    located = [*islice(_located(files, rows, how, stated), how.limit)]
-    if not located:
+    found = [*islice(_located(files, rows, how, stated), how.limit)]
+    if not found:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
-    if sampled := logs.is_sample(located[0][1]):
-        located = [*logs.of_samples(located, how.tasks, TEXTS)]
+    if sampled := _is_sample(found[0][1]):
+        found = [*_of_samples(found, how.tasks)]
         if len(files) == 1 and not stated.model:
-            stated.model, stated.figures = logs.results_beside(files[0])
-    if files and not stated.model:
-        stated.model = _model_of([row for _, row in located])
-    each = [
-        Response(where, row, *text_of(row, where, how.dataset, how.text_columns)) for where, row in located
-    ]
+            stated = _results_beside(files[0])
+    models = [row.get(MODEL) if isinstance(row, Mapping) else None for _, row in found]
+    if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
+        stated.model = models[0].strip() and models[0]
+    each = [Response(where, row, *text_of(row, where, how.dataset, how.text_columns)) for where, row in found]
     longest = max(each, key=lambda one: len(one.text))
     limits.check("cell", len(longest.text), f"{longest.where}: {longest.column}")
     if all(_LIST.fullmatch(response.text) for response in each):
         each = [one._replace(text=_LIST.sub(r"\2", one.text)) for one in each]
-    return Responses(stated.model, source, each, sampled, stated.figures)
+    return Responses(name or stated.model, source, each, sampled, stated.figures)
 
 
-def _model_of(rows: Sequence[Any]) -> str:
-    """Return the model that every row names, as the answers of LLaVA's scripts do, or ""."""
-    models = [row.get(MODEL) if isinstance(row, Mapping) else None for row in rows]
-    name = models[0]
-    return name if isinstance(name, str) and name.strip() and models == [name] * len(models) else ""
-
-
-def located(file: Path) -> Iterator[tuple[str, Any]]:
+def located(file: Path) -> Iterator[Located]:
     """Yield a file's rows, whatever they are, with their locations."""
-    return _located([file], None, Reading(), _Stated())
+    return _located([file], [], Reading(), _Stated())
 
 
-def _located(
-    files: Sequence[Path], rows: Sequence[Row] | None, how: Reading, stated: _Stated
-) -> Iterator[tuple[str, Any]]:
-    yield from ((f"responses[{number}]", row) for number, row in enumerate(rows or ()))
+def _located(files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated) -> Iterator[Located]:
+    yield from ((f"responses[{number}]", row) for number, row in enumerate(rows))
     for file in files:
         part = {}  # the columns and values that the name of a part's file gives to its rows
         for column, values in how.parts.items() if len(files) > 1 else ():
@@ -277,43 +274,47 @@ def _others(names: tuple[Any, ...]) -> dict[str, str]:
     return {other: name for other, name in plain.items() if other not in names}
 
 
-def _of_file(file: Path, columns: Sequence[str], stated: _Stated) -> Iterator[tuple[str, Any]]:
-    if logs.is_log(file):
-        stated.model, samples = logs.of_log(file)
-        yield from samples
+def _of_file(file: Path, columns: Sequence[str], stated: _Stated) -> Iterator[Located]:
+    if ending(file) == ".eval":  # Inspect's default format, a zip with a member per sample
+        for _, header in _members(file, "header"):
+            stated.model = _text(_at(header, "eval", "model"))
+        yield from _inspected(_members(file, "samples/"), str(file))
         return
     for where, row in tables.rows(file):
         if not isinstance(row, dict) or not _OWN.isdisjoint(row):
             yield where, row
-        elif logs.is_json_log(row):
-            stated.model, samples = logs.of_json_log(row, where)
-            yield from samples
+        elif row.keys() >= LOG:
+            stated.model, samples = _text(_at(row, "eval", "model")), row.get("samples") or []
+            if not isinstance(samples, list):
+                raise ValueError(
+                    f"{where}: samples is {short_repr(samples)}; expected a list, as Inspect writes it."
+                )
+            yield from _inspected(
+                ((f"{where}, sample {place}", one) for place, one in enumerate(samples, 1)), where
+            )
         else:
             yield from _unfolded(row, where, columns, stated.figures)
 
 
-def _unfolded(
-    row: Any, where: str, columns: Sequence[str], figures: dict[str, float]
-) -> Iterator[tuple[str, Any]]:
+def _unfolded(row: Any, where: str, columns: Sequence[str], figures: dict[str, float]) -> Iterator[Located]:
     """Yield the rows of a row's only list of objects, with the row's own values, if it has no text; else the row.
 
     So files are read that hold their rows under a key, beside scores or settings, or image by image.
     """
     lists = [
         name
-        for name, value in (row.items() if _OWN.isdisjoint(row) and not {*columns} & row.keys() else ())
+        for name, value in (row.items() if {*_OWN, *columns}.isdisjoint(row) else ())
         if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
     ]
     if len(lists) != 1:
         yield where, row
         return
-    (name,) = lists
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
     if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
         own["image"] = image
     figures.update(_numbers(row))
-    for number, one in enumerate(row[name], 1):
-        yield from _unfolded({**own, **one}, f"{where}, {name} {number}", columns, {})
+    for number, one in enumerate(row[lists[0]], 1):
+        yield from _unfolded({**own, **one}, f"{where}, {lists[0]} {number}", columns, {})
 
 
 def _numbers(row: Row) -> Iterator[tuple[str, float]]:
@@ -323,6 +324,121 @@ def _numbers(row: Row) -> Iterator[tuple[str, float]]:
             yield from _numbers(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             yield str(name), float(value)
+
+
+# Logs of harnesses
+
+
+def _at(value: Any, *keys: str) -> Any:
+    """Return the value under some keys, one in the other; None if one is missing."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _results_beside(file: Path) -> _Stated:
+    """Return the model's name and the task's scores from the results beside samples, if there are any."""
+    for name, pattern in _BESIDE.items():
+        found = pattern.fullmatch(file.name.partition(".jsonl")[0])
+        beside = file.with_name(name.format(found["time"])) if found else file
+        if found and beside.is_file():
+            content, task, figures = read_json(beside), found["task"], {}
+            scores = _at(content, "results", task)
+            for key, value in scores.items() if isinstance(scores, Mapping) else ():
+                # "accuracy" for `pope_accuracy,none`, "f1" for `pope_f1_score,none`, without standard errors
+                if isinstance(key, str) and isinstance(value, int | float) and "_stderr" not in key:
+                    plain = key.partition(",")[0].removeprefix(f"{task}_")
+                    plain = plain.removeprefix(f"{task.partition('_')[0]}_")
+                    figures[plain.removesuffix("_score")] = float(value)
+            return _Stated(_text(_at(content, "model_name")), figures)
+    return _Stated()
+
+
+def _members(file: Path, begin: str) -> Iterator[Located]:
+    for name, content in members(file, begin, ".json"):
+        where = f"{file}, {one_line(name, 80)}"
+        yield where, parse(decoded(content, where), where)
+
+
+def _inspected(samples: Iterable[Located], log: str) -> Iterator[Located]:
+    """Yield Inspect's samples in the form of lm-eval's, without those whose request failed and had no response."""
+    empty = True
+    for where, sample in samples:
+        empty = False
+        output = sample["output"] if isinstance(sample, Mapping) and sample.keys() >= INSPECTED else None
+        if not isinstance(output, Mapping):
+            raise ValueError(
+                f"{where} is not a sample of Inspect: it is {short_repr(sample, 120)}; expected an object with "
+                f"{', '.join(sorted(INSPECTED))}."
+            )
+        if sample["epoch"] != 1:
+            raise ValueError(
+                f"{where} belongs to epoch {short_repr(sample['epoch'])}: this log holds several responses per row; "
+                "expected one. Run the task with --epochs 1."
+            )
+        if output.get("choices"):
+            said = output.get("completion")
+            yield where, {"doc_id": sample["id"], "doc": sample["metadata"], "filtered_resps": said}
+    if empty:
+        raise ValueError(f"{log} holds no samples; expected a log that was written with its samples.")
+
+
+def _is_sample(row: Any) -> bool:
+    return isinstance(row, Mapping) and row.keys() >= SAMPLE
+
+
+def _of_samples(found: Sequence[Located], tasks: Collection[str]) -> Iterator[Located]:
+    """Yield samples as rows of responses, in the order of their documents, by which those without one are matched."""
+    numbers = [_at(row, "doc_id") for _, row in found]
+    if {*map(type, numbers)} == {int}:
+        found = sorted(found, key=lambda one: one[1]["doc_id"])
+    places: dict[Any, str] = {}
+    for where, sample in found:
+        about, text = _of_sample(sample, where, tasks)
+        doc_id = sample.get("doc_id")
+        if not isinstance(doc_id, int | str):
+            raise ValueError(f"{where}: doc_id is {short_repr(doc_id)}; expected a whole number or a string.")
+        if doc_id in places:
+            raise ValueError(
+                f"{where}: the document {short_repr(doc_id)} is already in {places[doc_id]}; expected each document "
+                "once. Are these the samples of two runs, or of two filters?"
+            )
+        places[doc_id] = where
+        own = {name: value for name, value in about.items() if name != TASK and name not in TEXTS}
+        yield where, own | {"response": text}
+
+
+def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> tuple[Mapping[str, Any], str]:
+    """Return what a sample says about its row, and its response."""
+    if not _is_sample(sample):
+        raise ValueError(
+            f"{where} is not a sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
+            f"--log_samples; got {short_repr(sample, 120)}."
+        )
+    # its document, or one of its scores, may hold the row; else there is only the prompt
+    held = [value for value in sample.values() if isinstance(value, Mapping) and TASK in value]
+    doc, prompt = sample.get("doc"), sample.get(INPUT)
+    about = doc if isinstance(doc, Mapping) else next(iter(held), {})
+    task = about.get(TASK)
+    if not about and isinstance(prompt, str):
+        about = {"prompt": prompt}
+    if not about or (task is not None and tasks and task not in [*tasks]):
+        named = f"of the task {short_repr(task)}" if task else "that names no task and holds no row (doc)"
+        raise ValueError(
+            f"{where} is a sample {named}; expected a sample of {' or '.join(tasks) or 'a task of halluscope'}, or one "
+            "whose doc is the row that was asked about."
+        )
+    texts = sample["filtered_resps"]
+    texts = [texts] if isinstance(texts, str) else texts
+    if not isinstance(texts, list) or len(texts) != 1 or not isinstance(texts[0], str):
+        raise ValueError(
+            f"{where}: filtered_resps is {short_repr(texts, 120)}; expected a string, or a list of one string."
+        )
+    return about, texts[0]
 
 
 def is_image_file(name: str) -> bool:
