@@ -231,29 +231,32 @@ class Rows:
         from halluscope.building.output import Order
 
         table = self.data["build"]
-        extra = table.get("extra")
-        flag = f"--{extra['name'].replace('_', '-')}" if extra else ""
 
         def make(order: Order, **options: Any) -> Path:
             out = order.target()
             sources, rows = self.fetch(order)
-            if extra and (named := options.get(extra["name"])) is not None:
-                sources[extra["name"]] = order.fetch(extra["name"], named, flag)
-                file, images = sources[extra["name"]].path, {row.image_id for row in rows}
-                known = self.extra(file, images)
-                if missing := sorted(images - known.keys()):
-                    shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-                    raise BuildError(
-                        f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {shown}. "
-                        f"{extra['get']}"
-                    )
-                rows = [replace(row, **known[row.image_id]) for row in rows]
+            for name, named in options.items():
+                if named is not None:
+                    sources[name] = order.fetch(name, named, f"--{name.replace('_', '-')}")
+                    rows = self._extended(rows, sources[name].path)
             columns, counts = self.features(*table["columns"]), self.counts(rows)
             written = [{**row.row, "image": self.file_of(row)} for row in rows]
             return order.write(out, written, columns, counts, sources, self.check_images)
 
-        options = {flag: {"type": "path", "metavar": "FILE", "help": extra["help"]}} if extra else {}
-        return Builder(self.name, table["about"], table["source"], make, table["images"], options)
+        said = {name: table[name] for name in ("about", "source", "images", "options") if name in table}
+        return Builder(self.name, make=make, **said)
+
+    def _extended(self, rows: Sequence[Any], file: Readable) -> list[Any]:
+        """Return the rows with the columns that a second file adds to their images."""
+        images = {row.image_id for row in rows}
+        known = self.extra(file, images)
+        if missing := sorted(images - known.keys()):
+            shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+            raise BuildError(
+                f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {shown}. "
+                f"{self.data['build']['extra']}"
+            )
+        return [replace(row, **known[row.image_id]) for row in rows]
 
     def fetch(self, order: Any) -> tuple[dict[str, Any], list[Any]]:
         questions = order.fetch("questions")
