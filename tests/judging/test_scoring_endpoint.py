@@ -340,7 +340,7 @@ def first_row(value):
         (SGLANG, first_row([0.5, math.nan]), "a score that is not a probability"),
         (SGLANG, first_row([0.5, -0.1]), "a score that is not a probability"),
         (SGLANG, first_row([0.0, 0.0]), "a label with the probability 0"),
-        (SGLANG, first_row(None), "not the JSON of scores"),
+        (SGLANG, first_row(None), "8 scores for 8 items of 2 labels"),
         (SGLANG, without_usage, "not the JSON of scores"),
     ],
 )

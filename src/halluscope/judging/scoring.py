@@ -22,12 +22,11 @@ Both have `POST /tokenize`, which gives the `tokens` of a `prompt`: vllm/entrypo
 030ea52, sglang/srt/entrypoints/openai/serving_tokenize.py at 0351c1f.
 """
 
-import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,38 +53,47 @@ TIMEOUT_S = 300.0
 # A prompt of several kinds of letters, by which two tokenizers are compared
 TOKENIZED = "Is it there? \u00c4pfel, 3 x \u3042."
 
-# The largest margin, in nats, that a share in double precision can express; beyond it the share is 1
-SUREST = math.log(2.0**53)
+# The smallest difference from 1 that a share in double precision can have
+LEAST_SHARE = 2.0**-53
 
 # The statuses by which a server says that it has no such endpoint, or a different one at that path
 ABSENT = (400, 404, 405, 422, 501)
 
+# The endpoints' paths below the server's address, in the order in which they are tried. vLLM has a /v1/score too, for
+# models of another kind.
+ENDPOINTS = VLLM, SGLANG = "generative_scoring", "v1/score"
+
 Rows = NDArray[np.int64]
 
-Labels = list[int]  # The token ids of yes and of no
 
-
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """One request: prompts with the same beginning."""
 
     query: Ids  # the tokens that all prompts begin with
     items: list[Ids]  # the remaining tokens of each prompt
 
-    def body(self, path: str, model: str, labels: Labels) -> dict[str, Any]:
+    def body(self, path: str, model: str, labels: list[int]) -> dict[str, Any]:
         """Return the JSON to send. SGLang is asked for probabilities among all tokens; its shares are float32."""
-        more = (
-            {"apply_softmax": True, "add_special_tokens": False} if path == VLLM else {"apply_softmax": False}
+        asked = {"model": model, **self._asdict(), "label_token_ids": labels, "item_first": False}
+        return (
+            asked | {"apply_softmax": path == VLLM} | ({"add_special_tokens": False} if path == VLLM else {})
         )
-        asked = {"query": self.query, "items": self.items, "label_token_ids": labels, "item_first": False}
-        return {"model": model, **asked, **more}
 
     def margins(self, path: str, said: Any) -> Margins | Failure:
         """Return for each item by how many nats yes is more likely than no, or why that is unknown."""
         if isinstance(said, Failure):
             return said
         try:
-            margins = ENDPOINTS[path](said, len(self.items))
+            scores = _in_order(said["data"], len(self.items)) if path == VLLM else said["scores"]
+            table, of = np.array(scores, dtype=object), "" if path == VLLM else " of 2 labels"
+            if table.shape != (len(self.items), *([2] if of else [])):
+                raise ValueError(f"{len(scores):,} scores for {len(self.items):,} items{of}")
+            if not all(is_number(one) and 0 <= one <= 1 + 1e-6 for one in table.flat):  # False for NaN
+                raise ValueError("a score that is not a probability")
+            shares = table.astype(np.float64).clip(max=1.0)  # servers round
+            yes, no = shares.T if of else (shares, np.maximum(1 - shares, LEAST_SHARE))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                margins: Margins = np.log(yes) - np.log(no)
             read_tokens = said["usage"]["prompt_tokens"]
             if not np.isfinite(margins).all():
                 raise ValueError("a label with the probability 0")
@@ -101,43 +109,12 @@ class Asked:
         return margins
 
 
-def _by_vllm(said: Any, items: int) -> Margins:
-    """Return the log-odds of the share of yes."""
-    shares = np.full(items, np.nan)
-    for one in said["data"]:
-        index, share = one["index"], one["score"]
-        if type(index) is not int or not 0 <= index < items or not np.isnan(shares[index]):
-            raise ValueError("an item that was not asked about, or the same item twice")
-        shares[index] = _probability(share)
-    if np.isnan(shares).any():
-        raise ValueError(f"{items - np.isnan(shares).sum():,} scores for {items:,} items")
-    with np.errstate(divide="ignore"):
-        margins: Margins = np.minimum(np.log(shares) - np.log1p(-shares), SUREST)
-    return margins
-
-
-def _by_sglang(said: Any, items: int) -> Margins:
-    """Return the log-odds of yes and no."""
-    scores = said["scores"]
-    if len(scores) != items or any(len(row) != 2 for row in scores):
-        raise ValueError(f"{len(scores):,} scores for {items:,} items of 2 labels")
-    table = np.array([[_probability(one) for one in row] for row in scores]).reshape(items, 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        margins: Margins = np.log(table[:, 0]) - np.log(table[:, 1])
-    return margins
-
-
-def _probability(value: Any) -> float:
-    """Return a probability, which a server may have rounded to slightly above 1."""
-    if not is_number(value) or not 0 <= value <= 1 + 1e-6:  # False for NaN
-        raise ValueError("a score that is not a probability")
-    return min(float(value), 1.0)
-
-
-# The endpoints' paths below the server's address, in the order in which they are tried, and who reads their replies.
-# vLLM has a /v1/score too, for models of another kind.
-VLLM = "generative_scoring"
-ENDPOINTS: dict[str, Callable[..., Margins]] = {VLLM: _by_vllm, "v1/score": _by_sglang}
+def _in_order(data: Any, items: int) -> list[Any]:
+    """Return vLLM's shares of yes in the items' order."""
+    shares = {one["index"]: one["score"] for one in data}
+    if len(shares) < len(data) or any(type(i) is not int or not 0 <= i < items for i in shares):
+        raise ValueError("an item that was not asked about, or the same item twice")
+    return [shares[i] for i in sorted(shares)]
 
 
 class ScoringVoter:
@@ -225,34 +202,9 @@ class ScoringVoter:
         self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
     ) -> Iterator[AnsweredBy]:
         """Vote on each pair, text by text, with margins; `FAILED` if no scores came."""
-        near = [np.zeros(0, dtype=np.int64)]
-        for rows, margins in self._margins(texts, questions, pairs):
-            close = np.abs(margins) < self.recheck
-            near.append(rows[close])
-            rows, margins = rows[~close], margins[~close]
-            votes = np.where(
-                np.isnan(margins), FAILED, np.where(margins > 0, YES, NO)
-            )  # a margin of 0 is a no
-            yield rows, votes.astype(np.int8), margins
-        again = np.concatenate(near)
-        if self._chat and len(again):
-            for indices, codes, margins in self._chat.answer(texts, questions, pairs[again]):
-                yield again[indices], codes, margins
-
-    def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Asked:
-        """Return the request for these pairs: the beginning that their prompts share, and the rest of each."""
-        prompts = self._tokens.tokens(texts, questions, pairs)
-        query = common_prefix(prompts)
-        return Asked(query, [prompt[len(query) :] for prompt in prompts])
-
-    def close(self) -> None: ...
-
-    def _margins(
-        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
-    ) -> Iterator[tuple[Rows, Margins]]:
-        """Yield rows of `pairs` and their margins, request by request; NaN if no scores came."""
         self.probe_settings()
         under_way: dict[int, tuple[Rows, Asked]] = {}
+        near = [np.zeros(0, dtype=np.int64)]
 
         def bodies() -> Iterator[Mapping[str, Any]]:
             for index, rows in enumerate(requests(pairs)):
@@ -265,10 +217,25 @@ class ScoringVoter:
             margins = asked.margins(self._path, said)
             if isinstance(margins, Failure):
                 self._failures[margins.reason] += len(rows)
-                margins = np.full(len(rows), np.nan)
-            else:
-                self._usage.add(said)
-            yield rows, margins
+                yield rows, np.full(len(rows), FAILED, dtype=np.int8), np.full(len(rows), np.nan)
+                continue
+            self._usage.add(said)
+            close = np.abs(margins) < self.recheck
+            near.append(rows[close])
+            votes = np.where(margins > 0, YES, NO).astype(np.int8)  # a margin of 0 is a no
+            yield rows[~close], votes[~close], margins[~close]
+        again = np.concatenate(near)
+        if self._chat and len(again):
+            for indices, codes, margins in self._chat.answer(texts, questions, pairs[again]):
+                yield again[indices], codes, margins
+
+    def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Asked:
+        """Return the request for these pairs: the beginning that their prompts share, and the rest of each."""
+        prompts = self._tokens.tokens(texts, questions, pairs)
+        query = common_prefix(prompts)
+        return Asked(query, [prompt[len(query) :] for prompt in prompts])
+
+    def close(self) -> None: ...
 
     def _detected(self) -> str:
         """Return the path of the endpoint that the server has, found by asking for the scores of one token."""
