@@ -6,7 +6,7 @@ names none. A response that a rule cannot read is wrong, and counted.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from halluscope.graded.metric import Case, Graded, Parts
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
 from halluscope.judging.verdicts import Judged
-from halluscope.options import check
+from halluscope.options import check, keywords
 from halluscope.reporting.report_items import UNREADABLE, Fact
 from halluscope.responses import parsers
 from halluscope.stats.correlation import warn_if_shuffled
@@ -30,19 +30,6 @@ class Labelled(Graded):
     Its `recalls` names a score for each label, among the rows where that label is right; its `exact` scores for which
     the response must be the label and nothing else.
     """
-
-    shared: ClassVar = {
-        **Graded.shared,
-        "seed": "the seed of the bootstrap.",
-        "per_question": "also return, for each question, how its response was read.",
-        "thoughts": '"removed" takes out what the LVLM thought, "kept" reads it too.',
-    }
-    returned: ClassVar = (
-        "`unreadable` is the share of responses that the parser cannot read, which are wrong. Scores are fractions in "
-        "[0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`, the mean length of the responses; "
-        "`thoughts`, how many responses held thoughts that were removed; `signature`; `interval` with a bootstrap; and "
-        "`per_question` if requested."
-    )
 
     def __init__(self, module: str) -> None:
         super().__init__(module)
@@ -60,7 +47,7 @@ class Labelled(Graded):
         return self.read(row, where, number) if self.dataset["marker"] in row else None
 
     def judged(self, case: Case) -> Judged:
-        check({*case.options} - {"judge_seed"}, (*self.choices, *self.shared), self.name)
+        check({*case.options} - {"judge_seed"}, keywords(self.compute), self.name)
         parser = case.chosen["parser"]
         read = {text: getattr(self, parser)(text) for text in dict.fromkeys(case.texts)}
         values: Any = {"read": np.array([[read[text] for text in case.texts]], dtype=object)}

@@ -27,6 +27,7 @@ from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, grouped, numbers
+from halluscope.vocabularies import read_toml
 
 RESPONSE = "response"
 """The field of a prompt that holds the response; the others hold columns."""
@@ -132,24 +133,6 @@ class Graded(Rows):
     over: ClassVar[str] = "images"  # what an interval resamples
     # whose prompt, and how replies are read -> a reader of replies in words
     readers: ClassVar[Mapping[tuple[str, str], Reader]] = {}
-
-    shared: ClassVar[Mapping[str, str]] = {
-        "bootstrap": "how many times to resample the {over} for an interval; 0 for no interval. Questions about one "
-        "depend on each other.",
-        "seed": "the seed of the bootstrap, and of a language model's replies unless `judge_seed` says otherwise.",
-        "level": "the confidence level of the interval, in (0, 1).",
-        "per_question": "also return, for each question, the verdict (first repeat; `repeats` has all) with the "
-        "judge's reasons, and its part in each score.",
-        "thoughts": '"removed" takes out what the LVLM thought (`halluscope.responses.thoughts`); "kept" judges it.',
-    }
-    """What the options of all graded benchmarks do."""
-
-    returned: ClassVar[str] = (
-        "A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the "
-        "responses; `thoughts`, how many responses held thoughts that were removed; `signature`; `verdicts`, a digest "
-        "of a language model's verdicts; `interval` with a bootstrap; `spread` with repeats, the least and greatest "
-        "value of each score; and `per_question` if requested."
-    )
 
     def __init__(self, module: str) -> None:
         super().__init__(module)
@@ -402,26 +385,15 @@ class Graded(Rows):
         return function
 
     def _doc(self) -> str:
-        doc, file = self.data["doc"], self.dataset["file"]
-        usual = f"the dataset's rows without images, in the same order; rows of {file} also work."
-        options = {
-            "predictions": "the LVLM's raw responses, one per row.",
-            "references": doc.get("references", usual),
-            **self.given,
-            **{name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()},
-            **{name: text.format(over=self.over) for name, text in self.shared.items()},
-        }
-        raises = ["ValueError: for any bad input."]
-        if "judge" in self.data:
-            options["judging"] = (
-                f"which judge is asked, and how: judge ({doc['judge']}), repeats (the scores are means), judge_seed, "
-                "temperature, leave_out, fresh, at_once, max_failed, max_tokens, device, store, progress; see "
-                "`halluscope.judging.options.VerdictOptions`."
-            )
-            raises = [
-                "ValueError: for any bad input, or without a judge, before a model is asked.",
-                "JudgingFailed: if more than `max_failed` of the replies cannot be read.",
-            ]
+        doc, texts = self.data["doc"], read_toml(__file__, "doc.toml")
+        usual = texts["judged" if "judge" in self.data else "labelled"]
+        rows, shared = (
+            {name: text.format(over=self.over, **{**self.dataset, **doc}) for name, text in of.items()}
+            for of in (texts["rows"], {**texts["options"], **usual["options"]})
+        )
+        declared = {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
+        references = {name: doc[name] for name in ("references",) if name in doc}
+        options = {**rows, **references, **self.given, **declared, **shared}
 
         def filled(text: str, more: int = 4) -> str:
             return textwrap.fill(text, 110, initial_indent="    ", subsequent_indent=" " * (4 + more))
@@ -432,8 +404,8 @@ class Graded(Rows):
                 "Args:",
                 *(filled(f"{name}: {text}") for name, text in options.items()),
                 "\nReturns:",
-                *(filled(text, 0) for text in (doc["returns"], self.returned)),
+                *(filled(text, 0) for text in (doc["returns"], usual["returns"])),
                 "\nRaises:",
-                *map(filled, raises),
+                *map(filled, usual["raises"]),
             ]
         )
