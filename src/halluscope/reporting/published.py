@@ -4,7 +4,7 @@ Compare with care: a paper may have used other judges, prompts, and images.
 """
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -61,8 +61,18 @@ def load(name: str, chosen: Mapping[str, str] | None = None) -> Published:
     rows = sorted(
         (row for part in parts for row in part.get("results", ())), key=lambda row: row.get(LINE, 0)
     )
-    rows = [row for row in rows if all(row.get(fact, of) == of for fact, of in (chosen or {}).items())]
-    results = [(_label(row), _scores(row, facts["plain"])) for row in rows]
+    results = []
+    for row in rows:
+        if all(row.get(fact, of) == of for fact, of in (chosen or {}).items()):
+            texts = [value for fact, value in row.items() if isinstance(value, str) and fact != "name"]
+            label = f"{row['name']} [{', '.join(texts)}]" if texts else str(row["name"])
+            scores = {
+                # numbers in percent are turned into fractions
+                name: value if name in facts["plain"] or isinstance(value, list) else value / 100
+                for name, value in row.items()
+                if not isinstance(value, str) and name != LINE
+            }
+            results.append((label, scores))
     return Published(facts["title"], facts["source"], facts["url"], results, facts.get("most", 1))
 
 
@@ -154,18 +164,3 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
             for table in tomllib.loads(file.read_text(encoding="utf-8")).get("tables", ()):
                 tables.setdefault(table["name"], []).append(table)
     return tables
-
-
-def _label(row: Mapping[str, Any]) -> str:
-    """Return the name, and in square brackets the row's other texts, such as "LLaVA-1.5 [13B, GPT-4]"."""
-    texts = [value for fact, value in row.items() if isinstance(value, str) and fact != "name"]
-    return f"{row['name']} [{', '.join(texts)}]" if texts else str(row["name"])
-
-
-def _scores(row: Mapping[str, Any], plain: Collection[str]) -> dict[str, Any]:
-    """Return the row's numbers and lists; numbers in percent are turned into fractions."""
-    found = {name: value for name, value in row.items() if not isinstance(value, str) and name != LINE}
-    return {
-        name: value if name in plain or isinstance(value, list) else value / 100
-        for name, value in found.items()
-    }

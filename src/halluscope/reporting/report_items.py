@@ -225,12 +225,7 @@ def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
         while waiting and waiting[-1].start <= start:
             here.append(waiting.pop())
         here = [mark for mark in here if end <= mark.end]
-        found.append(_piece(text[start:end], here))
+        kinds: list[Kind] = [mark.kind for mark in here]
+        kind = min(kinds or ["plain"], key=KINDS.index)
+        found.append(Piece(text[start:end], kind, "; ".join(dict.fromkeys(mark.says for mark in here))))
     return found
-
-
-def _piece(text: str, here: Sequence[Mark]) -> Piece:
-    if not here:
-        return Piece(text)
-    kind = min((mark.kind for mark in here), key=KINDS.index)
-    return Piece(text, kind, "; ".join(dict.fromkeys(mark.says for mark in here)))

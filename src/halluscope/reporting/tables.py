@@ -43,7 +43,7 @@ class Number(NamedTuple):
     @property
     def interval(self) -> str:
         """The interval as it is printed; "-" if the number has none."""
-        return " to ".join(map(self._printed, self.ends)) if self.has_ends else "-"
+        return " to ".join(self.printed_ends) if self.has_ends else "-"
 
     @property
     def printed_ends(self) -> list[str]:
@@ -119,29 +119,15 @@ def table(
         named, _, form = column.partition(":")
         return plain(result.get(named), form) if form else score(result, column, is_points(column))
 
-    rows = [
-        [*counted, *(cell(result, column) for column in columns)]
-        for counted, (_, result) in zip(labels(results), results, strict=True)
-    ]
-    header = [*label_names(results), *(column.partition(":")[0] for column in columns)]
+    are_counted = any(isinstance(result.get(ROWS), Number) for _, result in results)
+    rows: list[list[Cell]] = []
+    for named, result in results:
+        count = result.get(ROWS)
+        counts = [count if isinstance(count, Number) else Number(None)] if are_counted else []
+        rows.append([named, *counts, *(cell(result, column) for column in columns)])
+    names = [column.partition(":")[0] for column in columns]
+    header = [RESPONSES, ROWS, *names] if are_counted else [RESPONSES, *names]
     return Table(name, header, rows, ranked=True, turned=turned, intervals=intervals)
-
-
-def label_names(results: Named) -> list[str]:
-    """Return the names of the columns that `labels` fills."""
-    return [RESPONSES, *([ROWS] if _are_counted(results) else [])]
-
-
-def labels(results: Named) -> list[list[Cell]]:
-    """Return each row's first cells: what was scored, and on how many rows if `counted` added that."""
-    if not _are_counted(results):
-        return [[name] for name, _ in results]
-    each = [(name, result.get(ROWS)) for name, result in results]
-    return [[name, rows if isinstance(rows, Number) else Number(None)] for name, rows in each]
-
-
-def _are_counted(results: Named) -> bool:
-    return any(isinstance(result.get(ROWS), Number) for _, result in results)
 
 
 def counted(results: Named) -> list[tuple[str, Mapping[str, Any]]]:
@@ -245,9 +231,12 @@ def interval(ends: Sequence[float]) -> str:
 
 def ranked(results: Named, by: str, higher: bool = True) -> list[tuple[str, Mapping[str, Any]]]:
     """Return results with the best score first, and those without the score last."""
-    known = [one for one in results if is_defined(one[1].get(by))]
-    known.sort(key=lambda one: -one[1][by] if higher else one[1][by])
-    return known + [one for one in results if not is_defined(one[1].get(by))]
+
+    def order(one: tuple[str, Mapping[str, Any]]) -> tuple[bool, float]:
+        value = one[1].get(by)
+        return (False, -value if higher else value) if is_defined(value) else (True, 0)
+
+    return sorted(results, key=order)
 
 
 def finite(value: Any) -> Any:
