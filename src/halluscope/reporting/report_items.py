@@ -225,7 +225,6 @@ def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
         while waiting and waiting[-1].start <= start:
             here.append(waiting.pop())
         here = [mark for mark in here if end <= mark.end]
-        kinds: list[Kind] = [mark.kind for mark in here]
-        kind = min(kinds or ["plain"], key=KINDS.index)
+        kind: Kind = min((mark.kind for mark in here), key=KINDS.index) if here else "plain"
         found.append(Piece(text[start:end], kind, "; ".join(dict.fromkeys(mark.says for mark in here))))
     return found
