@@ -59,8 +59,15 @@ def option(
         what: what is expected, for messages.
         limit: the limit of its numbers (`halluscope.limits`), which a user can raise.
         called: its name in Python, if the field has another.
-        more: `type`, `choices`, `many`, `flag` and `metavar` of its `Option`.
+        more: `type`, `choices`, `many`, `flag` and `metavar` of its `Option`; those that follow from a default that is
+            a number or a flag are left out.
     """
+    if isinstance(default, bool):
+        more["flag"] = True
+    elif isinstance(default, int | float):
+        more["type"] = type(default)
+    if more.get("type") is int:
+        more.setdefault("metavar", "N")
     rule = {"about": about or help, "check": check, "kinds": kinds, "range": (least, most), "what": what}
     rule |= {"limit": limit, "called": called}
     return field(default=default, metadata={**rule, "option": Option("", help, **more)})
@@ -118,7 +125,7 @@ class MatchingOptions:
 
     limit: int | None = None  # score only this many responses, from the first on
     # whether rows of the dataset may lack a response; the result says how many have one
-    partial: bool = option(False, flag=True)
+    partial: bool = option(False)
     # the column of the responses that holds the id
     id_column: str | None = option(
         None, kinds=str | None, what="the name of a column, or None to look for it"

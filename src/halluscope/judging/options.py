@@ -74,15 +74,12 @@ class JudgeOptions:
         AT_ONCE,
         f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
         about="the most requests that may be under way to an endpoint; fewer while the server is overloaded",
-        type=int,
-        metavar="N",
         check=check_at_once,
     )
     max_failed: float = option(
         MAX_FAILED,
         "the share of a judge's replies that may be missing, or of verdicts that may be unreadable, before it is an "
         f"error (default: {MAX_FAILED})",
-        type=float,
         most=1,
         what="a share of the prompts, such as 0.02,",
     )
@@ -98,7 +95,7 @@ class JudgeOptions:
         "record, or a cache of replies that is only read, no judge is asked",
         check=_check_store,
     )
-    progress: bool = option(True, about="show what judges are doing", flag=True)
+    progress: bool = option(True, about="show what judges are doing")
 
     def __post_init__(self) -> None:
         check_values(self)
@@ -151,7 +148,6 @@ class VoteOptions(JudgeOptions):
         0.0,
         "ask again if a vote was decided by less than this: int8 judges (in logits) in float32, scoring: judges (in "
         "nats) as openai: asks",
-        type=float,
         most=LARGEST_LEAD,
         what="a number of logits",
     )
@@ -165,8 +161,6 @@ class VoteOptions(JudgeOptions):
         0,
         "how many processes share the work, each on its own GPU",
         about="how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray",
-        type=int,
-        metavar="N",
         most=MOST_WORKERS,
         what="a number of processes (0 for none)",
     )
@@ -181,12 +175,8 @@ class VoteOptions(JudgeOptions):
         from halluscope.judging.models.engine import Engine
 
         listed = self.judges if isinstance(self.judges, list | tuple) else [self.judges]
-        again = (
-            0.0
-            if self.engine != RECHECKED
-            and any(isinstance(one, str) and one.startswith(SCORING) for one in listed)
-            else self.recheck
-        )
+        compares = any(isinstance(one, str) and one.startswith(SCORING) for one in listed)
+        again = 0.0 if compares and self.engine != RECHECKED else self.recheck
         return Engine(self.engine, again, self.device, self.workers)
 
     @property
@@ -267,28 +257,23 @@ class VerdictOptions(JudgeOptions):
         "how often a language model judges, each time with the next seed (default: 1)",
         about="how often a language model judges each response, 1 to 1,000, each time with the next seed. A local "
         "model decodes greedily, so its repeats are equal",
-        type=int,
         least=1,
         most=1000,
         what="a number of repeats",
-        metavar="N",
     )
     judge_seed: int = option(
         0,
         "the seed of the judge's first replies, sent to an endpoint (default: --seed)",
         about="the seed of the first repeat's replies, by default the metric's `seed`. It is sent to an endpoint, and "
         "replies are kept by it, so another seed asks again",
-        type=int,
         most=LARGEST_SEED,
         what="a judge's seed",
-        metavar="N",
     )
     temperature: float = option(
         0.0,
         "the temperature of an endpoint's replies, 0 to 2 (default: 0)",
         about="how freely an endpoint draws its replies, 0 to 2. A local model accepts only 0; a chat judge that is "
         "given as an object has its own temperature",
-        type=float,
         most=2.0,
         metavar="T",
     )
@@ -296,17 +281,14 @@ class VerdictOptions(JudgeOptions):
         False,
         "ask again, and replace the kept replies",
         about="ask again what was asked already; the new replies replace the kept ones",
-        flag=True,
     )
     max_tokens: int = option(
         MAX_TOKENS,
         "how many tokens a language model's reply may have (default: {max_tokens})",
         about="how many tokens a reply may have; a chat judge that is given as an object has its own limit",
-        type=int,
         least=1,
         most=1_000_000,
         what="a number of tokens",
-        metavar="N",
     )
 
     def check_once(self, why: str) -> None:

@@ -66,30 +66,29 @@ class QuestionSet:
 
     def about(self, vocabulary: Vocabulary) -> list[list[Question]]:
         """Return the questions, as [templates][classes]."""
-        ask = self._ask_plainly if self.of_many else self._ask
-        return [[ask(i, cls, vocabulary) for cls in vocabulary.classes] for i in range(len(self.templates))]
+        return [
+            [self._ask(i, cls, vocabulary) for cls in vocabulary.classes] for i in range(len(self.templates))
+        ]
 
     def cut(self, response: str) -> str:
         """Return the part of a response that this set shows to a judge."""
         return response[: self.max_characters]
 
     def _ask(self, i: int, cls: str, vocabulary: Vocabulary) -> Question:
-        template = self.own.get(cls, self.templates)[i]
         word = cls if self.by_letter else vocabulary.word(cls)
-        name = self.ask_as.get(word, word)
-        if self.by_letter:
-            before = "an " if name[0] in "aeiou" else "a "
+        if self.of_many:
+            plain = vocabulary.plain.get(cls, Plain())
+            name, is_one, stated = plain.word or word, plain.kind == "one", ""
+            templates = self.of_many if plain.kind == "many" else self.templates
+            if plain.means and not self.claims:
+                stated = f'Here, "{name}" means {plain.means}. '
         else:
-            before = "" if cls in vocabulary.plurals else f"{article(name)} "
-        return Question(_filled(template, before, name), cls, self.frame)
-
-    def _ask_plainly(self, i: int, cls: str, vocabulary: Vocabulary) -> Question:
-        plain = vocabulary.plain.get(cls, Plain())
-        name = plain.word or vocabulary.word(cls)
-        before = f"{article(name)} " if plain.kind == "one" else ""
-        stated = f'Here, "{name}" means {plain.means}. ' if plain.means and not self.claims else ""
-        template = (self.of_many if plain.kind == "many" else self.templates)[i]
-        return Question(stated + _filled(template, before, name), cls, self.frame)
+            name, is_one, stated = self.ask_as.get(word, word), cls not in vocabulary.plurals, ""
+            templates = self.own.get(cls, self.templates)
+        by_letter = "an" if name[0] in "aeiou" else "a"
+        before = f"{by_letter if self.by_letter else article(name)} " if is_one or self.by_letter else ""
+        text = templates[i].replace("{a/an} ", before).replace("{x}", name)
+        return Question(stated + text, cls, self.frame)
 
 
 def question_set(
@@ -120,12 +119,6 @@ def question_set(
             )
     digest = hashlib.sha256(json.dumps(templates).encode()).hexdigest()[:8]
     return QuestionSet(f"custom-{digest}", templates, frame)
-
-
-def _filled(template: str, before: str, name: str) -> str:
-    """Return a template with a class's name filled in, after its article or nothing."""
-    pieces = {"{a/an} ": before, "{x}": name}
-    return re.sub(r"\{a/an\} |\{x\}", lambda found: pieces[found.group()], template)
 
 
 _AN = re.compile(

@@ -51,12 +51,11 @@ class Bootstrap:
 
     resamples: int = option(
         0,
-        type=int,
         what="a number of resamples (0 for no interval)",
         limit="resamples",
         called="bootstrap",
     )
-    seed: int = option(0, type=int, most=LARGEST_SEED)  # of the draws
+    seed: int = option(0, most=LARGEST_SEED)  # of the draws
     # the share of the resamples inside the interval
     level: float = option(0.95, check=partial(share, "level"))
 
