@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from halluscope.answering.vlm import Vlm
+from halluscope.answering.models import Vlm
 from tests import tiny_vlm
 from tests.harness import data as harness_data
 

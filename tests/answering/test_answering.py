@@ -19,7 +19,7 @@ from PIL import Image
 from halluscope import cli, registry
 from halluscope.answering import sources
 from halluscope.answering.answer import answer
-from halluscope.answering.vlm import Vlm
+from halluscope.answering.models import Vlm
 from halluscope.reading.datasets import read_rows
 from tests import images as image_files
 from tests import small_datasets, tiny_vlm

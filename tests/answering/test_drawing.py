@@ -12,7 +12,7 @@ import torch
 from halluscope import cli
 from halluscope.answering import sources
 from halluscope.answering.answer import FIRST_TOKENS, Sample, answer
-from halluscope.answering.vlm import Noise, Vlm
+from halluscope.answering.models import Noise, Vlm
 from tests import tiny_vlm
 from tests.files.disk import full
 from tests.harness import data as harness_data

@@ -20,8 +20,7 @@ from PIL import Image
 from halluscope import cli
 from halluscope.answering import sources
 from halluscope.answering.answer import Sample, answer, plan
-from halluscope.answering.served import ServedVlm
-from halluscope.answering.vlm import Workers
+from halluscope.answering.models import ServedVlm, Workers
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.files.pictures import data_uri
 from halluscope.reading.datasets import read_rows

@@ -17,7 +17,7 @@ from datasets import load_dataset
 
 from halluscope import __version__, cli, registry, scoring
 from halluscope.answering import sources
-from halluscope.answering.vlm import Vlm
+from halluscope.answering.models import Vlm
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.harness import functions, tasks
 from halluscope.judging.lexical import LexicalJudge

@@ -10,7 +10,7 @@ import halluscope
 from halluscope import cli, registry, scoring, vocabularies
 from halluscope.answering import sources
 from halluscope.answering.answer import answer
-from halluscope.answering.vlm import Vlm
+from halluscope.answering.models import Vlm
 from halluscope.harness import functions
 from halluscope.reading.datasets import read_rows
 from halluscope.reliability.parallel import form_name, parallel_form

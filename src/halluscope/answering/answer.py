@@ -6,17 +6,17 @@ The file grows batch by batch; repeating the call resumes where a killed one sto
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
-from PIL.Image import Image
 from tqdm import tqdm
 
 from halluscope import limits
+from halluscope.answering.models import Asked, Model
 from halluscope.answering.sources import Source
 from halluscope.errors import BuildError
 from halluscope.files.opening import parse
@@ -55,39 +55,6 @@ class Sample:
         """Return the seed of a question in a turn, derived from the question's name."""
         digest = hashlib.sha256(f"{self.seed} {turn} {question}".encode()).digest()
         return int.from_bytes(digest[:8], "big") >> 1
-
-
-class Asked(NamedTuple):
-    """A question to a model."""
-
-    turns: tuple[str, ...]  # the prompt, after a first turn and its reply if there is one
-    image: Callable[[], Image] | None  # opens the image; None for a question without one
-    seed: int | None = None  # of the draw; None for the likeliest response
-
-
-# A response, and further columns of its line
-Said = tuple[str, dict[str, Any]]
-
-
-class Model(Protocol):
-    """A vision-language model, here or behind a server."""
-
-    chat: str  # what tells chat templates apart
-
-    @property
-    def key(self) -> str:
-        """The model's name, and all about it that can change a response; never a path."""
-
-    def check_turns(self) -> None:
-        """Check that the model can be shown an earlier turn."""
-
-    def window(self, batch_size: int, first: bool) -> int:
-        """Return how many questions to hand over at a time; `first` says that there is a first turn."""
-
-    def replies(
-        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float = 0.0
-    ) -> Iterator[tuple[int, Said]]:
-        """Yield each question's index with its response, as they come; a question may stay without one."""
 
 
 def answer(

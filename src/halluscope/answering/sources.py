@@ -80,14 +80,22 @@ def open_source(
         raise ValueError(
             f"The dataset {source} has no column {' or '.join(sorted(missing))}; expected the dataset {found.name}."
         )
-    beside = found.images in configs and found.images != ""
-    stored = _rows(replace(named, config=found.images)) if beside else rows
-    name = Path(named.name).resolve().name if Path(named.name).is_dir() else named.name
+    stored = _rows(replace(named, config=found.images)) if found.images and found.images in configs else rows
+    name = named.folder.resolve().name if named.folder else named.name
     name = f"{name}:{config}" if config else name
     if "image" in columns:
         rows = rows.remove_columns("image")
     key = found.image_key
-    find = _find(rows, stored, images, found, name, keep, named.folder)
+    wanted = set(rows.unique(key)) - {None}
+    if images is not None:
+        find = _in_folder(Path(images), wanted, stored, found, name, keep)
+    elif "image" in stored.column_names:
+        find = pictures.of_table(stored, key, wanted, name, keep, named.folder)
+    else:
+        raise NoImages(
+            f"{name} was built without images; build it with them, or name the folder that holds them (--images, in "
+            "Python images)."
+        )
 
     def find_or_name_row(value: Any) -> Image:
         try:
@@ -108,35 +116,18 @@ def _rows(source: Written) -> Any:
     return rows
 
 
-def _find(
-    rows: Any,
-    stored: Any,
-    images: str | None,
-    dataset: Dataset,
-    name: str,
-    keep: int | None,
-    folder: Path | None,
+def _in_folder(
+    folder: Path, wanted: set[Any], stored: Any, dataset: Dataset, name: str, keep: int | None
 ) -> Find:
-    key = dataset.image_key
-    wanted = set(rows.unique(key)) - {None}
-    if images is None:
-        if "image" not in stored.column_names:
-            raise NoImages(
-                f"{name} was built without images; build it with them, or name the folder that holds them (--images, "
-                "in Python images)."
-            )
-        return pictures.of_table(stored, key, wanted, name, keep, folder)
-    named = dataset.file in stored.column_names
-    file = (
-        dict(zip(stored[key], stored[dataset.file], strict=True))
-        if named
-        else pictures.called(Path(images), wanted)
-    )
-    names = {value: file.get(value, str(value)) for value in wanted}
-    if odd := [value for value in wanted if not isinstance(names[value], str)]:
+    if dataset.file in stored.column_names:
+        names = dict(zip(stored[dataset.image_key], stored[dataset.file], strict=True))
+    else:
+        names = pictures.called(folder, wanted)
+    names = {value: names.get(value, str(value)) for value in wanted}
+    if odd := [value for value, file in names.items() if not isinstance(file, str)]:
         raise ValueError(f"The image {odd[0]} of {name} has no file name, but {short_repr(names[odd[0]])}.")
-    inside = pictures.of_folder(Path(images), {*names.values()}, keep)
-    return lambda value: inside(names[value])
+    find = pictures.of_folder(folder, {*names.values()}, keep)
+    return lambda value: find(names[value])
 
 
 def find_images(
@@ -148,12 +139,10 @@ def find_images(
     """
     if not dataset:
         path = Path(folder or "")
-        if not path.is_dir():
-            raise ValueError(f"There is no folder {path}; expected the one that holds the images.")
         names = pictures.called(path, wanted)
         return names, pictures.of_folder(path, {*names.values()}, keep=0)
     source = open_source(dataset, folder, keep=0)
-    keys, file = source.rows[source.key], source.dataset.file
-    named = source.rows[file] if file in source.rows.column_names else keys
-    each = [(key, name) for key, name in zip(keys, named, strict=True) if key is not None]
-    return {str(key): key for key, _ in each} | {str(name): key for key, name in each}, source.find
+    keys, columns = source.rows[source.key], (source.key, source.dataset.file)
+    named = [source.rows[column] for column in columns if column in source.rows.column_names]
+    known = {str(name): key for names in named for key, name in zip(keys, names, strict=True)}
+    return {name: key for name, key in known.items() if key is not None}, source.find

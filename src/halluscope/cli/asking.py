@@ -28,7 +28,7 @@ from halluscope.sanitize import one_line, short_repr
 from halluscope.terminal import is_quiet, say, tell
 
 if TYPE_CHECKING:
-    from halluscope.answering.answer import Model
+    from halluscope.answering.models import Model
 
 # answer
 
@@ -41,9 +41,8 @@ def parser_answer(parser: ArgumentParser, _: None) -> None:
 def answer(options: Namespace) -> None:
     """Ask an LVLM a benchmark's questions. Everything is checked before the model is loaded or asked."""
     from halluscope.answering import answer as answering
-    from halluscope.answering.served import ServedVlm
+    from halluscope.answering.models import ServedVlm, Vlm, Workers
     from halluscope.answering.sources import open_source
-    from halluscope.answering.vlm import Vlm, Workers
 
     drawn = {"seed": options.seed, "temperature": options.temperature}
     given = {name: value for name, value in drawn.items() if value is not None}
