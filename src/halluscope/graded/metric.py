@@ -77,13 +77,6 @@ class Prompt(NamedTuple):
         plain: Schema = json.loads(json.dumps(json_of(**self.reply)))  # lists in place of tuples
         return plain if self.reply and not self.verbatim else None
 
-    def asked(self, texts: Mapping[str, str], response: str) -> Asked[Verdict]:
-        texts = {**texts, RESPONSE: response}
-        filled = {name: texts[column] for name, column in self.fields.items()}
-        read = self.reader or self.read
-        prompt = fill(self.text, encodable if self.verbatim else json_text, **filled)
-        return Asked(prompt, lambda reply: read(reply, response), self.schema)
-
     def read(self, reply: str, response: str) -> Verdict | None:
         """Return the verdict of a reply in JSON; None unless it fits the schema and is not copied from the response."""
         parts = self.parts(reply, response)
@@ -175,11 +168,16 @@ class Graded(Rows):
         reader = self.readers.get((prompts, reading))
         return Prompt(**{**table, "key": key_of(key, table["text"]), "reader": reader})
 
-    def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Any]:
-        columns = {*prompt.fields.values()} - {RESPONSE}
-        return prompt.asked(
-            {name: self.columns[name].shown(getattr(row, name)) for name in columns}, response
-        )
+    def asked(self, prompt: Prompt, row: Any, response: str, **texts: str) -> Asked[Any]:
+        """Return the prompt about a response to a row, with texts in place of columns of these names."""
+        texts = {RESPONSE: response, **texts}
+        filled = {
+            name: texts[of] if of in texts else self.columns[of].shown(getattr(row, of))
+            for name, of in prompt.fields.items()
+        }
+        read = prompt.reader or prompt.read
+        text = fill(prompt.text, encodable if prompt.verbatim else json_text, **filled)
+        return Asked(text, lambda reply: read(reply, response), prompt.schema)
 
     def words(self, reply: str) -> Values:
         """Return the verdict of a reply that stands in a file of given verdicts; {} if no reader is known."""

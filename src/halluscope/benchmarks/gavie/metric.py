@@ -106,17 +106,16 @@ class GAVIE(Graded):
     def rename(self, row: Values) -> Values:
         return {"regions": None, **super().rename(row)}
 
-    def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
+    def asked(self, prompt: Prompt, row: Any, response: str, **texts: str) -> Asked[Verdict]:
         height = "height" if prompt.reply else "width"
-        known = [*enumerate(row.regions or ())]
+        phrases = {f"phrase{index}": one.phrase for index, one in enumerate(row.regions or ())}
         lines = "".join(
-            f"{{phrase{index}}} X:{one.x} Y:{one.y} Width:{one.width} Height:{getattr(one, height)}\n"
-            for index, one in known
+            f"{{{name}}} X:{one.x} Y:{one.y} Width:{one.width} Height:{getattr(one, height)}\n"
+            for name, one in zip(phrases, row.regions or (), strict=True)
         )
-        phrases = {f"phrase{index}": one.phrase for index, one in known}
-        text = prompt.text.replace("{regions}\n", lines)
-        filled = prompt._replace(text=text, fields={**prompt.fields, **{name: name for name in phrases}})
-        return filled.asked({"question": row.question, **phrases}, response)
+        fields = {**prompt.fields, **{name: name for name in phrases}}
+        prompt = prompt._replace(text=prompt.text.replace("{regions}\n", lines), fields=fields)
+        return super().asked(prompt, row, response, **phrases)
 
     def check(self, rows: Sequence[Any]) -> None:
         if without := [index for index, row in enumerate(rows) if not row.regions]:

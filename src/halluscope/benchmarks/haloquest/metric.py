@@ -1,7 +1,6 @@
 """What HaloQuest's data file cannot say: how the authors' table is read, and that two groups cross."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -28,9 +27,9 @@ class HaloQuest(Graded):
             named["answers"] = [" ".join(text.split()) for text in answers.split(_BETWEEN) if text.strip()]
         return named
 
-    def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Verdict]:
+    def asked(self, prompt: Prompt, row: Any, response: str, **texts: str) -> Asked[Verdict]:
         stated = row.stated or self.columns["answers"].shown(row.answers)
-        return super().asked(prompt, replace(row, stated=stated), response)
+        return super().asked(prompt, row, response, stated=stated)
 
     def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
         images, types = (
