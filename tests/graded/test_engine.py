@@ -62,8 +62,6 @@ rating = {type = "integer", enum = [0, 1, 2, 3, 4]}
 [report]
 columns = ["rating", "hallucination_rate"]
 groups = "rating"
-counted = "{questions} questions"
-unread = "no rating"
 intervals = {rating = "rating"}
 undefined = "Nothing is rated."
 meaning = "{rating} of 4, {hallucination_rate} in 100 below 2."
@@ -71,6 +69,10 @@ verdict = {rating = {label = "rating", good = 2, error = "poor"}}
 notes = {why = "reasons"}
 known = {hints = "hints"}
 parts = {kind = "kind"}
+
+[report.remarks]
+questions = "{questions} questions"
+unreadable = "no rating: {unreadable} % of the responses (they count in no score)"
 
 [doc]
 judge = "no default"

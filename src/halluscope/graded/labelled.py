@@ -120,9 +120,6 @@ class Choice(Labelled):
 class LabelledView(View):
     """How the results and the rows of such a benchmark are shown."""
 
-    def counts_as(self, result: Values) -> str:
-        return " (they are wrong)"
-
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         yield Fact("label", [(str(row["label"]), "plain")])
         kind: Any = "open" if row["read"] is None else "good" if row[ACCURACY] else "bad"

@@ -9,6 +9,7 @@ from halluscope.graded.metric import Graded
 from halluscope.graded.rows import Values
 from halluscope.registry import Benchmark, benchmark
 from halluscope.reporting import tables
+from halluscope.reporting.declared import filled
 from halluscope.reporting.report_items import (
     UNREADABLE,
     Fact,
@@ -67,7 +68,7 @@ class View:
         return self.record.principal
 
     def remarks(self, result: Values) -> Iterator[str]:
-        yield self.data["counted"].format(**result)
+        yield from (filled(text, result) for name, text in self.data["remarks"].items() if result.get(name))
         yield from self.gaps(result)
         for text, ends in uncertainty(result, self.graded.over):
             shown = [
@@ -79,12 +80,8 @@ class View:
                 yield f"{text}: {', '.join(shown)}"
 
     def gaps(self, result: Values) -> Iterator[str]:
-        """Yield what the result says of responses that count in no score."""
-        if share := result[self.graded.unread]:
-            yield f"{self.data['unread']}: {percent(share)} % of the responses{self.counts_as(result)}"
-
-    def counts_as(self, result: Values) -> str:
-        return " (they count in no score)"
+        """Yield what else the result says of responses that count in no score."""
+        yield from ()
 
     def meaning(self, scores: Values) -> str:
         if not is_defined(scores[self.record.principal]):

@@ -456,11 +456,6 @@ class HallusionView(View):
             groups._replace(header=[names.get(name, name) for name in groups.header]),
         ]
 
-    def gaps(self, result: Values) -> Iterator[str]:
-        for name, text in self.data["gaps"].items():
-            if result.get(name):
-                yield text.format(percent(result[name]))
-
     def meaning(self, scores: Values) -> str:
         if not is_defined(scores["aAcc"]):
             return str(self.data["undefined"])

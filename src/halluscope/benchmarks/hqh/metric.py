@@ -143,7 +143,6 @@ class HQHView(View):
                 f"overall covers only the {counts['judged_in_full']:,} of {counts['judged']:,} judged responses in "
                 "which extra claims were looked for; it may be below main"
             )
-        yield from super().gaps(result)
 
     def meaning(self, scores: Values) -> str:
         main = scores["main_hal"]

@@ -7,7 +7,7 @@ or an empty one. A reply that was cut off, or never came, is no reply and has no
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,16 +82,17 @@ class MMHal(Graded):
 class MMHalView(View):
     """How MMHal-Bench's results are shown."""
 
-    def counts_as(self, result: Values) -> str:
-        if "authors-official" not in result["signature"]:
-            return super().counts_as(result)
-        asked = result["questions"] * int(keys_of(result["signature"])["repeats"])
-        if not (missing := 1 - result["counts"]["all"]["rated"] / asked):
-            return ", which count as 0, as in the authors' script"
-        return (
-            f"; {percent(result['unreadable'] - missing)} % have a reply and count as 0, as in the authors' script; "
-            f"{percent(missing)} % have none and count in no score"
-        )
+    def gaps(self, result: Values) -> Iterator[str]:
+        unread, counts = result["unreadable"], " (they count in no score)"
+        if "authors-official" in result["signature"]:
+            asked = result["questions"] * int(keys_of(result["signature"])["repeats"])
+            missing = 1 - result["counts"]["all"]["rated"] / asked
+            counts = ", which count as 0, as in the authors' script"
+            if missing:
+                counts = f"; {percent(unread - missing)} % have a reply and count as 0, as in the authors' script; "
+                counts += f"{percent(missing)} % have none and count in no score"
+        if unread:
+            yield f"no readable rating: {percent(unread)} % of the responses{counts}"
 
 
 GRADED = MMHal(__file__)
