@@ -424,14 +424,14 @@ def test_a_question_file_that_is_cut_off(tmp_path, text, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"label": "maybe"}, "line 12: label is 'maybe'; expected 'yes' or 'no'"),
+        ({"label": "maybe"}, "line 12: label is 'maybe'; expected one of 'yes', 'no'"),
         ({"text": "A dog?"}, "line 12: text is 'A dog[?]'"),
         ({"image": "nameless.jpg"}, "line 12: image is 'nameless.jpg'"),
         (
             {"image": f"{'1' * 30}.jpg"},
             "line 12: image is '1{30}.jpg'; expected a file name that ends in an id",
         ),
-        ({"image": 7}, "line 12: image is 7; expected a file name"),
+        ({"image": 7}, "line 12: image is 7; expected a text"),
         ({"question_id": 10**30}, "line 12: question_id is 10{30}; expected a 64-bit whole number"),
         ({"question_id": True}, "line 12: question_id is True; expected a 64-bit whole number"),
         ({"text": 7, "object": "dog"}, "line 12: text is 7; expected"),

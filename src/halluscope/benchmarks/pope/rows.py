@@ -4,7 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import partial
+from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
-from halluscope.inputs import is_id
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading.datasets import Source, read_columns
+from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
 
@@ -56,10 +57,7 @@ OTHERWISE = {"file_name": "", "sampling": "", "form": "", "labels": ""}
 NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 
 
-@cache
-def versions() -> dict[str, Any]:
-    """Read `versions.toml`."""
-    return read_toml(__file__, "versions.toml")
+_versions = partial(read_toml, __file__, "versions.toml")
 
 
 def _digest(text: str) -> str:
@@ -77,7 +75,10 @@ def read_official(file: Readable, sampling: str, labels: str = "") -> list[Objec
     rows = list(json_rows(file))
     if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
         rows = _labelled(rows)
-    questions = [_question(row, where, sampling, labels) for where, row in rows]
+    try:
+        questions = [_question(row, where, sampling, labels) for where, row in rows]
+    except ValueError as error:
+        raise BuildError(str(error)) from error
     ids = Counter((question.question_id, question.sampling) for question in questions)
     if not questions or ids.most_common(1)[0][1] > 1:
         what = f"question_id {ids.most_common(1)[0][0][0]} more than once" if questions else "no question"
@@ -89,7 +90,7 @@ def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """Add POPE's labels about COCO: every second adversarial object is absent; all samplings share the present ones."""
     asked = {where: (str(row.get("image")), plain(str(row.get("text")))) for where, row in rows}
     first = [asked[where] for where, row in rows if row.get("category") == "adversarial"]
-    if _digest(repr(first)) != versions()["adversarial"]:
+    if _digest(repr(first)) != _versions()["adversarial"]:
         return list(rows)  # other questions, which are refused without their labels
     present = {*first[::2]}
     return [(where, {**row, "label": "yes" if asked[where] in present else "no"}) for where, row in rows]
@@ -102,28 +103,19 @@ def plain(text: str) -> str:
 
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
-        raise BuildError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
-    text = row["text"].partition("\n")[0] if isinstance(row["text"], str) else ""
+        raise ValueError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
+    fields = Fields(row, where)
+    answer, question_id = fields.one_of("label", ("yes", "no")), fields.whole("question_id")
+    image, text = fields.text("image"), fields.text("text").partition("\n")[0]
     asked = row if text and isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(plain(text))
-    number = _ENDS_IN_ID.search(row["image"]) if isinstance(row["image"], str) else None
-    for name, is_right, expected in (
-        ("label", row["label"] in ("yes", "no"), "'yes' or 'no'"),
-        ("question_id", is_id(row["question_id"]), "a 64-bit whole number"),
-        ("text", asked, "'Is there a ... in the image?'"),
-        ("image", number, "a file name that ends in an id"),
-    ):
-        if not is_right:
-            raise BuildError(f"{where}: {name} is {short_repr(row[name], 120)}; expected {expected}.")
+    if asked is None:
+        raise fields.wrong("text", "'Is there a ... in the image?'")
+    if (number := _ENDS_IN_ID.search(image)) is None:
+        raise fields.wrong("image", "a file name that ends in an id")
+    sampling = row["category"] if row.get("category") in SAMPLINGS else sampling
+    name, image_id = asked["object"], int(number[1])
     return ObjectQuestion(
-        question_id=row["question_id"],
-        image_id=int(number[1]) if number else 0,
-        file_name=row["image"],
-        question=text,
-        object=asked["object"] if asked else "",
-        answer=row["label"],
-        sampling=row["category"] if row.get("category") in SAMPLINGS else sampling,
-        form=str(row.get("form") or ""),
-        labels=labels,
+        question_id, image_id, image, text, name, answer, sampling, str(row.get("form") or ""), labels
     )
 
 
@@ -194,7 +186,7 @@ def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -
 
 def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[str]) -> str:
     """Return which older versions of the samplings the prompts are from, such as "2023-05"; "" if they are of none."""
-    older, rows = versions()["older"], Counter(question.sampling for question in questions)
+    older, rows = _versions()["older"], Counter(question.sampling for question in questions)
     asked = [prompt or getattr(one, "question", "") for one, prompt in zip(questions, prompts, strict=True)]
     old = Counter(one.sampling for one, text in zip(questions, asked, strict=True) if "imange" in text)
     return ",".join(sorted({older.get(f"{name} {rows[name]} {old[name]}", "") for name in rows} - {""}))
@@ -208,13 +200,13 @@ def known(asked: Sequence[str]) -> str | None:
     found: list[str] = []
     first = 0
     while first < len(texts):
-        name, rows = versions()["heads"].get(_digest("\n".join(texts[first : first + HEAD])), ("", 0))
+        name, rows = _versions()["heads"].get(_digest("\n".join(texts[first : first + HEAD])), ("", 0))
         if not rows:
             found.append(f"{len(texts) - first:,} questions in another order, or made anew")
             break
         there = min(rows, len(texts) - first)
         old = sum("imange" in text for text in asked[first : first + there])
-        if when := versions()["older"].get(f"{name.partition(' ')[0]} {there} {old}"):
+        if when := _versions()["older"].get(f"{name.partition(' ')[0]} {there} {old}"):
             name = name.replace("(COCO)", f"(COCO, {when})")
         found.append(f"{name}{'' if there == rows else f', {there:,} of its {rows:,}'}")
         first += rows
@@ -223,17 +215,20 @@ def known(asked: Sequence[str]) -> str | None:
 
 def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:
     """Return the metric's inputs from the dataset's rows."""
-    sampled = all(question.sampling for question in questions)
-    other = {"corrected": corrections(questions, load(corrected))} if corrected else {}
-    return {
-        "references": [question.answer for question in questions],
-        "objects": [question.object for question in questions],
-        "sampling": [question.sampling for question in questions] if sampled else None,
-        "image_ids": [question.file_name or question.image_id for question in questions],
-        "questions": [question.question for question in questions],
-        "forms": [question.form or "" for question in questions],
-        **other,
+    columns = {
+        "references": "answer",
+        "objects": "object",
+        "sampling": "sampling",
+        "questions": "question",
+        "forms": "form",
     }
+    found: dict[str, Any] = {name: [*map(attrgetter(of), questions)] for name, of in columns.items()}
+    if not all(found["sampling"]):
+        found["sampling"] = None
+    found["image_ids"] = [question.file_name or question.image_id for question in questions]
+    if corrected:
+        found["corrected"] = corrections(questions, load(corrected))
+    return found
 
 
 def corrections(
@@ -244,34 +239,31 @@ def corrections(
     answers: list[str | None] = []
     for one in questions:
         other = found.get((one.sampling, one.question_id))
-        if isinstance(other, ObjectQuestion) and (one.file_name, one.question) == (
-            other.file_name,
-            other.question,
-        ):
-            answers.append(other.answer)
-        elif isinstance(other, LeftOut):
-            answers.append(None)
-        else:
+        same = isinstance(other, LeftOut) or (
+            other and (one.file_name, one.question) == (other.file_name, other.question)
+        )
+        if not same:
             raise ValueError(
                 f"corrected has no answer to question_id {one.question_id}, {one.sampling or 'no sampling'}: "
                 f"{short_repr(one.question)}; expected RePOPE's answers to the questions of the dataset; they "
                 "must be POPE's questions about COCO, with their samplings."
             )
+        answers.append(getattr(other, "answer", None))
     return answers
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ObjectQuestion]:
     """Read rows of `pope` or `pope_c`; an `ObjectQuestion` stays as it is."""
-    return [
-        row if isinstance(row, ObjectQuestion) else _read(row, f"{where}[{number}]")
-        for number, row in enumerate(rows)
-    ]
-
-
-def _read(row: Any, where: str) -> ObjectQuestion:
-    if not isinstance(row, Mapping) or (missing := [name for name in NEEDED if name not in row]):
-        lacks = f" It has no {', '.join(missing)}." if isinstance(row, Mapping) else ""
-        raise ValueError(
-            f"{where} is {short_repr(row)}; expected a row of the dataset pope or pope_c.{lacks}"
-        )
-    return ObjectQuestion(**(OTHERWISE | {name: row[name] for name in COLUMNS if name in row}))
+    found = []
+    for number, row in enumerate(rows):
+        if isinstance(row, ObjectQuestion):
+            found.append(row)
+            continue
+        missing = [name for name in NEEDED if name not in row] if isinstance(row, Mapping) else [*NEEDED]
+        if missing:
+            raise ValueError(
+                f"{where}[{number}] is {short_repr(row)}; expected a row of the dataset pope or pope_c. It has no "
+                f"{', '.join(missing)}."
+            )
+        found.append(ObjectQuestion(**(OTHERWISE | {name: row[name] for name in COLUMNS if name in row})))
+    return found
