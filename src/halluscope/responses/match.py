@@ -8,7 +8,7 @@ compared is counted (`Matched.uncompared`).
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, groupby
@@ -173,6 +173,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     if not each:
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
     by, pairs, of, stated = matching.found()
+    pairs = [pair for pair in pairs if by == STATED_ROWS or identity.wanted(pair[0])]
     matching.check_texts(pairs)
     found, answered = [row for row, _ in pairs], [response for _, response in pairs]
     prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]
@@ -311,9 +312,6 @@ class _Matching:
         said = [*zip(*(self._ids(name, files) for name in names), strict=True)]
         by = " and ".join(names)
 
-        def named(row: Any) -> str:
-            return _named(names, *_keys([row], of_rows))
-
         if len(index) < len(keys):  # several rows share their ids: then only the order of the rows will do
             if said != keys[: len(self.first)]:
                 raise ValueError(
@@ -323,7 +321,7 @@ class _Matching:
                     f"its {' and '.join(identity.also) or 'config'}."
                 )
             pairs = [*zip(self.first, self.each, strict=True)]
-            stated = self._agree(pairs, lambda row: f"matched by {ORDER} and {named(row)}")
+            stated = self._agree(pairs, f"matched by {ORDER}", names, of_rows)
             return f"{by} and {ORDER}", pairs, len(wanted), stated
         left_out = {*_keys(self.rows, of_rows)} - index.keys() if len(self.rows) > len(wanted) else set()
         matched: dict[int, Response] = {}
@@ -341,7 +339,7 @@ class _Matching:
                     "response per row. Remove one of them."
                 )
         pairs = [(wanted[i], matched[i]) for i in (matched if identity.partial_ok else sorted(matched))]
-        stated = self._agree(pairs, named)
+        stated = self._agree(pairs, "", names, of_rows)
         if not identity.partial_ok and len(pairs) < len(wanted):
             begun = {identity.set_of(row) for row, _ in pairs} - {None}
             missing = [
@@ -389,11 +387,8 @@ class _Matching:
                 f"rows; expected one response per row in the same order, or an id in each response: {names}."
             )
         pairs = [*zip(rows, self.each, strict=True)]
-        stated = self._agree(pairs, lambda row: f"matched by {ORDER}")
-        return ORDER, self._of_wanted(pairs), len(self.wanted), stated
-
-    def _of_wanted(self, pairs: Iterable[Pair]) -> list[Pair]:
-        return [pair for pair in pairs if self.identity.wanted(pair[0])]
+        stated = self._agree(pairs, f"matched by {ORDER}")
+        return ORDER, pairs, len(self.wanted), stated
 
     def by_content(self, columns: tuple[str, ...] | None) -> Found | None:
         """Match responses by the images and questions that they state; return None where these do not decide.
@@ -423,7 +418,7 @@ class _Matching:
         images, known = self._images_said()
         pairs: list[Pair] = []
         needed = 0
-        lacking: tuple[int, int, str] | None = None
+        lacking = []
         while (first := len(pairs)) < len(said):
             about = [*zip(images[first:], said[first:], strict=True)]
             runs = {name: _run(rows, about, known) for name, rows in sets.items()}
@@ -438,17 +433,14 @@ class _Matching:
                 needed += len(rows) - longest
                 there = {*map(id, run)}
                 row = next(row for row in rows if id(row) not in there)
-                lacking = lacking or (
-                    len(rows) - longest,
-                    len(rows),
-                    _named(identity.id, *_keys([row], identity.id)),
-                )
+                such_as = _named(identity.id, *_keys([row], identity.id))
+                lacking.append((len(rows) - longest, len(rows), such_as))
         if lacking:
-            self._check_none_missing(*lacking)
-        stated = self._agree(pairs, lambda row: f"matched by its {QUESTION}")
+            self._check_none_missing(*lacking[0])
+        stated = self._agree(pairs, f"matched by its {QUESTION}")
         order = {id(row): place for place, row in enumerate(self.rows)}
         pairs.sort(key=lambda pair: order[id(pair[0])])
-        return f"{IMAGE if known else ORDER} and {QUESTION}", self._of_wanted(pairs), needed, stated
+        return f"{IMAGE if known else ORDER} and {QUESTION}", pairs, needed, stated
 
     def by_cells(self) -> Found | None:
         """Match a file that holds each image and question once, with the names of its sets in one cell ("a,b").
@@ -483,7 +475,7 @@ class _Matching:
         pairs = [(row, answered[id(row)]) for row in self.wanted if id(row) in answered]
         missing = len(self.wanted) - len(pairs)
         self._check_none_missing(missing, len(self.wanted), "the questions that it lacks")
-        stated = self._agree(pairs, lambda row: f"matched by its {QUESTION}")
+        stated = self._agree(pairs, f"matched by its {QUESTION}")
         return f"{ORDER} and {QUESTION}", pairs, len(self.wanted), stated
 
     def _sets(self) -> dict[str, list[Any]]:
@@ -519,7 +511,9 @@ class _Matching:
             found.append(next((part for part in map(plain_question, parts) if part in asked), ""))
         return found
 
-    def _agree(self, pairs: Sequence[Pair], named: Callable[[Any], str]) -> States:
+    def _agree(
+        self, pairs: Sequence[Pair], by: str, names: Sequence[str] = (), columns: Sequence[str] = ()
+    ) -> States:
         """Check that nothing that responses state contradicts their rows: different sets of questions share ids."""
         sets = {name for own in self.identity.also for name in SYNONYMS[own]}
         stated: dict[str, list[int]] = {}
@@ -540,8 +534,10 @@ class _Matching:
             if OTHER in states:
                 place = states.index(OTHER)
                 row, response = pairs[place]
+                key = [_named(names, *_keys([row], columns))] if names else []
+                about = " and ".join([*filter(None, [by]), *key])
                 raise ValueError(
-                    f"{response.where} ({named(row)}) has the {column} {short_repr(values[place], 120)}, but its row "
+                    f"{response.where} ({about}) has the {column} {short_repr(values[place], 120)}, but its row "
                     f"in the dataset has {short_repr(owns[place], 120)}. Are these responses to another file or "
                     "sampling, or in another order?"
                 )
