@@ -5,6 +5,7 @@ pandas, Arrow, torch). Where a list is expected, a mapping, a set, a text, a tab
 over it would give names, letters, an arbitrary order, or nothing the second time.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from functools import wraps
@@ -113,17 +114,13 @@ def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> li
 def words(name: str, values: Any, known: Sequence[str], rows: int | None = None) -> list[str]:
     """Check a list of texts, each of which is one of the known words."""
     found = listed(name, values, f"a list, {_any_of(known)} per row", rows)
-    for row, value in enumerate(() if are_among(found, known) else found):
+    try:
+        are_known = {*found} <= {*known}
+    except Exception:  # such as a list, or whatever a foreign object raises
+        are_known = False
+    for row, value in enumerate(() if are_known else found):
         word(f"{name}[{row}]", value, known)
     return found
-
-
-def are_among(values: Iterable[Any], known: Sequence[str]) -> bool:
-    """Whether all values are known words."""
-    try:
-        return {*values} <= {*known}
-    except Exception:  # such as a list, or whatever a foreign object raises
-        return False
 
 
 def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
@@ -146,7 +143,19 @@ def ids(name: str, values: Any, rows: int, *, unique: bool = False) -> list[Id]:
 def class_names(references: Any) -> list[list[str]]:
     """Return the class names in each image as lists; a set is accepted too, because their order does not count."""
     rows = listed("references", references, "a list, the class names in each image")
-    return [names if type(names) is list else _names(names, row) for row, names in enumerate(rows)]
+    for row, names in enumerate(rows):
+        if type(names) is list:  # the usual case; the other checks are slow
+            continue
+        if isinstance(names, Set):
+            rows[row] = [*names]
+        elif not is_like_a_list(names):
+            raise ValueError(
+                f"references[{row}] is {short_repr(names)}; expected a list of class names, such as ['dog', 'cup'] "
+                "(an image without any object has the empty list)."
+            )
+        else:
+            rows[row] = listed("references", names, "a list of class names")
+    return rows
 
 
 def scores(name: str, values: Any, what: str) -> list[float]:
@@ -205,18 +214,6 @@ def of_a_part(found: int, expected: int, what: str = "questions") -> str:
     return f"{found:,} {what} are scored; expected the benchmark's {expected:,}."
 
 
-def _names(names: Any, row: int) -> list[str]:
-    """Return the class names in one image as a list."""
-    if isinstance(names, Set):
-        return list(names)
-    if not is_like_a_list(names):
-        raise ValueError(
-            f"references[{row}] is {short_repr(names)}; expected a list of class names, such as ['dog', 'cup'] (an "
-            "image without any object has the empty list)."
-        )
-    return listed("references", names, "a list of class names")
-
-
 def _unlike(name: str, values: Any, what: str) -> str:
     return f"{name} is {short_repr(values)}; expected {what}; it is of the type {type(values).__name__}."
 
@@ -227,8 +224,7 @@ def _any_of(known: Sequence[str]) -> str:
 
 def whole(name: str, value: Any, least: int = 0, most: int | None = None, what: str = "") -> int:
     """Check a whole number; True and False are refused."""
-    good = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not good or value < least or (most is not None and value > most):
+    if not is_whole(value) or value < least or (most is not None and value > most):
         between = f"from {least:,} to {most:,}" if most is not None else f"of at least {least:,}"
         raise ValueError(f"{name} is {short_repr(value)}; expected {what or 'a whole number'} {between}.")
     return int(value)
@@ -255,19 +251,20 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def is_id(value: Any) -> bool:
     """Whether a value is a whole number that fits into a 64-bit column; True and False are not.
 
     >>> is_id(7), is_id(True), is_id(7.0), is_id(2**63)
     (True, False, False, False)
     """
-    return (
-        isinstance(value, int | np.integer) and not isinstance(value, bool) and -(2**63) <= int(value) < 2**63
-    )
+    return is_whole(value) and -(2**63) <= int(value) < 2**63
 
 
 def id_of(text: str) -> int | None:
     """Return the number that a text of digits spells, if it fits into a 64-bit column; None for any other text."""
-    plain = text.strip().lstrip("0") or "0"
-    digits = text.strip().isascii() and text.strip().isdigit() and len(plain) <= 19
-    return int(plain) if digits and is_id(int(plain)) else None
+    found = re.fullmatch(r"\s*0*([0-9]{1,19})\s*", text)
+    return int(found[1]) if found and is_id(int(found[1])) else None
