@@ -35,7 +35,7 @@ def reliability(given: argparse.Namespace) -> None:
     """Measure how reliable a benchmark is, in the columns of HQM's Table I."""
     first = read_results(given.first)
     benchmark = hqm.benchmark_of(first)
-    by = given.by or hqm.principal(benchmark)
+    by = given.by or benchmark.principal
     # people's score that is better in the same direction
     human = given.criterion_by or (DISAGREE if hqm.direction(first, by) == LOWER else AGREE)
     files = {RETEST: given.retest, PARALLEL: given.parallel, CRITERION: given.criterion}
@@ -56,8 +56,8 @@ def reliability(given: argparse.Namespace) -> None:
         sheet.check(VALID)
         found[CONTENT] = hqm.content(sheet.ones(), sheet.strata())
     pair = (first, others[PARALLEL]) if PARALLEL in others else None
-    data = {"benchmark": benchmark, "by": by, **found}
-    common.output(given, data, lambda: hqm.report(benchmark, by, found, pair, given.published, given.scores))
+    data = {"benchmark": benchmark.name, "by": by, **found}
+    common.output(given, data, lambda: hqm.report(data, pair, given.published, given.scores))
 
 
 def correlate(options: argparse.Namespace) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from halluscope.inputs import whole
 from halluscope.reliability.sheet import MARKS, NO, READING, YES, Entry, Sheet, class_names
 from halluscope.reporting.formats import aligned
-from halluscope.reporting.tables import Notes, Report, Table, percent, share
+from halluscope.reporting.tables import Json, Notes, Report, Table, percent, share
 from halluscope.responses.thoughts import without
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
@@ -100,7 +100,7 @@ def _named(key: Key) -> str:
     return f"{model} to the image {image}"
 
 
-def compare(both: Pair) -> dict[str, Any]:
+def compare(both: Pair) -> Json:
     """Measure how often two methods agree, in all and per model; and out of how many responses each class is read."""
     agree: dict[str, list[bool]] = defaultdict(list)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -123,7 +123,7 @@ def compare(both: Pair) -> dict[str, Any]:
     }
 
 
-def each(both: Pair) -> Iterator[dict[str, Any]]:
+def each(both: Pair) -> Iterator[Json]:
     """Yield, for each response, whether the methods agree, and the classes that both or only one of them read."""
     for (model, image), (one, two) in both.readings.items():
         first, second = one.classes, two.classes
@@ -137,7 +137,7 @@ def each(both: Pair) -> Iterator[dict[str, Any]]:
         }
 
 
-def _share(agree: list[bool]) -> dict[str, Any]:
+def _share(agree: list[bool]) -> Json:
     return {"images": len(agree), "agree": sum(agree), "agreement": sum(agree) / len(agree)}
 
 
@@ -205,7 +205,7 @@ def draw(
     return rows
 
 
-def summary(sheet: Sheet) -> dict[str, Any]:
+def summary(sheet: Sheet) -> Json:
     """Summarize people's marks of two methods' readings, as THRONE's Tables 3 and 4.
 
     As in the paper, the judgements of a stratum are counted together for all models. Error rates are weighted by the
@@ -262,7 +262,7 @@ def summary(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def lines(result: Mapping[str, Any]) -> list[str]:
+def lines(result: Json) -> list[str]:
     """Return a summary as text: THRONE's Tables 3 and 4 (supplement), and the error rates that follow from Table 3."""
     columns = ("methods", "stratum", "responses", "share", "evaluated", "judgements", "errors", "error_rate")
     rates = ("share", "error_rate")
@@ -289,7 +289,7 @@ def with_ends(rate: Mapping[str, float]) -> str:
     return f"{percent(rate['value'])} % ({percent(rate['low'])} to {percent(rate['high'])})"
 
 
-def report(result: Mapping[str, Any]) -> Report:
+def report(result: Json) -> Report:
     """Return tables: how often two methods read the same, by LVLM, and on which classes they differ."""
     rows = [
         [row["responses"], row["images"], row["agree"], share(row["agreement"])]

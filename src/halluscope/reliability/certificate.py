@@ -41,7 +41,7 @@ from halluscope.reliability.sheet import (
     class_names,
     read_sheet,
 )
-from halluscope.reporting.tables import Cell, Notes, Report, Table, finite, interval, percent, share
+from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, finite, interval, percent, share
 from halluscope.responses.lengths import words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
@@ -238,7 +238,7 @@ def _of_lines(path: Path, digests: Mapping[str, str], vocabulary: Vocabulary) ->
 # A judge's errors
 
 
-def errors(judgement: Judgement, labels: Labels, margins: Margins) -> dict[str, Any]:
+def errors(judgement: Judgement, labels: Labels, margins: Margins) -> Json:
     """Return the errors of the judges' agreement, in all and by part, and those of each judge's single votes.
 
     Parts are groups of classes, classes, lengths of texts, and kinds of sentences. `margins` are log P(yes) - log P(no)
@@ -281,7 +281,7 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> dict[str, 
     }
 
 
-def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> dict[str, Any]:
+def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> Json:
     """Return the errors of a judge's votes [texts, classes, templates], all of which were asked for."""
     texts, _, templates = votes.shape
     implied = np.repeat(judged.implied, templates, axis=1)
@@ -340,10 +340,10 @@ def _cues() -> dict[str, re.Pattern[str]]:
 
 
 class Certificate(NamedTuple):
-    content: dict[str, Any]  # as in the JSON file
+    content: Json  # as in the JSON file
 
     @property
-    def signed(self) -> dict[str, Any]:
+    def signed(self) -> Json:
         """The parts of a signature that describe the certificate."""
         labels = self.content["errors"]["all"]["labels"]
         return {
@@ -352,7 +352,7 @@ class Certificate(NamedTuple):
             "labelled_by": self.content["labelled_by"],
         }
 
-    def check(self, about: Mapping[str, Any]) -> None:
+    def check(self, about: Json) -> None:
         """Check that it is about what is being scored, by names in people.toml; unknown ones may be left out."""
         for name in about:
             # judges may be listed in any order
@@ -440,7 +440,7 @@ def certify(
     return Certificate(content | {DIGEST: digest_of(content)})
 
 
-def digest_of(content: Mapping[str, Any]) -> str | None:
+def digest_of(content: Json) -> str | None:
     """Return the checksum over all content but itself; None for content that JSON cannot hold."""
     rest = {name: value for name, value in content.items() if name != DIGEST}
     try:
@@ -456,7 +456,9 @@ def read(source: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
     content: Any = source
     if isinstance(source, str | Path) and Path(source).is_file():
         content = read_json(Path(source))
-    digest = digest_of(content) if isinstance(content, Mapping) and content.get("form") == FORM else None
+    digest = (
+        digest_of(dict(content)) if isinstance(content, Mapping) and content.get("form") == FORM else None
+    )
     if not digest:
         raise ValueError(
             f"certificate is {short_repr(source)}; expected a file that `halluscope certify` wrote."
@@ -473,7 +475,7 @@ def read(source: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
 # What is printed
 
 
-def report(content: Mapping[str, Any]) -> Report:
+def report(content: Json) -> Report:
     """Return how often the judges err: by kind of text, vote by vote, and how far their probabilities hold."""
     rates = content["errors"]
     counts, by = rates["all"], content["labelled_by"]
@@ -502,7 +504,7 @@ def report(content: Mapping[str, Any]) -> Report:
     ]
 
 
-def _table(first: str, rates: Mapping[str, Mapping[str, Any]]) -> Table:
+def _table(first: str, rates: Json) -> Table:
     cells: list[list[Cell]] = [
         [
             name,

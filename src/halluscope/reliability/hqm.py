@@ -9,17 +9,16 @@ other, the sign of one is turned. Each benchmark's record says which way a score
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from halluscope import registry
 from halluscope.inputs import listed, word
 from halluscope.inputs import scores as numbers
-from halluscope.registry import HIGHER, LOWER, Direction
+from halluscope.registry import HIGHER, LOWER, Benchmark, Direction
 from halluscope.reporting import published
 from halluscope.reporting.results import Result, score, scores
-from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, plain
+from halluscope.reporting.tables import Cell, Json, Notes, Number, Report, Table, plain
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, keys_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
@@ -54,7 +53,7 @@ def compute(
     bootstrap: int = RESAMPLES,
     seed: int = 0,
     level: float = 0.95,
-) -> dict[str, Any]:
+) -> Json:
     """Measure how far a benchmark can be believed, from its scores of several models.
 
     Args:
@@ -117,9 +116,7 @@ def compute(
     }
 
 
-def content(
-    marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95
-) -> dict[str, Any]:
+def content(marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95) -> Json:
     """Return what `compute` does for "content", weighted if the marks (1 or 0) are of rows drawn by strata."""
     strata = strata or {}
     estimate = share(marks, strata, level)
@@ -164,27 +161,18 @@ def _turned(first: Direction, second: Direction, values: Sequence[float]) -> tup
     return opposed, [-value for value in values] if opposed and len(set(values)) > 1 else values
 
 
-def benchmark_of(results: Results) -> str:
+def benchmark_of(results: Results) -> Benchmark:
     names = _makers(results)
-    if len(names) != 1:
+    known = [one for one in registry.benchmarks() if names == [one.name]]
+    if not known:
         raise ValueError(
             f"The first file holds results of {', '.join(map(short_repr, names)) or 'nothing':.300}; expected one "
             "benchmark."
         )
-    return names[0]
+    return known[0]
 
 
-def principal(name: str) -> str:
-    """Return the score that is compared unless the user names another."""
-    known = {benchmark.name: benchmark.principal for benchmark in registry.benchmarks()}
-    if name not in known:
-        raise ValueError(f"The principal score of {name!r:.80} is unknown; name a score with --by.")
-    return known[name]
-
-
-def measure(
-    name: str, first: Results, second: Results, by: str, other: str, resampling: Bootstrap
-) -> dict[str, Any]:
+def measure(name: str, first: Results, second: Results, by: str, other: str, resampling: Bootstrap) -> Json:
     """Return one of HQM's correlations, of `by` in the first results with `other` in the second, and what differs.
 
     A second file with the same results is refused; the same responses and verdicts are reported.
@@ -238,7 +226,7 @@ def measure(
 
 def correlate(
     first: Results, second: Results, by: tuple[str, str], left_out: Sequence[str], resampling: Bootstrap
-) -> dict[str, Any]:
+) -> Json:
     """Return whether two benchmarks, each by its score in `by`, rank the models alike that have results of both."""
     models = [model for model in first if model in second and model not in left_out]
     x, y = (scores(results, models, name) for results, name in zip((first, second), by, strict=True))
@@ -287,16 +275,15 @@ def _changes(name: str, model: str, first: Result, second: Result) -> set[str]:
 
 
 def report(
-    benchmark: str,
-    by: str,
-    found: Mapping[str, Any],
+    found: Json,
     forms: tuple[Results, Results] | None,
     with_published: bool,
     scores: Sequence[str] = (),
 ) -> Report:
     """Return the tables: HQM's Table I, the paper's, all coefficients, and Table II of both forms of the questions."""
     head = ["benchmark", *COLUMNS.values()]
-    overview: list[Cell] = [f"{benchmark} [{by}]"]
+    by = found["by"]
+    overview: list[Cell] = [f"{found['benchmark']} [{by}]"]
     rows: list[list[Cell]] = []
     for name, column in COLUMNS.items():
         result = found.get(name, {})
@@ -325,10 +312,13 @@ def report(
             for model in forms[0]
         ]
         report.append(Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], lines))
-    return [*report, Notes([line for name, result in found.items() for line in _remarks(name, result)])]
+    return [
+        *report,
+        Notes([line for name in INDICATORS if name in found for line in _remarks(name, found[name])]),
+    ]
 
 
-def _remarks(name: str, result: Mapping[str, Any]) -> list[str]:
+def _remarks(name: str, result: Json) -> list[str]:
     if name == CONTENT:
         lines = [f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid"]
     else:

@@ -57,6 +57,7 @@ class Number(NamedTuple):
 
 
 Cell = str | int | Number | None  # a cell of a table; None if it is empty
+Json = dict[str, Any]  # an object of JSON
 
 
 class Table(NamedTuple):

@@ -19,7 +19,7 @@ from halluscope.judging.cache import sha256
 from halluscope.registry import Benchmark
 from halluscope.reliability.certificate import DIGEST, LENGTHS, digest_of, name_of
 from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, chance_of, read_sheet
-from halluscope.reporting.tables import Notes, Table, finite, plain, scored, share
+from halluscope.reporting.tables import Json, Notes, Table, finite, plain, scored, share
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
 from halluscope.runs.comparing import Result
@@ -155,7 +155,7 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
             values[name if alike else ALL].append((row, judge, people))
     by_people = verdicts.view.counted(said)
 
-    def scores(group: Bools) -> Iterator[dict[str, Any]]:
+    def scores(group: Bools) -> Iterator[Json]:
         """Yield each score of a group by the judge and as people would give it."""
         rows = np.flatnonzero(verdicts.able & group)
         own = np.flatnonzero(chances[rows])
@@ -222,7 +222,7 @@ def _error(pairs: Floats) -> dict[str, float]:
     }
 
 
-def _report(found: Mapping[str, Any], benchmark: Benchmark) -> Iterator[Table | Notes]:
+def _report(found: Json, benchmark: Benchmark) -> Iterator[Table | Notes]:
     whose = f"{found['marked']:,} of {found['rows']:,} responses, marked by {found['labelled_by']}"
     yield Notes([f"{found['responses']}: {whose}"])
     for name, pairs in found["confusion"].items():
