@@ -16,7 +16,7 @@ from halluscope.reporting.page.writing import parts, write
 from halluscope.reporting.tables import Notes, Report, Table
 from halluscope.runs import comparing, exporting, folder, results
 from halluscope.runs.folder import benchmark_of, checked
-from halluscope.runs.page import all_shown, best_first, page
+from halluscope.runs.page import all_shown, page
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, say_coloured, tell, tell_error
@@ -106,7 +106,7 @@ def report(given: Namespace) -> None:
         except RunError as error:
             tell(f"Not compared: {error}")
             facts = {"Not compared": str(error)}
-    write(page(benchmark_of(runs.values()), models, made, compared, facts), given.out)
+    write(page(models, made, compared, facts), given.out)
     say(f"{given.out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
 
 
@@ -162,7 +162,7 @@ def plot(given: Namespace) -> None:
     check_no_folder(given.out)
     runs = checked(given.folders)
     benchmark = benchmark_of(runs.values())
-    plots, lacking = able(given.figures, best_first(benchmark, all_shown(runs)), benchmark)
+    plots, lacking = able(given.figures, all_shown(runs), benchmark)
     for name, why in lacking.items():
         tell(f"{name} is not drawn: {why}.")
     if not plots:
@@ -209,7 +209,7 @@ def demo(options: Namespace) -> None:
     for item in shown.items:
         say(f"\nimage {item.id}: {', '.join(item.errors) or 'nothing wrong'}")
         say_coloured(marked(item))
-    made = page(benchmark, [shown], images)
+    made = page([shown], images)
     warned = [one._replace(warnings=[example.WARNING, *one.warnings]) for one in made.headlines]
     content = "".join(parts(made._replace(headlines=warned)))
     with new_file(out, newline="") as file:

@@ -269,7 +269,7 @@ def report(folders: Sequence[Path], space: str) -> Publication:
     benchmark = benchmark_of(runs.values())
     compared = compare(runs, [], Bootstrap(RESAMPLES)) if len(runs) > 1 else None
     with TemporaryDirectory() as here:
-        write(page(benchmark, all_shown(runs), {}, compared), Path(here) / PAGE)
+        write(page(all_shown(runs), {}, compared), Path(here) / PAGE)
         content = (Path(here) / PAGE).read_bytes()
     title, names = f"{benchmark.title} report", one_line(", ".join(runs), 80)
     card = f"---\ntitle: {title}\nsdk: static\npinned: false\n---\n{benchmark.title}: {names}\n"

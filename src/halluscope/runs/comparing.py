@@ -234,14 +234,13 @@ def _classes(run: Run) -> Tally:
         counts = {score: (np.nan_to_num(values), ~np.isnan(values))}
     else:
         return {}
-    return {
-        f"{score} of {name}": (
-            np.bincount(image, part * (named == name), images),
-            np.bincount(image, whole * (named == name), images),
-        )
-        for score, (part, whole) in counts.items()
-        for name in np.unique(named)
-    }
+    tally: dict[str, tuple[Floats, Floats]] = {}
+    names, number = np.unique(named, return_inverse=True)
+    for score, amounts in counts.items():
+        each = [np.bincount(number * images + image, of, len(names) * images) for of in amounts]
+        parts, wholes = (of.reshape(-1, images) for of in each)
+        tally |= {f"{score} of {name}": (parts[at], wholes[at]) for at, name in enumerate(names)}
+    return tally
 
 
 def _class_tests(classes: Mapping[str, Tally], level: float) -> list[Tested]:

@@ -24,9 +24,16 @@ from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Notes, finite, has_few, percent, score
 from halluscope.responses.match import NOT_COMPARED
 from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts, winner
-from halluscope.runs.folder import INPUTS, RESPONSE, Run, plain, view
-from halluscope.runs.results import beside, caveats, of_results, principal, with_best, with_choices
-from halluscope.runs.results import best_first as in_order
+from halluscope.runs.folder import INPUTS, RESPONSE, Run, benchmark_of, plain, view
+from halluscope.runs.results import (
+    beside,
+    best_first,
+    caveats,
+    of_results,
+    principal,
+    with_best,
+    with_choices,
+)
 from halluscope.sanitize import one_line, short_repr
 from halluscope.terminal import is_quiet
 
@@ -54,9 +61,11 @@ def shown(run: Run) -> Shown:
 
 
 def all_shown(runs: Mapping[str, Run]) -> list[Shown]:
-    """Return what is shown of several runs, under their different names; a progress bar is shown."""
+    """Return what is shown of several runs, under their different names, the best first; a progress bar is shown."""
     each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
-    return [shown(run)._replace(name=name) for name, run in each]
+    models = {name: shown(run)._replace(name=name) for name, run in each}
+    order = best_first(benchmark_of(runs.values()), [(name, one.scores) for name, one in models.items()])
+    return [models[name] for name, _ in order]
 
 
 def shown_result(
@@ -138,23 +147,18 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
             known[item.image or item.id] = image
     own = [item._replace(image=item.image or (item.id if item.id in known else None)) for item in model.items]
     made = pictures(known, known.__getitem__, {}, progress=False)
-    return Report(page(of_signature(model.scores), [model._replace(items=own)], made))
-
-
-def best_first(benchmark: Benchmark, models: Sequence[Shown]) -> list[Shown]:
-    """Return models by their principal scores: the order of a page, and of the colours in figures."""
-    by_name = {one.name: one for one in models}
-    return [by_name[name] for name, _ in in_order(benchmark, [(one.name, one.scores) for one in models])]
+    return Report(page([model._replace(items=own)], made))
 
 
 def page(
-    benchmark: Benchmark,
     models: Sequence[Shown],
     images: Mapping[str, Picture],
     compared: Comparison | None = None,
     facts: Mapping[str, str] | None = None,
 ) -> Page:
-    by, models = principal(benchmark, [one.scores for one in models]), best_first(benchmark, models)
+    """Return the page of models, the best first."""
+    benchmark = of_signature(models[0].scores)
+    by = principal(benchmark, [one.scores for one in models])
     try:
         drawn, lacking = figures(models, benchmark), {}
     except MissingExtra as error:
