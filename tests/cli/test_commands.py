@@ -11,6 +11,7 @@ from halluscope.judging import batch
 from halluscope.judging.judge import AT_ONCE
 from halluscope.reliability import sheet
 from halluscope.reporting.figures.charts import FORMATS as DRAWN
+from halluscope.reporting.figures.plots import FIGURES
 from halluscope.reporting.formats import FORMATS, LINE
 from halluscope.responses.thoughts import THOUGHTS
 from halluscope.stats.bootstrap import RESAMPLES
@@ -30,6 +31,7 @@ def test_defaults_and_choices_are_the_codes():
     )
     assert SHARED["--thoughts"]["choices"] == (*THOUGHTS,)
     assert f"(default: {AT_ONCE})" in COMMANDS["answer"]["options"]["--at-once"]["help"]
+    assert COMMANDS["plot"]["options"]["--figures"]["default"] == (*FIGURES,)
     assert COMMANDS["plot"]["options"]["--format"]["choices"] == (*DRAWN,)
     assert COMMANDS["tasks"]["options"]["harness"]["choices"] == (*HARNESSES,)
     marks = COMMANDS["review"]["kinds"]["make"]["options"]["--marks"]["choices"]

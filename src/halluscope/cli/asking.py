@@ -9,7 +9,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from halluscope import registry, scoring
-from halluscope.arguments import number
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
 from halluscope.judging import batch
@@ -150,20 +149,6 @@ def ask_import(given: Namespace) -> None:
 
 
 # plan
-
-
-def parser_plan(parser: ArgumentParser, benchmark: Benchmark) -> None:
-    if not benchmark.is_graded:
-        parser.add_argument(
-            "--calibrate",
-            type=number,
-            nargs="?",
-            const=10.0,
-            default=0.0,
-            metavar="SECONDS",
-            help="ask each judge on this machine for about SECONDS (default: 10), to estimate how long the rest takes; "
-            "the votes are kept in the cache",
-        )
 
 
 def plan(given: Namespace) -> None:

@@ -24,11 +24,12 @@ GROUPS, SHARED = COMMANDS.pop("groups"), COMMANDS.pop("shared")
 # A parser, or a group of its options
 Parsing = ArgumentParser | _ArgumentGroup
 
-# The benchmarks for which a command has a subcommand
+# The benchmarks for which a command has a subcommand, or an option
 FITTING: Mapping[str, Callable[[Benchmark], bool]] = {
     "scored": lambda one: one.is_scored,
     "judged": lambda one: bool(one.judges and one.is_scored),
     "votes": lambda one: bool(one.judges and one.judges.kind == "votes"),
+    "questions": lambda one: not one.partial_ok,
 }
 
 
@@ -69,15 +70,15 @@ def declare(parser: Parsing, command: Values, benchmark: Benchmark | None = None
     """Add the options that a command of commands.toml takes."""
     own = command.get("options", {})
     for name in dict.fromkeys([*_flat(command.get("with", ())), *own]):
+        said = own.get(name, {})
+        if said.keys() <= {"help", "required", "unset"}:
+            said = SHARED.get(name, {}) | said
+        more = {key: value for key, value in said.items() if key not in ("unset", "for")}
+        if said.get("unset"):
+            more["default"] = SUPPRESS
         if name == "benchmark" and benchmark:
             add_options(parser, benchmark)
-        elif name != "--partial" or not (benchmark and benchmark.partial_ok):
-            said = own.get(name, {})
-            if said.keys() <= {"help", "required", "unset"}:
-                said = SHARED.get(name, {}) | said
-            more = {key: value for key, value in said.items() if key != "unset"}
-            if said.get("unset"):
-                more["default"] = SUPPRESS
+        elif not (benchmark and "for" in said) or FITTING[said["for"]](benchmark):
             parser.add_argument(name, **more)
 
 

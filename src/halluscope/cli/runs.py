@@ -146,14 +146,6 @@ def _pictures(given: Namespace, wanted: set[str]) -> dict[str, Picture]:
 # plot
 
 
-def parser_plot(parser: ArgumentParser, _: None) -> None:
-    from halluscope.reporting.figures.plots import FIGURES
-
-    figures = parser._option_string_actions["--figures"]
-    figures.default = [*FIGURES]
-    figures.help = f"{figures.help}: {', '.join(FIGURES)}"
-
-
 def plot(given: Namespace) -> None:
     """Write the figures of runs as files."""
     from halluscope.reporting.figures.plots import able, check

@@ -41,13 +41,19 @@ class Module(evaluate.Metric):  # type: ignore[misc]
 
         In an `evaluate.combine`, the options of the other metrics are left to these, with a warning.
         """
+        record, is_added = self._record(), predictions is None and references is None
         caller = sys._getframe(1).f_locals.get("self")
-        if isinstance(caller, evaluate.CombinedEvaluations):
-            options = self._own(options)
-        if predictions is not None or references is not None:
-            return self._compute(predictions, references, **options)
-        result = self._compute(self._predictions, self._references, **options)
-        self._predictions, self._references = [], []
+        others = options.keys() - record.keywords - {"ids"}
+        if others and isinstance(caller, evaluate.CombinedEvaluations):
+            named = ", ".join(sorted(others))
+            warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=3)
+            options = {name: value for name, value in options.items() if name not in others}
+        record.check_options({name: value for name, value in options.items() if name != "ids"})
+        if is_added:
+            predictions, references = self._predictions, self._references
+        result = record.compute(predictions, references, **options)
+        if is_added:
+            self._predictions, self._references = [], []
         return result
 
     def add(self, *, prediction: Any = None, reference: Any = None) -> None:  # evaluate extends the docstring
@@ -72,8 +78,11 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         self._predictions += predictions
         self._references += references
 
+    def _record(self) -> registry.Benchmark:
+        return registry.benchmark(type(self).benchmark)
+
     def _info(self) -> evaluate.MetricInfo:
-        record = registry.benchmark(type(self).benchmark)
+        record = self._record()
         return evaluate.MetricInfo(
             description=record.description,
             citation=record.citation,
@@ -81,15 +90,3 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             features=datasets.Features(type(self).row),
             reference_urls=list(record.links),
         )
-
-    def _own(self, options: Values) -> dict[str, Any]:
-        record = registry.benchmark(type(self).benchmark)
-        if others := options.keys() - record.keywords - {"ids"}:
-            named = ", ".join(sorted(others))
-            warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=4)
-        return {name: value for name, value in options.items() if name not in others}
-
-    def _compute(self, predictions: Any, references: Any, **options: Any) -> dict[str, Any]:
-        record = registry.benchmark(type(self).benchmark)
-        record.check_options({name: value for name, value in options.items() if name != "ids"})
-        return record.compute(predictions, references, **options)
