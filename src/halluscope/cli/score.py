@@ -128,6 +128,18 @@ def options_ablate(benchmark: Benchmark) -> Benchmark:
     return benchmark.without((AGREEMENT, ASK))
 
 
+def parser_ablate(parser: ArgumentParser, benchmark: Benchmark) -> None:
+    (agreement,) = (option for option in benchmark.options if option.name == AGREEMENT)
+    parser.add_argument(
+        "--agreement",
+        nargs="+",
+        required=True,
+        type=agreement.type,
+        metavar="K",
+        help="how many votes must agree: unanimous, majority, or a number; each value gets a row",
+    )
+
+
 def ablate(given: Namespace) -> None:
     """Show how scores change with the number of votes that must agree."""
     benchmark = registry.benchmark(given.name)
