@@ -11,7 +11,6 @@ import pytest
 from halluscope import cli, registry
 from halluscope.errors import MissingExtra
 from halluscope.reporting.figures import charts, plots
-from halluscope.reporting.figures.charts import spread
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
 from tests.runs.made import change, made, write
 from tests.small_datasets import needs
@@ -158,17 +157,6 @@ def test_where_nothing_can_be_missed_there_is_no_recall():
     two = Shown("a", {}, [Item("1", "", classes={"dog": FOUND, "cup": MISSED})])
     drawn = [plots.able(["classes"], [run], THRONE)[0][0].saved("svg") for run in (one, two)]
     assert [b"recall" in svg for svg in drawn] == [False, True] and all(b"precision" in svg for svg in drawn)
-
-
-def test_names_of_lines_stand_apart():
-    """In the order of what they name, and none nearer than asked."""
-    draws = np.random.default_rng(0)
-    for _ in range(100):
-        wanted = draws.random(6).tolist()
-        places = spread(wanted, 0.05)
-        assert [*np.argsort(places)] == [*np.argsort(wanted)]
-        assert np.diff(sorted(places)).min() >= 0.05 - 1e-9
-    assert spread([0.1, 0.5, 0.9], 0.1) == [0.1, 0.5, 0.9]
 
 
 def test_without_matplotlib(monkeypatch):

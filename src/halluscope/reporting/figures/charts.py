@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from io import BytesIO
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,8 +42,6 @@ APART = 0.72  # the share of a row's height in which its points are drawn
 
 # Heights in inches: of everything around the rows, of a row, and of each point in a row.
 AROUND, ROW, POINT = 0.85, 0.15, 0.08
-
-LABEL = 0.046  # the least distance between two names beside points, as a share of the panel's height
 
 NARROWEST = 0.05  # the least range of an axis
 
@@ -112,7 +109,8 @@ def _blank(height: float, columns: int = 1, **more: Any) -> tuple[Drawing, list[
 
 
 def _of_model(index: int) -> dict[str, Any]:
-    return {"color": COLOURS[index % MODELS], "marker": MARKERS[index % MODELS], "markeredgewidth": 0}
+    marker = MARKERS[(index + index // MODELS) % MODELS]  # another for the next model of a colour
+    return {"color": COLOURS[index % MODELS], "marker": marker, "markeredgewidth": 0}
 
 
 def _points(
@@ -170,22 +168,6 @@ def _legend(figure: Drawing, models: Iterable[str]) -> None:
         figure.legend(points, names, loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=1.2)
 
 
-def spread(wanted: Sequence[float], apart: float) -> list[float]:
-    """Return places near the wanted ones, in the same order, each at least `apart` from the next, none above 1.
-
-    >>> [round(place, 3) for place in spread([0.5, 0.5, 0.1], 0.1)]
-    [0.5, 0.6, 0.1]
-    """
-    places, order = [*wanted], sorted(range(len(wanted)), key=wanted.__getitem__)
-    for below, above in pairwise(order):
-        places[above] = max(places[above], places[below] + apart)
-    most = 1.0
-    for place in reversed(order):
-        places[place] = min(places[place], most)
-        most = places[place] - apart
-    return places
-
-
 # Charts
 
 
@@ -225,7 +207,7 @@ def lines(
 def plane(
     models: Mapping[str, tuple[Point, Point]], names: tuple[str, str], shares: tuple[bool, bool]
 ) -> Drawing:
-    """Draw a point per model, with its two intervals as a cross, and its name next to it."""
+    """Draw a point per model, with its two intervals as a cross."""
     figure, (panel,) = _blank(4.6)
     panel.set(xlabel=names[0], ylabel=names[1])
     panel.grid()
@@ -234,21 +216,7 @@ def plane(
         _points(panel, index, [x.value], [y], upright=True)
     _scale(panel, "x", shares[0])
     _scale(panel, "y", shares[1])
-    (left_end, right_end), (low, high) = panel.get_xlim(), panel.get_ylim()
-    tops = spread([(y.value - low) / (high - low) for _, y in models.values()], LABEL)
-    for (model, (x, _)), top in zip(models.items(), tops, strict=True):
-        # the name is to the right of the point, or to its left if there is more room
-        left = x.value > left_end + 0.55 * (right_end - left_end)
-        panel.annotate(
-            name(model),
-            ((np.nanmin if left else np.nanmax)(x[:3]), top),
-            xycoords=("data", "axes fraction"),
-            xytext=(-7 if left else 7, 0),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            va="center",
-            annotation_clip=False,
-        )
+    _legend(figure, models)
     return figure
 
 

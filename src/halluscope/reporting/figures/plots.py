@@ -25,7 +25,7 @@ from halluscope.stats.paired import holm
 from halluscope.stats.ratios import fisher, kappa, wilson
 
 MOST_CLASSES, MOST_PAIRS = 20, 15  # rows of a figure
-MOST_MODELS = 12  # models in a plane, where each point is named
+MOST_MODELS = 12  # models in a plane, where they need no rows
 
 FEWEST = 5  # images in which one class is invented while another is present
 BY_CHANCE = 0.05  # the greatest probability that any of the shown pairs stands out by chance alone
