@@ -23,7 +23,6 @@ FLOORS = (
         "reporting",
         "building",
         "reliability",
-        "inspection",
         "scoring",
         "runs",
     ),

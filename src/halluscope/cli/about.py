@@ -148,7 +148,7 @@ def build(words: Sequence[str]) -> int:
 
 def inspect(given: Namespace) -> None:
     """Say what each file is; one that cannot be read is named, and the others are still inspected."""
-    from halluscope.inspection import inspect
+    from halluscope.scoring import inspect
 
     found, failed = [], []
     for file in given.files:

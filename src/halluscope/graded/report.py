@@ -9,7 +9,6 @@ from halluscope.graded.metric import Graded
 from halluscope.graded.rows import Values
 from halluscope.registry import Benchmark, benchmark
 from halluscope.reporting import tables
-from halluscope.reporting.declared import filled
 from halluscope.reporting.report_items import (
     UNREADABLE,
     Fact,
@@ -23,6 +22,7 @@ from halluscope.reporting.tables import (
     Named,
     Report,
     Table,
+    filled,
     group_table,
     is_defined,
     percent,

@@ -6,7 +6,6 @@ from typing import Any
 from halluscope.benchmarks.amber.metric import GROUPS, RATIOS
 from halluscope.benchmarks.amber.rows import GENERATIVE, load_words
 from halluscope.reporting import tables
-from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     FOUND,
     HALLUCINATED,
@@ -23,7 +22,7 @@ from halluscope.reporting.report_items import (
     placed,
     word_facts,
 )
-from halluscope.reporting.tables import Cell, Named, Report, Table, is_defined, percent, score
+from halluscope.reporting.tables import Cell, Declared, Named, Report, Table, is_defined, percent, score
 from halluscope.signature import keys_of
 
 ANSWERS = (*RATIOS, "f1")

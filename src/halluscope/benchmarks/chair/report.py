@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope.benchmarks.chair.metric import finished
-from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     HALLUCINATED,
     KIND_OF,
@@ -16,6 +15,7 @@ from halluscope.reporting.report_items import (
     placed,
     word_facts,
 )
+from halluscope.reporting.tables import Declared
 
 VIEW = Declared(__file__)
 report, meaning = VIEW.report, VIEW.meaning

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     FOUND,
     HALLUCINATED,
@@ -18,6 +17,7 @@ from halluscope.reporting.report_items import (
     placed,
     votes_differ,
 )
+from halluscope.reporting.tables import Declared
 from halluscope.stats.tallies import Ints
 
 UNDECIDED = "undecided"

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope.benchmarks.pope.metric import CONVENTIONS, own_convention
-from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     ABSENT,
     FOUND,
@@ -20,7 +19,18 @@ from halluscope.reporting.report_items import (
     answer_kind,
     judged_texts,
 )
-from halluscope.reporting.tables import Cell, Named, Notes, Number, Report, Table, class_table, score, share
+from halluscope.reporting.tables import (
+    Cell,
+    Declared,
+    Named,
+    Notes,
+    Number,
+    Report,
+    Table,
+    class_table,
+    score,
+    share,
+)
 
 POOLED = "pooled"
 

@@ -13,7 +13,6 @@ from halluscope.benchmarks.throne.metric import questions_of
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.options import VoteOptions
 from halluscope.reporting import tables
-from halluscope.reporting.declared import Declared
 from halluscope.reporting.report_items import (
     HALLUCINATED,
     KIND_OF,
@@ -29,7 +28,17 @@ from halluscope.reporting.report_items import (
     votes_differ,
     word_facts,
 )
-from halluscope.reporting.tables import Named, Notes, Report, Table, class_table, percent, ranked, share
+from halluscope.reporting.tables import (
+    Declared,
+    Named,
+    Notes,
+    Report,
+    Table,
+    class_table,
+    percent,
+    ranked,
+    share,
+)
 
 VIEW = Declared(__file__)
 meaning = VIEW.meaning
