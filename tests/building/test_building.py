@@ -25,7 +25,7 @@ from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
 from halluscope import cli, limits, registry
-from halluscope.building import build_info, fetch, images
+from halluscope.building import build_info, fetch, output
 from halluscope.building import spec as specs
 from halluscope.building.output import Order, Table
 from halluscope.building.spec import Spec
@@ -626,8 +626,8 @@ def test_failed_build_leaves_the_old_one(
     def full_disk(*_: object) -> bytes:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(images, "read", full_disk)
-    monkeypatch.setattr(images, "check", lambda *_: None)
+    monkeypatch.setattr(output, "_stored", full_disk)
+    monkeypatch.setattr(output, "check_images", lambda *_: None)
     with pytest.raises(OSError, match="No space left"):
         build(upstream, out, force=True)
     assert files(out) == before

@@ -8,7 +8,7 @@ written.
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,15 +26,14 @@ from halluscope import registry
 from halluscope.building import build_info
 from halluscope.building.build_info import CARD, DATA, SPEC, STATS, replaceable
 from halluscope.building.fetch import Fetched, fetch, sha256_of
-from halluscope.building.images import check as check_images
-from halluscope.building.images import stored
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable
+from halluscope.files.opening import Readable, inside, is_there, leads_out, read_bytes
+from halluscope.files.pictures import open_picture
 from halluscope.files.writing import new_folder, real
 from halluscope.paths import share
 from halluscope.reading.datasets import home
-from halluscope.sanitize import one_line
+from halluscope.sanitize import one_line, short_repr
 
 GROUP_ROWS = 100
 SHARD_BYTES = 250_000_000
@@ -88,7 +87,7 @@ class Table:
         for first in rows:
             some = first if isinstance(first, pa.Table) else [first, *islice(rows, GROUP_ROWS - 1)]
             if self.folder:
-                some = [row | {"image": stored(row["image"], self.folder)} for row in some]
+                some = [row | {"image": _stored(row["image"], self.folder)} for row in some]
             try:
                 group = some.cast(schema) if some is first else pa.Table.from_pylist(some, schema=schema)
             except _UNFIT as error:
@@ -158,20 +157,22 @@ class Order:
         columns: Mapping[str, Any],
         counts: Mapping[str, Any],
         sources: Mapping[str, Fetched],
-        check: Callable[[list[str], Readable, bool], None] = check_images,
+        exact: bool = False,
         others: Sequence[Table] = (),
         complete: bool = True,
     ) -> Path:
         """Write a dataset into `out`: rows whose `image` names a file or is None, and other tables.
 
-        Images are among the sources, or those that the user has, if any; `check` looks at them first.
+        Images are among the sources, or those that the user has, if any. They are found by their whole paths if these
+        are `exact`.
         """
         self.spec.matches(counts, self.subset)
         if self.with_images and self.images and "images" not in sources:
             sources = {**sources, "images": self.fetch("images", self.images, "--images")}
         folder = sources["images"].path if "images" in sources else None
         if folder:
-            check(sorted({row["image"] for row in rows if row["image"]}), folder, self.only_images_present)
+            names = sorted({row["image"] for row in rows if row["image"]})
+            check_images(names, folder, self.only_images_present, exact)
         there = {name: kind for name, kind in columns.items() if folder or not isinstance(kind, Image)}
         table = Table(Features(there), rows, folder=folder)
         return self.save(out, [table, *others], counts, sources, complete)
@@ -216,6 +217,45 @@ class Order:
             shutil.copyfile(spec.file, folder / SPEC)
             build_info.write_manifest(folder)
         return out
+
+
+def missing(names: Iterable[str], folder: Readable, exact: bool = False) -> list[str]:
+    return [name for name in names if not is_there(_file(name, folder, exact))]
+
+
+def check_images(names: Sequence[str], folder: Readable, only_present: bool, exact: bool) -> None:
+    """Decode every image; with `only_present`, some may be missing, but not all."""
+    absent = missing(names, folder, exact)
+    if absent and not (only_present and len(absent) < len(names)):
+        shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
+        raise BuildError(
+            f"{len(absent):,} of the {len(names):,} images are not in {folder}: {shown}. Name the folder that holds "
+            "them all, or pass --only-images-present."
+        )
+    for name in tqdm(sorted({*names} - {*absent}), desc="checking images", unit="image", disable=None):
+        file = _file(name, folder)
+        open_picture(read_bytes(file, "image"), str(file))
+
+
+def _stored(name: str | None, folder: Readable) -> dict[str, Any] | None:
+    if name is None or missing([name], folder):
+        return None
+    return {"bytes": read_bytes(_file(name, folder), "image"), "path": name}
+
+
+def _file(name: str, folder: Readable, exact: bool = False) -> Readable:
+    """Find an image by its whole path, or by a shorter and shorter end of it if the path need not be `exact`.
+
+    A folder that was unpacked without its outer folders may hold images/v1/patch8/a.jpg as patch8/a.jpg.
+    """
+    if leads_out(name):
+        raise BuildError(
+            f"The file name {short_repr(name)} leads out of {folder}; expected a path inside it."
+        )
+    parts = name.split("/")
+    ends = ["/".join(parts[start:]) for start in range(1 if exact else len(parts))]
+    files = [inside(folder, end) if isinstance(folder, Path) else folder / end for end in ends]
+    return next(filter(is_there, files), files[0])
 
 
 def card(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]) -> str:

@@ -241,7 +241,7 @@ class Rows:
                     rows = self._extended(rows, sources[name].path)
             columns, counts = self.features(*table["columns"]), self.counts(rows)
             written = [{**row.row, "image": self.file_of(row)} for row in rows]
-            return order.write(out, written, columns, counts, sources, self.check_images)
+            return order.write(out, written, columns, counts, sources, table.get("exact", False))
 
         said = {name: table[name] for name in ("about", "source", "images", "options") if name in table}
         return Builder(self.name, make=make, **said)
@@ -270,8 +270,3 @@ class Rows:
         file = self.data["build"]["file"]
         name: str | None = getattr(row, file) if file in self.columns else file.format(**row.row)
         return name
-
-    def check_images(self, names: list[str], folder: Readable, only_present: bool) -> None:
-        from halluscope.building import images
-
-        images.check(names, folder, only_present)

@@ -18,8 +18,6 @@ import numpy as np
 
 from halluscope.benchmarks.hallusionbench import scoring
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, UNCERTAIN, Layout
-from halluscope.errors import BuildError
-from halluscope.files.opening import Readable
 from halluscope.graded.metric import Case, Graded
 from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
@@ -151,17 +149,6 @@ class HallusionBench(Graded):
                 for group in sorted({row.group for row in rows})
             },
         }
-
-    def check_images(self, names: list[str], folder: Readable, only_present: bool) -> None:
-        """Decode the images of all figures; with `only_present`, some may be missing, but not all."""
-        # File names such as 0_0.png occur in several subcategories: only the whole path is unique.
-        absent = [name for name in names if not (folder / name).is_file()]
-        if absent and (not only_present or len(absent) == len(names)):
-            raise BuildError(
-                f"{len(absent):,} of the {len(names):,} images are not in {folder}: {', '.join(absent[:5])}. "
-                "Name the folder hallusion_bench, which holds VD and VS, or its zip."
-            )
-        super().check_images([name for name in names if name not in absent], folder, False)
 
     # The verdicts
 

@@ -19,8 +19,7 @@ from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK
 from halluscope.building.command import builder
 from halluscope.building.fetch import Fetched
-from halluscope.building.images import missing
-from halluscope.building.output import Order
+from halluscope.building.output import Order, missing
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_text
 from halluscope.inputs import id_of
