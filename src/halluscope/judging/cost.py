@@ -320,11 +320,10 @@ def _load(
     characters = sum(read_characters(*put).sum() for put in puts)
     tokens, counted, reader = characters / CHARACTERS_A_TOKEN, BY_CHARACTERS, info.reader
     if reader:
-        step = max(1, -(-left // SAMPLED_PROMPTS))
-        sample = [_some(put, slice(None, None, step)) for put in puts]
+        sample = [_sample(put, SAMPLED_PROMPTS // len(puts)) for put in puts]
         share = sum(read_characters(*put).sum() for put in sample) / (characters or 1)
         tokens = sum(read_tokens(reader, *put).sum() for put in sample) / (share or 1)
-        counted = "tokens counted in a sample of the texts" if step > 1 else ""
+        counted = "tokens counted in a sample of the texts" if share < 1 and puts else ""
     speed, measured, read = 0.0, 0, 0.0
     if reader and calibrate and puts and not info.missing:
         speed, measured, read = _measured(reader, max(puts, key=lambda put: len(put[2])), path, calibrate)
@@ -352,35 +351,33 @@ def price(read: float, said: float | None, prices: Prices | None) -> float | Non
     return (read * prices[0] + (said or 0) * prices[1]) / 1e6 if prices else None
 
 
-def _some(put: Put, part: slice) -> Put:
-    """Return the questions about a part of the texts, in the order of their lengths."""
+def _sample(put: Put, most: int) -> Put:
+    """Return about as many questions, at the most, about texts that are chosen evenly by length."""
     texts, questions, pairs = put
     by_length = sorted(np.unique(pairs[:, 0]).tolist(), key=lambda i: len(texts[i]))
-    return texts, questions, pairs[np.isin(pairs[:, 0], by_length[part])]
+    step = max(1, -(-len(pairs) // most))
+    return texts, questions, pairs[np.isin(pairs[:, 0], by_length[::step])]
 
 
 def _measured(judge: LanguageModelJudge, put: Put, path: Path, seconds: float) -> tuple[float, int, float]:
-    """Ask a judge for about `seconds` about texts of medium length, and keep its votes.
+    """Ask a judge for about `seconds`, and keep its votes.
 
     Return how many tokens it reads in a second, how many questions it was asked, and how many tokens it read.
     """
-    number = len(np.unique(put[2][:, 0]))
-    less = number - max(1, min(number, MEASURED_PROMPTS * number // len(put[2])))
-    texts, questions, pairs = put = _some(put, slice(less // 2, number - (less - less // 2)))
-    of_row, spent, read, measured = read_tokens(judge, *put), list[float](), list[float](), 0
+    texts, questions, pairs = put = _sample(put, MEASURED_PROMPTS)
+    of_row, batches = read_tokens(judge, *put), list[tuple[float, float, int]]()
     judge.load()
     began = time.perf_counter()
     with closing(Cache(path)) as cache, closing(judge):
         for rows, codes, margins in asking.answers(judge, *put):
-            spent.append(time.perf_counter() - began)
-            read.append(float(of_row[rows].sum()))
-            measured += len(rows)
+            batches.append((time.perf_counter() - began, float(of_row[rows].sum()), len(rows)))
             cache.keep_votes(judge.key, questions, texts, pairs[rows], codes, margins)
-            if len(spent) > MEASURED_BATCHES and sum(spent[1:]) >= seconds:
+            if len(batches) > MEASURED_BATCHES and sum(spent for spent, *_ in batches[1:]) >= seconds:
                 break
             began = time.perf_counter()
-    timed = slice(min(1, len(spent) - 1), None)  # the first also warms up
-    return sum(read[timed]) / sum(spent[timed]), measured, sum(read)
+    spent, read, _ = np.sum(batches[1:] or batches, axis=0)  # the first also warms up
+    _, every, asked = np.sum(batches, axis=0)
+    return float(read / spent), int(asked), float(every)
 
 
 def plan_verdicts(
