@@ -3,13 +3,12 @@
 import inspect as python
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 
 from halluscope import limits, registry
 from halluscope.paths import PACKAGE, checkout
 from halluscope.reading.datasets import home, is_subset
-from halluscope.registry import Benchmark, Dataset
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import to_json
 from halluscope.sanitize import one_line, short_repr
@@ -23,7 +22,16 @@ def list(_: Namespace) -> None:
     """Print benchmarks, datasets and where they are built, extras, kept votes, and limits."""
     from halluscope.judging.cache import Cache
 
-    rows = [row for benchmark in registry.rooms() for row in _datasets(benchmark)]
+    rows = []
+    for benchmark in registry.rooms():
+        about = [benchmark.name, benchmark.about]
+        for dataset in benchmark.datasets:
+            folder = home(dataset.name)
+            built = f"{folder}{' (subset)' if is_subset(folder) else ''}"
+            rows.append([*about, dataset.name, built if (folder / "data").is_dir() else "no"])
+            about = ["", ""]
+        if not benchmark.datasets:
+            rows.append([*about, f"({', '.join(benchmark.reads)})" if benchmark.reads else "", ""])
     say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
     say("\nextras of this installation")
     for extra, missing in extras().items():
@@ -42,17 +50,6 @@ def list(_: Namespace) -> None:
         usual = "" if most == limit.default else f" (default: {limit.default:,})"
         rows.append([name, limit.about, f"{most:,}", f"{limit.unit}{usual}"])
     say(aligned(rows, ["limit", "of", "at most", ""], left=2))
-
-
-def _datasets(benchmark: Benchmark) -> Iterator[Sequence[str]]:
-    about = (benchmark.name, benchmark.about)
-    for dataset in benchmark.datasets:
-        folder = home(dataset.name)
-        built = f"{folder}{' (subset)' if is_subset(folder) else ''}"
-        yield *about, dataset.name, built if (folder / "data").is_dir() else "no"
-        about = ("", "")
-    if not benchmark.datasets:
-        yield *about, f"({', '.join(benchmark.reads)})" if benchmark.reads else "", ""
 
 
 # A requirement, such as: torch>=2.4; extra == 'judge'
@@ -77,53 +74,52 @@ def extras() -> dict[str, Sequence[str]]:
 
 def info(options: Namespace) -> None:
     """Print a benchmark's card, options, scores with their direction, and citation."""
-    benchmark = registry.benchmark(options.name)
-    datasets = [one for one in benchmark.datasets if options.name in (one.name, benchmark.name)]
-    lines = [
-        f"{benchmark.title} ({benchmark.name}): {benchmark.about}",
-        f"\n{benchmark.description.strip()}",
-        "\nlicences: " + benchmark.licence,
-        *(f"more: {link}" for link in benchmark.links),
-        *(line for one in datasets for line in _dataset(one)),
-        *(_scoring(benchmark) if benchmark.has_metric else ()),
-    ]
-    say("\n".join([*lines, f"\n{python.cleandoc(benchmark.citation)}"]))
-
-
-def _dataset(dataset: Dataset) -> Iterator[str]:
     from halluscope.building.spec import load
-
-    spec = load(dataset.name)
-    expected = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in spec.expected.items())
-    yield f"\ndataset {dataset.name} {spec.version}: {expected}"
-    yield f"  rows are identified by {', '.join(dataset.key)}; licence {spec.license}. {spec.license_note}"
-    yield f"  halluscope build {dataset.name}"
-
-
-def _scoring(benchmark: Benchmark) -> Iterator[str]:
     from halluscope.explaining import protocols
     from halluscope.options import defaults
 
+    benchmark = registry.benchmark(options.name)
+    lines = [
+        f"{benchmark.title} ({benchmark.name}): {benchmark.about}",
+        f"\n{benchmark.description.strip()}",
+        f"\nlicences: {benchmark.licence}",
+        *(f"more: {link}" for link in benchmark.links),
+    ]
+    for dataset in benchmark.datasets:
+        if options.name in (dataset.name, benchmark.name):
+            spec = load(dataset.name)
+            counts = (f"{count:,} {name.replace('_', ' ')}" for name, count in spec.expected.items())
+            key = f"rows are identified by {', '.join(dataset.key)}"
+            lines += [
+                f"\ndataset {dataset.name} {spec.version}: {', '.join(counts)}",
+                f"  {key}; licence {spec.license}. {spec.license_note}",
+                f"  halluscope build {dataset.name}",
+            ]
     if benchmark.is_scored:
-        yield f"\nprompt: {benchmark.prompt} (at most {benchmark.max_new_tokens} new tokens)"
+        lines.append(f"\nprompt: {benchmark.prompt} (at most {benchmark.max_new_tokens} new tokens)")
     if benchmark.judges and benchmark.judges.published:
-        yield f"\n{benchmark.judges.of_published}"
-    yield "\nscores"
+        lines.append(f"\n{benchmark.judges.of_published}")
+    if benchmark.has_metric:
+        lines.append("\nscores")
     for name, direction in benchmark.scores.items():
         better = f"{direction} is better" if direction else "neither way is better"
-        yield f"  {name}: {better}{' (the principal score)' if name == benchmark.principal else ''}"
+        lines.append(f"  {name}: {better}{' (the principal score)' if name == benchmark.principal else ''}")
     if benchmark.is_scored:
-        yield "\nprotocols (halluscope explain compares them)"
+        lines.append("\nprotocols (halluscope explain compares them)")
         for one in protocols.load(benchmark).each:
-            yield f"  {one.name}: {one.by}{f' (not equal: {why})' if (why := one.discrepancy.get('why')) else ''}"
-    yield "\noptions"
-    for option in benchmark.options:
-        choices = f" [{', '.join(option.choices)}]" if option.choices else ""
-        yield f"  {option.name}: {option.help}{choices}"
-    known = {option.name for option in benchmark.options}
-    for name, default in defaults(benchmark.compute).items():
-        if name not in known:
-            yield f"  {name} (in Python only; default: {default!r})"
+            lines.append(
+                f"  {one.name}: {one.by}{f' (not equal: {why})' if (why := one.discrepancy.get('why')) else ''}"
+            )
+    if benchmark.has_metric:
+        lines.append("\noptions")
+        for option in benchmark.options:
+            choices = f" [{', '.join(option.choices)}]" if option.choices else ""
+            lines.append(f"  {option.name}: {option.help}{choices}")
+        known = {option.name for option in benchmark.options}
+        for name, default in defaults(benchmark.compute).items():
+            if name not in known:
+                lines.append(f"  {name} (in Python only; default: {default!r})")
+    say("\n".join([*lines, f"\n{python.cleandoc(benchmark.citation)}"]))
 
 
 # The rest

@@ -2,7 +2,6 @@
 
 import warnings
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import fields, replace
 from functools import cache
@@ -155,20 +154,16 @@ def plan(given: Namespace) -> None:
     """Plan the files of responses one after the other, as they are scored."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
-    found = (_plan_verdicts if benchmark.is_graded else _plan_votes)(given, benchmark, options)
+    if benchmark.is_graded:
+        found = _plan_verdicts(given, benchmark, options)
+    else:
+        ready = common.ready(given, benchmark, options)
+        sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
+        function = benchmark.module("metric").plan
+        names = [field.name for field in fields(VoteOptions) if field.name in options]
+        chosen = {name: options[name] for name in names} | taken(function, options)
+        found = function(sets, **chosen, calibrate=given.calibrate, prices=given.prices)
     common.output(given, tables.listed_plan(found), lambda: tables.plan_report(found))
-
-
-def _plan_votes(given: Namespace, benchmark: Benchmark, options: Mapping[str, Any]) -> Plan:
-    ready = common.ready(given, benchmark, options)
-    sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
-    function = benchmark.module("metric").plan
-    known = {field.name for field in fields(VoteOptions)}
-    judging = {name: value for name, value in options.items() if name in known}
-    found: Plan = function(
-        sets, **taken(function, options), **judging, calibrate=given.calibrate, prices=given.prices
-    )
-    return found
 
 
 def _plan_verdicts(given: Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
