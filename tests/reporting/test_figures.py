@@ -239,13 +239,13 @@ def test_scores_against_each_other():
     full = [dict.fromkeys(one.scores, 0.5) for one in (pope, throne, chair, gavie)]
     asked = zip((pope, throne, chair, gavie), full, strict=True)
     assert [plots.two_scores(one, [result, result]) for one, result in asked] == [
-        ["precision", "recall"],
-        ["precision_cls", "recall_cls"],
-        ["chair_i", "recall"],
-        ["accuracy", "relevancy"],
+        ("precision", "recall"),
+        ("precision_cls", "recall_cls"),
+        ("chair_i", "recall"),
+        ("accuracy", "relevancy"),
     ]
     alone = {"accuracy": 0.5, "recall": float("nan"), "precision": None}
-    assert plots.two_scores(pope, [full[0], alone]) == ["accuracy"]
+    assert plots.two_scores(pope, [full[0], alone]) == ()
 
 
 def test_groups_of_a_score():

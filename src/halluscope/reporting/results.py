@@ -39,11 +39,8 @@ def read_results(path: Path) -> dict[str, Result]:
 def score(result: Result, by: str) -> float:
     """Return a score of a result; "sampled/f0.5_cls" names a nested one. NaN if it is undefined."""
     value: Any = result
-    if by in result:
-        value = result[by]
-    else:
-        for name in by.split("/"):
-            value = value.get(name, "") if isinstance(value, Mapping) else ""
+    for name in [by] if by in result else by.split("/"):
+        value = value.get(name, "") if isinstance(value, Mapping) else ""
     if value is None or value != value:
         return float("nan")
     if not (isinstance(value, float) or is_id(value)):
@@ -62,7 +59,12 @@ def scores(
     undefined = [model for model, value in zip(models, values, strict=True) if not math.isfinite(value)]
     if undefined:
         others = [
-            name for name in results[models[0]] if all(_defined(results[model], name) for model in models)
+            name
+            for name in results[models[0]]
+            if all(
+                isinstance(value := results[model].get(name), float) and math.isfinite(value)
+                for model in models
+            )
         ]
         raise ValueError(
             f"{by} is undefined for {len(undefined)} of the {len(models)} models, such as {undefined[0]}. "
@@ -70,8 +72,3 @@ def scores(
             + "leave out the models without it."
         )
     return values
-
-
-def _defined(result: Result, name: str) -> bool:
-    value = result.get(name)
-    return isinstance(value, float) and math.isfinite(value)

@@ -143,26 +143,23 @@ def having(results: Sequence[Result], names: Sequence[str]) -> list[int]:
     ]
 
 
-def two_scores(benchmark: Benchmark, results: Sequence[Result]) -> list[str]:
-    """Return two scores that several results have; fewer if there are not two.
+def two_scores(benchmark: Benchmark, results: Sequence[Result]) -> Sequence[str]:
+    """Return two scores that several results have; () if there are none.
 
     They are precision and recall, if possible of the principal score's kind ("f0.5_cls": "precision_cls"); else the
     principal score and recall, or the principal score and the next one.
     """
-    own = "_" + benchmark.principal.rpartition("_")[2]
-    for pair in ([f"precision{end}", f"recall{end}"] for end in (own, "")):
-        if len(having(results, pair)) > 1:
-            return pair
+    first = benchmark.principal
     directed = [name for name, direction in benchmark.scores.items() if direction and "/" not in name]
-    order = dict.fromkeys([benchmark.principal, "recall", *directed])
-    known = [name for name in order if name in {*directed, benchmark.principal}]
-    return [name for name in known if len(having(results, [name])) > 1][:2]
+    pairs = [(f"precision{end}", f"recall{end}") for end in ("_" + first.rpartition("_")[2], "")]
+    pairs += [(first, name) for name in sorted(directed, key=lambda name: name != "recall") if name != first]
+    return next((pair for pair in pairs if len(having(results, pair)) > 1), ())
 
 
 def _scores(runs: Runs, benchmark: Benchmark) -> Plot | str:
     scored = [run.scores for run in runs]
     names = two_scores(benchmark, scored)
-    if len(names) < 2:
+    if not names:
         return "no two models both have two scores"
     drawn = [runs[index] for index in having(scored, names)][:MOST_MODELS]
     up, across = names
@@ -258,13 +255,10 @@ def _classes(runs: Runs, _: Benchmark) -> Plot | str:
         return "the rows do not say which classes were found, hallucinated or missed"
     names = worst([*models.values()], MOST_CLASSES)
     rows = {model: [counts.get(name, (0, 0, 0)) for name in names] for model, counts in models.items()}
+    wrong = {"precision: mentions that are right": 1, "recall: present classes mentioned": 2}
     panels = {
-        "precision: mentions that are right": {
-            model: [share(found, found + wrong) for found, wrong, _ in each] for model, each in rows.items()
-        },
-        "recall: present classes mentioned": {
-            model: [share(found, found + missed) for found, _, missed in each] for model, each in rows.items()
-        },
+        title: {model: [share(one[0], one[0] + one[place]) for one in each] for model, each in rows.items()}
+        for title, place in wrong.items()
     }
     if not any(missed for counts in models.values() for *_, missed in counts.values()):
         panels.popitem()
@@ -428,19 +422,21 @@ def _lengths(runs: Runs, _: Benchmark) -> Plot | str:
     models = {model: [*zip(*bins, strict=True)] for model, bins in binned.items() if len(bins) > 1}
     if not models:
         return "there are too few responses, or all have the same length"
-    rows = {model: (words, shares) for model, (words, shares, _) in models.items()}
-    said = {model: (words, shares) for model, (words, _, shares) in models.items()}
-    if any(one.total for _, shares in said.values() for one in shares):
+    if any(one.total for *_, said in models.values() for one in said):
         title = "Do longer responses hallucinate more?"
-        panels = {"responses with a hallucination": rows, "mentioned classes that are absent": said}
+        shown = {"responses with a hallucination": 1, "mentioned classes that are absent": 2}
         more = (
             "A longer response has more chances to be wrong, so the right part shows the share of mentioned classes "
             "that are wrong."
         )
     else:
         title = "Are longer responses wrong more often?"
-        panels = {"responses with an error": rows}
+        shown = {"responses with an error": 1}
         more = "Responses that could not be judged are left out."
+    panels = {
+        name: {model: (bins[0], bins[place]) for model, bins in models.items()}
+        for name, place in shown.items()
+    }
     return Plot(
         title,
         f"Responses in up to {BINS} bins of similar size, each drawn at its median number of words. {more} {WILSON}",

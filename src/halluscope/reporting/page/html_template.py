@@ -14,28 +14,27 @@ from halluscope.files.writing import json_text
 LOOK = "look.css"  # the file with the look of all our pages
 
 
+# Only a page's style, its script, and images within it are allowed.
+POLICY = (
+    "default-src 'none'; img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'"
+)
+
+
 @cache
 def template(package: str, **settings: Any) -> Template:
     """Return the page.html of a package, with its page.css and page.js; each inserted text is escaped."""
+
+    def text_of(name: str, package: str = package) -> str:
+        return resources.files(package).joinpath(name).read_text(encoding="utf-8")
+
     made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **settings
     )
-    style, script = text_of(__package__, LOOK) + text_of(package, "page.css"), text_of(package, "page.js")
-    made.globals |= {"style": style, "script": script, "policy": policy(style, script), "as_json": as_json}
-    return made.from_string(text_of(package, "page.html"))
-
-
-def text_of(package: str, name: str) -> str:
-    """Return the text of a file in a package."""
-    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
-
-
-def policy(style: str, script: str) -> str:
-    """Return a Content-Security-Policy that allows only this style, this script, and images within the page."""
-    return (
-        f"default-src 'none'; img-src data:; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    style, script = text_of(LOOK, __package__) + text_of("page.css"), text_of("page.js")
+    digests = (base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (style, script))
+    policy = POLICY.format(*map("sha256-{}".format, digests))
+    made.globals |= {"style": style, "script": script, "policy": policy, "as_json": as_json}
+    return made.from_string(text_of("page.html"))
 
 
 def as_json(value: Any) -> Markup:
@@ -46,7 +45,3 @@ def as_json(value: Any) -> Markup:
 def data_uri(content: bytes, kind: str) -> str:
     """Return a data URI that holds a file; `kind` is the file's media type."""
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
-
-
-def _digest(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
