@@ -17,7 +17,7 @@ from halluscope import cli
 from halluscope.benchmarks.pope import build as building
 from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.pope.build import irregular
-from halluscope.benchmarks.pope.rows import SAMPLINGS, read_official
+from halluscope.benchmarks.pope.rows import SAMPLINGS, read_official, unique_questions
 from halluscope.errors import BuildError
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading import coco
@@ -344,11 +344,11 @@ def test_each_question_once():
         {"file_name": "b.jpg", "question": "dog?"},
         {"file_name": "a.jpg", "question": "dog?"},
     ]
-    unique, index = pope.unique_questions(rows)
+    unique, index = unique_questions(rows)
     assert unique == rows[:2]
     assert index.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match=r"rows\[0\] has no question"):
-        pope.unique_questions([{"image_id": 3}])
+        unique_questions([{"image_id": 3}])
 
 
 # Official files
@@ -468,7 +468,7 @@ def test_the_official_files_hold_what_the_spec_says(upstream, tmp_path):
         "gqa": lists | {"adversarial": {"repetition": {"rows": 1, "first": 2566}}},
     }
     rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
-    unique, index = pope.unique_questions(rows)
+    unique, index = unique_questions(rows)
     assert len(unique) == 5127 and len(index) == 9000
     assert all(unique[place]["answer"] == row["answer"] for place, row in zip(index, rows, strict=True))
     assert [row["answer"] for row in rows if row["sampling"] == "random"] == REFERENCES

@@ -14,7 +14,6 @@ import numpy as np
 
 from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
-from halluscope.benchmarks.pope.rows import unique_questions as unique_questions
 from halluscope.inputs import Id, flags, ids, is_number, listed, paired, texts, word, words
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
@@ -122,8 +121,8 @@ def compute(
         ValueError: for any bad input.
     """
     flags(per_class=per_class, per_question=per_question)
-    said, references = paired(_in_words(predictions), _in_words(references))
-    references = words("references", _in_words(references, any_case=True), LABELS)
+    said, references = paired(_in_words(predictions), _in_words(references, any_case=True))
+    references = words("references", references, LABELS)
     rows = len(references)
     given: dict[str, tuple[Any, Any]] = {
         "image_ids": (image_ids, ids),
@@ -238,7 +237,8 @@ def own_convention(parser: str) -> str:
 def _in_words(values: Any, any_case: bool = False) -> Any:
     """Return yes and no in words where a list has truth values, as other metrics of `evaluate` take them."""
     is_list = isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim == 1)
-    if not is_list or (not any_case and {*map(type, values)} == {str}):
+    are_texts = is_list and {*map(type, values)} == {str}
+    if not is_list or (are_texts and not any_case):
         return values
 
     def label(one: Any) -> Any:
@@ -247,7 +247,8 @@ def _in_words(values: Any, any_case: bool = False) -> Any:
         is_truth = isinstance(one, bool | np.bool_) or (is_number(one) and one in (0, 1))
         return LABELS[not one] if is_truth else one
 
-    return [*map(label, values)]
+    # a few labels, of many rows
+    return [*map({one: label(one) for one in {*values}}.__getitem__ if are_texts else label, values)]
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:
@@ -266,7 +267,8 @@ def _groups(values: Sequence[Any], order: Sequence[Any] = ()) -> tuple[Ints, lis
     """Return the group number of each row, and the groups' names, in this order or that of the rows."""
     found = dict.fromkeys(values)
     names = [name for name in order if name in found] or list(found)
-    return numbers([*names, *values])[len(names) :], names
+    number = {name: i for i, name in enumerate(names)}
+    return np.fromiter(map(number.__getitem__, values), np.int64, len(values)), names
 
 
 def _count(cell: Ints, shape: tuple[int, ...]) -> Counts:
