@@ -7,7 +7,6 @@ a second run the models responded again (`answer --sample --seed N`), or a judge
 
 import argparse
 import warnings
-from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import permutations
 from typing import Any
@@ -123,9 +122,7 @@ def parallel(options: argparse.Namespace) -> None:
 def _form(rows: Any, options: argparse.Namespace) -> forms.ParallelForm:
     columns = [*rows[0]] if len(rows) else []
     room = next((room for room in registry.rooms() if room.dataset(columns)), None)
-    subject: Callable[[forms.Row], str] = forms.unknown
-    if room:
-        subject = getattr(room.module("rows"), "subject", forms.unknown)
+    subject = getattr(room.module("rows") if room else None, "subject", forms.unknown)
     if options.model is None:
         if options.check is not None:
             raise ValueError(

@@ -46,7 +46,7 @@ from halluscope.responses.lengths import words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
-from halluscope.stats.corrected import FEWEST_TEXTS, Sample, doubts, draw
+from halluscope.stats.corrected import FEWEST_TEXTS, Sample, draw
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.samples import RATES, Judged, calibration, error_rates
 from halluscope.stats.tallies import Bools
@@ -121,7 +121,7 @@ def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -
     labels = voting.known(judgement.labels[first], present)
     yes, no = (count[first].astype(float) for count in voting.count(votes))
     outvoted = np.nan_to_num(ratio(np.minimum(yes, no), yes + no))  # the share of each cell's votes
-    rows, chances = draw(labels, present, texts, seed, np.maximum(doubts(labels, present), outvoted))
+    rows, chances = draw(labels, present, texts, seed, outvoted)
     order = random.Random(seed)
     drawn = sorted(zip(first[rows].tolist(), chances.tolist(), strict=True), key=lambda _: order.random())
     reader, names = LexicalJudge(judgement.vocabulary), class_names({*classes})
@@ -482,7 +482,18 @@ def report(content: Json) -> Report:
     whose = f"against {counts['labels']:,} labels of {counts['texts']:,} texts, given by {by}"
     report: list[Table | Notes] = [Notes([", ".join(content["judges"]), whose])]
     tables = rates | {"all": {"all": counts}, VOTES: content["votes"]}
-    report += [_table(by, table) for by, table in tables.items() if table]
+    for by, table in tables.items():
+        cells: list[list[Cell]] = [
+            [
+                name,
+                *(row[count] for count in ("texts", "labels", "implied")),
+                *(share(row[rate]["value"], [row[rate][end] for end in ("low", "high")]) for rate in RATES),
+            ]
+            for name, row in table.items()
+        ]
+        if cells:
+            header = [by, "texts", "votes" if by == VOTES else "labels", "people: yes", *RATES]
+            report.append(Table(f"by {by}", header, cells, intervals=RATES))
     for judge, of in content["votes"].items():
         lines = [f"{judge}: {percent(of['unreadable'])} % of the votes were neither yes nor no"]
         report.append(Notes(lines))
@@ -502,16 +513,3 @@ def report(content: Json) -> Report:
         Notes([f"{name}: {meaning}, in percent" for name, meaning in DATA["meaning"].items()]),
         Notes([how, f"certificate: {content[DIGEST]}"]),
     ]
-
-
-def _table(first: str, rates: Json) -> Table:
-    cells: list[list[Cell]] = [
-        [
-            name,
-            *(row[count] for count in ("texts", "labels", "implied")),
-            *(share(row[rate]["value"], [row[rate][end] for end in ("low", "high")]) for rate in RATES),
-        ]
-        for name, row in rates.items()
-    ]
-    header = [first, "texts", "votes" if first == VOTES else "labels", "people: yes", *RATES]
-    return Table(f"by {first}", header, cells, intervals=RATES)

@@ -329,16 +329,33 @@ def _f(precision: Linear, recall: Linear, alpha: float) -> Linear:
 
 
 def draw(
-    labels: NDArray[np.int8], present: Bools, texts: int, seed: int = 0, doubt: Floats | None = None
+    labels: NDArray[np.int8], present: Bools, texts: int, seed: int = 0, outvoted: Floats | float = 0.0
 ) -> tuple[Ints, Floats]:
     """Draw texts for people to read: their rows, in order, and the probability of drawing each (Särndal, section
     3.6.2).
 
     The probability is in proportion to how much a text is expected to move the scores (Isaki and Fuller, JASA 77,
-    1982), and never less than `EVEN` times that of a uniform draw. `doubt` [texts, classes] in [0, 1] is how likely the
-    judge is to be wrong about each cell; by default it is derived from the label.
+    1982), and never less than `EVEN` times that of a uniform draw. The judge is doubted by its label, and at least by
+    the share of a cell's votes that are `outvoted` [texts, classes].
+
+    A cell's expected squared error is `doubt (1 - doubt)`, and its slope says how an error changes a score. So a text's
+    part in a score's variance is the sum of `doubt (1 - doubt) slope^2`. The mean of these parts over pooled and
+    class-averaged precision and recall is the square of the text's size.
     """
-    sizes = _sizes(labels, present, doubts(labels, present) if doubt is None else doubt)
+    says = np.where(labels == 1, 1.0, np.where(labels == 0, 0.0, 0.5))
+    denied = np.where(present, DOUBT_NO, DOUBT_NO * says.mean(axis=0))
+    doubt = np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
+    doubt = np.maximum(doubt, outvoted)
+    variance = doubt * (1 - doubt)
+    at = ((says * present).sum(axis=0), says.sum(axis=0), present.sum(axis=0).astype(float))
+    squares = np.zeros(len(labels))
+    for score in linear(at, ()).values():
+        true, predicted, _ = score.slopes
+        part = variance * present @ (true + predicted) ** 2 + variance * ~present @ predicted**2
+        if part.mean() > 0:
+            squares += part / part.mean()
+    sizes = np.sqrt(squares) if squares.any() else np.ones(len(labels))
+    sizes = (1 - EVEN) * sizes / sizes.mean() + EVEN
     chances = np.zeros(len(sizes))
     while (open_ := chances < 1).any():
         part = sizes[open_] * (min(texts, len(labels)) - (~open_).sum()) / sizes[open_].sum()
@@ -350,36 +367,3 @@ def draw(
     steps = np.floor(np.cumsum(chances[order]) + random.random() + 1e-9)
     rows = np.sort(order[np.diff(steps, prepend=0) > 0])
     return rows, chances[rows]
-
-
-def doubts(labels: NDArray[np.int8], present: Bools) -> Floats:
-    """Return the assumed probability that the judge is wrong, from its label: [texts, classes], in [0, 1]."""
-    denied = np.where(present, DOUBT_NO, DOUBT_NO * _says(labels).mean(axis=0))
-    return np.where(labels == 1, DOUBT_YES, np.where(labels == 0, denied, UNDECIDED))
-
-
-def _says(labels: NDArray[np.int8]) -> Floats:
-    """Return the judge's label of each cell as 1 or 0, and 1/2 where the judge is undecided."""
-    return np.where(labels == 1, 1.0, np.where(labels == 0, 0.0, 0.5))
-
-
-def _sizes(labels: NDArray[np.int8], present: Bools, doubt: Floats) -> Floats:
-    """Return each text's size, which says how much it is expected to move the scores; the mean is 1.
-
-    A cell's expected squared error is `doubt (1 - doubt)`, and its slope says how an error changes a score. So a text's
-    part in a score's variance is the sum of `doubt (1 - doubt) slope^2`. The mean of these parts over pooled and
-    class-averaged precision and recall is the square of the text's size.
-    """
-    says, variance = _says(labels), doubt * (1 - doubt)
-    at = ((says * present).sum(axis=0), says.sum(axis=0), present.sum(axis=0).astype(float))
-    size = np.zeros(len(labels))
-    for score in linear(at, ()).values():
-        true, predicted, _ = score.slopes
-        part = variance * present @ (true + predicted) ** 2 + variance * ~present @ predicted**2
-        if part.mean() > 0:
-            size += part / part.mean()
-    if not size.any():
-        return np.ones(len(size))
-    size = np.sqrt(size)
-    mixed: Floats = (1 - EVEN) * size / size.mean() + EVEN
-    return mixed

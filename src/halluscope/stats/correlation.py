@@ -8,12 +8,12 @@ Also notices predictions and references in different orders, which no metric cou
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
-from itertools import permutations
+from collections.abc import Sequence
+from itertools import chain, permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from halluscope.errors import needs
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
@@ -105,19 +105,13 @@ def by_chance(first: Scores, second: Scores) -> float:
         return float("nan")
     away = [np.asarray(scores, dtype=float) - np.mean(scores) for scores in (first, second)]
     x, y = (of / np.abs(of).max() for of in away)
-    products = np.abs(np.concatenate([y[orders] @ x for orders in _orders(len(x))]))
+    # the given order is the first; orders that are drawn come in small parts, which are several times as fast
+    own, draws = np.arange(len(x)), np.random.default_rng(0)
+    orders = [np.array(list(permutations(own)))] if len(x) <= EVERY_ORDER else [own[np.newaxis]]
+    drawn = parts(DRAWN_ORDERS - 1 if len(x) > EVERY_ORDER else 0, 64 * len(x))
+    others = (draws.permuted(np.tile(own, (part, 1)), axis=1) for part in drawn)
+    products = np.abs(np.concatenate([y[order] @ x for order in chain(orders, others)]))
     return float((products >= products[0] - ROUNDING).mean())
-
-
-def _orders(models: int) -> Iterator[NDArray[np.int64]]:
-    """Yield orders of the models in parts [orders, models]: all orders, or drawn ones; the given order is the first."""
-    if models <= EVERY_ORDER:
-        yield np.array(list(permutations(range(models))))
-        return
-    yield np.arange(models)[np.newaxis]
-    draws = np.random.default_rng(0)
-    for part in parts(DRAWN_ORDERS - 1, 64 * models):  # small parts are several times as fast
-        yield draws.permuted(np.tile(np.arange(models), (part, 1)), axis=1)
 
 
 def _constant(scores: Floats) -> bool:

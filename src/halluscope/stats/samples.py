@@ -232,7 +232,16 @@ def corrected_score(
     """
     if len(marked) < FEWEST_MARKED:
         return dict.fromkeys(("value", "low", "high"), np.nan)
-    strata = _strata(said, marked)
+    # each row's stratum, by the judge's value; neighbours are joined until each has enough marked rows
+    values, index_of = np.unique(said, return_inverse=True)
+    counts = np.bincount(index_of[marked], minlength=len(values))
+    of_value, stratum, here = np.zeros(len(values), dtype=np.int64), 0, 0
+    for index, count in enumerate(counts):
+        of_value[index] = stratum
+        here += count
+        if here >= IN_STRATUM and counts[index + 1 :].sum() >= IN_STRATUM:
+            stratum, here = stratum + 1, 0
+    strata = of_value[index_of]
     sizes = np.zeros((int(clusters.max()) + 1, int(strata.max()) + 1))
     np.add.at(sizes, (clusters, strata), 1)
     drawn = np.concatenate([weights @ sizes for weights in resampling.weights(len(sizes))])
@@ -254,16 +263,3 @@ def corrected_score(
         redrawn += drawn[:, stratum] * (rows @ each.T) / each.sum(axis=1)
     low, high = resampling.interval(redrawn[0] / redrawn[1])
     return {"value": float(value[0] / value[1]), "low": low, "high": high}
-
-
-def _strata(said: Floats, marked: Ints) -> Ints:
-    """Return each row's stratum, by the judge's value; neighbours are joined until each has enough marked rows."""
-    values, index_of = np.unique(said, return_inverse=True)
-    counts = np.bincount(index_of[marked], minlength=len(values))
-    strata, stratum, here = np.zeros(len(values), dtype=np.int64), 0, 0
-    for index, count in enumerate(counts):
-        strata[index] = stratum
-        here += count
-        if here >= IN_STRATUM and counts[index + 1 :].sum() >= IN_STRATUM:
-            stratum, here = stratum + 1, 0
-    return np.asarray(strata[index_of])
