@@ -195,15 +195,9 @@ class Cache:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """Write all of what is inside this context, or nothing."""
-        with _explained(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
+        with _explained(self.path), self._db as db:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
 
 
 class Record(Cache):

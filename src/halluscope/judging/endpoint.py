@@ -24,6 +24,7 @@ from halluscope.judging.judge import (
     LOGPROBS,
     MAX_TOKENS,
     SEED,
+    SETTINGS,
     AnsweredBy,
     Pairs,
     Schema,
@@ -127,18 +128,24 @@ class Endpoint:
     def probe_settings(self, **own: Any) -> None:
         """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt."""
         while not self._probed:
-            said = self.client.post(PATH, self.request(_PROBE, **own))
+            body = self.request(_PROBE, **own)
+            said = self.client.post(PATH, body)
             if not isinstance(said, Failure) or said.status == 200:
                 self._probed = True
-            elif name := self._refused(said, own):
-                self._refuses(name)
-                if name not in _RENAMED:
-                    shown = "JSON schema of a reply" if name == FORMAT else name
-                    warnings.warn(
-                        f"{self.model} accepts no {shown} and is asked without it: {said.said}", stacklevel=4
-                    )
-            else:
+                continue
+            refused = [
+                name
+                for name in SETTINGS
+                if name in body and re.search(rf"\b(?:{_NAMED.get(name, name)})\b", said.words)
+            ]
+            if not refused or said.status not in (400, 422):
                 raise self.client.unavailable(said)
+            self._refuses(refused[0])
+            if refused[0] not in _RENAMED:
+                shown = "JSON schema of a reply" if refused[0] == FORMAT else refused[0]
+                warnings.warn(
+                    f"{self.model} accepts no {shown} and is asked without it: {said.said}", stacklevel=4
+                )
 
     def each(
         self, bodies: Iterable[Mapping[str, Any]], read: Callable[[Any], T | Failure]
@@ -160,15 +167,6 @@ class Endpoint:
             (_RENAMED.get(name) if name in self.refused else name, value) for name, value in settings.items()
         )
         return {name: value for name, value in named if name and value is not None}
-
-    def _refused(self, failure: Failure, own: Mapping[str, Any]) -> str | None:
-        """Return the sent setting that the server's message names, if it refuses one."""
-        settings = {**own, **self._settings}
-        sent = self._accepted(settings).keys() - _RENAMED.values()
-        for name in settings if failure.status in (400, 422) else ():
-            if name in sent and re.search(rf"\b(?:{_NAMED.get(name, name)})\b", failure.words):
-                return name
-        return None
 
     def _refuses(self, name: str) -> None:
         self.refused |= {LOGPROBS, TOPS} if name == LOGPROBS else {name}
