@@ -484,7 +484,7 @@ def test_differences_are_sums(benchmark, each_explained, capsys):
     """Of all scores and each pair of protocols, computed and printed."""
     found, words = each_explained[benchmark.name]
     for score in benchmark.scores:
-        for _, _, one in found.differences(score):
+        for one in found.differences(score, 0):
             whole = one["values"][-1] - one["values"][0]
             assert [*one["parts"]] == ["prompt", *CHOSEN]
             for parts in (one["parts"], one["parts_in_other_order"]):

@@ -89,10 +89,6 @@ class Explained:
         result: Values = self._made[key]
         return result
 
-    def unequal(self, one: Protocol) -> str | None:
-        """Return why a protocol's own program prints other numbers, if it does with these options."""
-        return one.unequal(self.options(*one.ways.values()))
-
     def score(self, setting: Setting, name: str) -> float:
         value = self.result(setting).get(setting[COUNTING].called.get(name, name))
         return float(value) if isinstance(value, int | float) else math.nan
@@ -105,7 +101,7 @@ class Explained:
             options |= way.options
         return options
 
-    def differences(self, score: str) -> Iterator[tuple[Setting, Setting, dict[str, Any]]]:
+    def differences(self, score: str, examples: int) -> Iterator[dict[str, Any]]:
         """Yield why a score differs, for each pair of protocols that report it.
 
         If there are several files, each protocol of the first file is paired with each of the other files. `values` are
@@ -125,7 +121,7 @@ class Explained:
                 about |= {"values": values, "difference": values[-1] - values[0], "parts": parts(values)}
                 about["parts_in_other_order"] = parts(otherwise, OTHER_ORDER)
                 about["same"] = [aspect for aspect in ASPECTS if _same(first, second, aspect)]
-                yield first, second, about
+                yield about | self.readings(first, second, examples)
 
     def as_json(self, compared: Sequence[str], examples: int, number: str | None = None) -> dict[str, Any]:
         """Return all of it as JSON has it; differences are exact, not rounded for display."""
@@ -142,7 +138,8 @@ class Explained:
             ]
             ways = {aspect: way.said for aspect, way in one.ways.items()}
             about = {"name": one.name, "by": one.by, "prompt": one.prompt or None, **ways}
-            protocols.append({**about, "discrepancy": self.unequal(one), "results": results})
+            unequal = one.unequal(self.options(*one.ways.values()))
+            protocols.append({**about, "discrepancy": unequal, "results": results})
         whole = {
             "benchmark": self.benchmark.name,
             "responses": self.files,
@@ -151,13 +148,11 @@ class Explained:
             "prompts": {
                 setting[PROMPT]: self._prompts(setting) for setting in self.settings(self.protocols[0])
             },
-            "differences": [
-                one | self.readings(first, second, examples)
-                for score in compared
-                for first, second, one in self.differences(score)
-            ],
+            "differences": [one for score in compared for one in self.differences(score, examples)],
         }
-        return whole if number is None else whole | {"number": [*self._places(number)]}
+        if number is not None:
+            whole["number"] = [*self._places(number, protocols)]
+        return whole
 
     def readings(self, first: Setting, second: Setting, most: int) -> dict[str, Any]:
         """Return what the parser of the second setting reads differently: how many responses of how many, and examples,
@@ -194,15 +189,15 @@ class Explained:
             prompts[said.replace(own, QUESTION) if own else said] += 1
         return [{"prompt": prompt or None, "responses": count} for prompt, count in prompts.most_common()]
 
-    def _places(self, number: str) -> Iterator[dict[str, str]]:
+    def _places(self, number: str, protocols: Sequence[Values]) -> Iterator[dict[str, str]]:
         """Yield where a score is that prints as this number, in percent or not, and in its own program too."""
         value, digits = float(number), max(0, -int(Decimal(number).as_tuple().exponent))
-        for one in self.protocols:
-            unequal = (one.discrepancy.get("scores") or self.benchmark.scores) if self.unequal(one) else ()
+        for one, about in zip(self.protocols, protocols, strict=True):
+            other = one.discrepancy.get("scores", self.benchmark.scores) if about["discrepancy"] else ()
             names = {
                 one.called.get(score, score)
                 for score in self.benchmark.scores
-                if one.reports(score) and score not in unequal
+                if one.reports(score) and score not in other
             }
             for setting in self.settings(one):
                 for name, score in _floats(self.result(setting), names):

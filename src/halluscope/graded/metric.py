@@ -337,15 +337,10 @@ class Graded(Rows):
         cluster, groups = numbers([self.cluster_of(row) for row in rows]), self.groups(rows)
         words = {MEAN_WORDS: lengths.tally(case.texts, cluster)}
         counts = [{**self.tally(case, one, cluster, groups), **words} for one in case.verdicts.each()]
-        clusters = int(cluster.max()) + 1
-
-        def scores(weights: Floats | None = None) -> dict[str, Floats]:
-            found = tallies.resampled(counts, weights)
-            return found | self.derived(found)
-
-        result: dict[str, Any] = {name: float(value[0]) for name, value in scores().items()}
+        found = tallies.resampled(counts, derived=self.derived)
+        result: dict[str, Any] = {name: float(value[0]) for name, value in found.items()}
         result |= self.facts(case, result)
-        result |= {"questions": len(rows), self.over: clusters}
+        result |= {"questions": len(rows), self.over: int(cluster.max()) + 1}
         if named := self.dataset.get("counts"):
             result["counts"] = tallies.counted(counts, named, groups)
         result["thoughts"] = thought
@@ -357,9 +352,7 @@ class Graded(Rows):
             **choice(thoughts),
             interval=resampling,
         )
-        result |= self.digest(case)
-        if resampling.resamples:
-            result["interval"] = resampling.intervals(map(scores, resampling.weights(clusters)))
+        result |= {**self.digest(case), **tallies.uncertainty(counts, resampling, self.derived)}
         if len(counts) > 1:
             result["spread"] = tallies.spread(counts)
         if per_question:

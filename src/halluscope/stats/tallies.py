@@ -4,7 +4,7 @@ Rows of a cluster depend on each other, so intervals resample clusters. If there
 one per repeat of the judging, a score is the mean over them.
 """
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,10 @@ Bools = NDArray[np.bool_]
 
 # Score -> its part and its whole, each [clusters]: counts or sums of weights. A part may also be a sum of shares.
 Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
+
+Derived = Callable[
+    [Mapping[str, Floats]], dict[str, Floats]
+]  # scores that follow from others, each [resamples]
 
 
 def grouped(
@@ -78,18 +82,21 @@ def counted(
     return found
 
 
-def resampled(tallies: Sequence[Tally], weights: Floats | None = None) -> dict[str, Floats]:
+def resampled(
+    tallies: Sequence[Tally], weights: Floats | None = None, derived: Derived = lambda scores: {}
+) -> dict[str, Floats]:
     """Return the scores [resamples], as means over the tallies, by weights [resamples, clusters]; NaN where the
-    whole is 0.
+    whole is 0; and those that are derived from them.
     """
     clusters = len(next(iter(tallies[0].values()))[1])
     weights = np.ones((1, clusters)) if weights is None else weights
-    return {
+    found = {
         name: np.mean(
             [ratio(weights @ counts[name][0], weights @ counts[name][1]) for counts in tallies], axis=0
         )
         for name in tallies[0]
     }
+    return found | derived(found)
 
 
 def scores(tallies: Sequence[Tally]) -> dict[str, float]:
@@ -112,12 +119,14 @@ def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
     return {name: (float(row.min()), float(row.max())) for name, row in values.items()}
 
 
-def uncertainty(tallies: Sequence[Tally], resampling: Bootstrap) -> dict[str, Any]:
+def uncertainty(
+    tallies: Sequence[Tally], resampling: Bootstrap, derived: Derived = lambda scores: {}
+) -> dict[str, Any]:
     """Return `interval`, from resampled clusters, if it is asked for."""
     if not resampling.resamples:
         return {}
     drawn = resampling.weights(len(next(iter(tallies[0].values()))[1]))
-    return {"interval": resampling.intervals(map(partial(resampled, tallies), drawn))}
+    return {"interval": resampling.intervals(map(partial(resampled, tallies, derived=derived), drawn))}
 
 
 def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
