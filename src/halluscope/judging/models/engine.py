@@ -11,6 +11,7 @@ from halluscope.judging.models.causal import CausalJudge
 from halluscope.judging.models.ray_pool import RayPool
 from halluscope.judging.models.seq2seq import CHECKER, ConvertedJudge, Seq2SeqJudge, is_checker, model_of
 from halluscope.judging.models.weights import Weights
+from halluscope.paths import is_there
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,6 @@ class Engine:
                 "device out."
             )
 
-    @property
-    def library(self) -> str:
-        return self.name.partition("-")[0]
-
-    @property
-    def precision(self) -> str | None:
-        return self.name.partition("-")[2] or None
-
     def judge(self, model: str, found: Weights | None = None) -> Judge:
         """Return a model's judge, without loading it yet; a model is a Hub id, a folder or a GGUF file.
 
@@ -53,19 +46,18 @@ class Engine:
         """
         checks, name = is_checker(model), model_of(model)
         found = found or weights.find(name)
-        if self.library == "ctranslate2" and not found.is_encoder_decoder:
+        library, _, precision = self.name.partition("-")
+        if library == "ctranslate2" and not found.is_encoder_decoder:
             raise JudgeUnavailable(
                 f"engine={self.name!r} runs encoder-decoders, but {found.name!r} is not one. Use engine='torch'."
             )
         if self.workers:
-            path = Path(name).expanduser()
-            there = str(path.resolve()) if path.exists() else name  # a worker has another working directory
+            # a worker has another working directory
+            there = str(Path(name).expanduser().resolve()) if is_there(name) else name
             make = partial(replace(self, workers=0).judge, f"{CHECKER * checks}{there}")
-            return RayPool(
-                make, found.name, self.workers, on_gpus=not (self.device or "cuda").startswith("cpu")
-            )
-        if self.library == "ctranslate2":
-            return ConvertedJudge(found, self.precision or "float32", self.recheck, self.device, checks)
+            return RayPool(make, found.name, self.workers, not (self.device or "").startswith("cpu"))
+        if library == "ctranslate2":
+            return ConvertedJudge(found, precision or "float32", self.recheck, self.device, checks)
         if found.is_encoder_decoder or checks:
-            return Seq2SeqJudge(found, self.device, self.precision, checks)
-        return CausalJudge(found, self.device, self.precision)
+            return Seq2SeqJudge(found, self.device, precision, checks)
+        return CausalJudge(found, self.device, precision)

@@ -64,13 +64,9 @@ def described(model: str) -> Weights:
         folder, file = (path.parent, path.name) if path.is_file() else (path, None)
         found = Weights(str(folder), path.resolve().name, "", gguf_file=file)
     else:
-        from huggingface_hub import snapshot_download
-
         name, _, revision = model.partition("@")
-        revision = revision or REVISIONS.get(name, "main")
         try:
-            with hub_or_cache():
-                folder = Path(snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING]))
+            folder = _fetched(name, revision)
         except Exception as error:
             raise JudgeUnavailable(
                 f"The tokenizer {short_repr(model)} is neither on this machine nor can it be downloaded "
@@ -114,27 +110,33 @@ def _folder(path: Path, revision: str | None = None) -> Weights:
 
 def _on_hub(name: str, revision: str) -> Weights:
     """Fetch the whole model now, so that a missing judge is found before hours are spent on asking the others."""
-    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
 
-    revision, there = revision or REVISIONS.get(name, "main"), True
+    revision = revision or REVISIONS.get(name, "main")
     try:
-        for weights in SUFFIXES[:2]:
-            with hub_or_cache() as there:
-                found = Path(
-                    snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING, f"*{weights}"])
-                )
-            if any(found.glob(f"*{weights}")):
+        for ending in SUFFIXES[:2]:
+            found = _fetched(name, revision, f"*{ending}")
+            if any(found.glob(f"*{ending}")):
                 return replace(_folder(found, revision=found.name), name=name)
-    except Exception as error:
-        said = f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"
-        reason = said if there else "the Hub cannot be reached"
-    else:
         reason = "it has no weights in a form that transformers reads"
+    except LocalEntryNotFoundError:
+        reason = "the Hub cannot be reached"
+    except Exception as error:
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or ['no reason given'])[0]}"
     raise JudgeUnavailable(
         f"The judge {name!r} (revision {revision}) is neither on this machine nor can it be downloaded ({reason}). "
         f"On a networked machine, run `hf download {name} --revision {revision} --local-dir {name.split('/')[1]}`, "
         f"copy the folder here and name it as the judge: ./{name.split('/')[1]}. {_EMBEDDED}"
     )
+
+
+def _fetched(name: str, revision: str, *more: str) -> Path:
+    """Return the folder of a model's files on the Hub, those that describe it and more by their patterns."""
+    from huggingface_hub import snapshot_download
+
+    revision = revision or REVISIONS.get(name, "main")
+    with hub_or_cache():
+        return Path(snapshot_download(name, revision=revision, allow_patterns=[*DESCRIBING, *more]))
 
 
 def encodes(config: Path) -> bool:
