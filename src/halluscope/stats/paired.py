@@ -5,7 +5,7 @@ be too rare for that; its scores are ratios of counts, and `ratio_difference` te
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -101,23 +101,17 @@ def ratio_differences(one: Tally, other: Tally, level: float = 0.95) -> dict[str
     model counts as where both do. For models with the same wholes, this is McNemar's test. The interval holds the
     differences that are not rejected at the same level, as Wilson's does, so it contains 0 unless p is small.
     """
-    names = [*one]
-    counts = [np.stack([*one[name], *other[name]]).astype(float) for name in names]
-    known = [min((rows[[1, 3]] > 0).sum(axis=1)) >= FEWEST for rows in counts]
-    tested = _score_tests([rows for rows, one_is in zip(counts, known, strict=True) if one_is], level)
-    undefined = np.nan, np.nan, np.nan
-    ends = [next(tested) if one_is else undefined for one_is in known]
-    values = [float(ratio(*rows[:2].sum(axis=1)) - ratio(*rows[2:].sum(axis=1))) for rows in counts]
-    return {name: Difference(value, *three) for name, value, three in zip(names, values, ends, strict=True)}
-
-
-def _score_tests(counts: Sequence[Floats], level: float) -> Iterator[tuple[float, float, float]]:
-    """Yield the interval's ends and the p value of each score, from [4, clusters]: part and whole of each model."""
-    if not counts:
-        return
-    totals: Floats = np.stack([rows.sum(axis=1) for rows in counts], axis=1)
-    part1, whole1, part2, whole2 = totals
-    products = np.stack([rows @ rows.T for rows in counts])
+    counts = {name: np.stack([*one[name], *other[name]]).astype(float) for name in one}
+    found = {}
+    for name, rows in counts.items():
+        apart = float(ratio(*rows[:2].sum(axis=1)) - ratio(*rows[2:].sum(axis=1)))
+        found[name] = Difference(apart, np.nan, np.nan, np.nan)
+    known = {name: rows for name, rows in counts.items() if min((rows[[1, 3]] > 0).sum(axis=1)) >= FEWEST}
+    if not known:
+        return found
+    # [scores]: part and whole of each model
+    part1, whole1, part2, whole2 = np.stack([rows.sum(axis=1) for rows in known.values()], axis=1)
+    products = np.stack([rows @ rows.T for rows in known.values()])
     value: Floats = part1 / whole1 - part2 / whole2
     pooled: Floats = (part1 + part2) / (whole1 + whole2)
 
@@ -131,14 +125,14 @@ def _score_tests(counts: Sequence[Floats], level: float) -> Iterator[tuple[float
         both: Floats = first * (1 - first) / whole1 + second * (1 - second) / whole2
         return both
 
-    zero, one = np.zeros(len(counts)), np.ones(len(counts))
+    zero, unit = np.zeros(len(known)), np.ones(len(known))
     own = squares(1 / whole1, -pooled / whole1, -1 / whole2, pooled / whole2)
-    paired = squares(one, -pooled, -one, pooled) / (whole1 * whole2)
+    paired = squares(unit, -pooled, -unit, pooled) / (whole1 * whole2)
     independent = binomial(pooled, pooled)
-    scale = np.divide(np.maximum(own, paired), independent, out=one.copy(), where=independent > 0)
+    scale = np.divide(np.maximum(own, paired), independent, out=unit.copy(), where=independent > 0)
     # At least that of models that err as often where only one of them counts as where both do.
     scale = np.maximum(
-        scale, squares(zero, one, zero, -one) / np.trace(products[:, 1::2, 1::2], axis1=1, axis2=2)
+        scale, squares(zero, unit, zero, -unit) / np.trace(products[:, 1::2, 1::2], axis1=1, axis2=2)
     )
 
     def variance(apart: Floats) -> Floats:
@@ -166,7 +160,9 @@ def _score_tests(counts: Sequence[Floats], level: float) -> Iterator[tuple[float
 
     squared = np.divide(value**2, variance(zero), out=zero.copy(), where=value != 0)
     p = [math.erfc(math.sqrt(one / 2)) for one in squared.tolist()]
-    yield from zip(end(-1).tolist(), end(1).tolist(), p, strict=True)
+    for name, *three in zip(known, end(-1).tolist(), end(1).tolist(), p, strict=True):
+        found[name] = Difference(found[name].value, *three)
+    return found
 
 
 def can_differ(one: Tally, other: Tally, by_chance: float) -> list[str]:
