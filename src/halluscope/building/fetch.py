@@ -133,7 +133,7 @@ def _check_members(where: str, archive: Path) -> None:
             f"a name of more than {LONGEST_NAME:,} characters": len(name) > LONGEST_NAME,
             "twice": count > 1,
         }
-        for problem in (problem for problem, there in problems.items() if there):
+        if problem := next((problem for problem, there in problems.items() if there), ""):
             raise BuildError(
                 f"{where} holds {short_repr(name, 200)}, {problem}; expected unique names without '..', "
                 "backslashes, or a drive or slash in front. Get the archive from where it is published."

@@ -18,8 +18,8 @@ ENOUGH = 100
 # The other columns that a row may have
 TEXTS = ("file_name", "prompt", "form")
 
-# A row, and its location as text for messages
-Located = tuple[Any, str]
+# A row's location, as text for messages, and the row
+Located = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObjects]:
-    return _each_once((row, f"{where}[{number}]") for number, row in enumerate(rows))
+    return _each_once((f"{where}[{number}]", row) for number, row in enumerate(rows))
 
 
 def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
@@ -65,7 +65,7 @@ def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
     if source.is_json and not source.name.endswith((".jsonl", ".jsonl.gz")):
         yield from _of_json(source.path, vocabulary)
     elif source.is_json:
-        yield from ((row, where) for where, row in json_rows(source.path))
+        yield from json_rows(source.path)
     else:
         names = ("image_id", "objects", *TEXTS)
         rows = read_columns(written, names, names[:2], "a presence dataset")
@@ -74,7 +74,7 @@ def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
         missing = [name for name in classes if name not in known]
         if vocabulary and missing:
             _warn(f"{Path(source.name)} was built from annotations without", missing, vocabulary)
-        yield from ((row, f"{written}, row {number}") for number, row in enumerate(rows))
+        yield from ((f"{written}, row {number}", row) for number, row in enumerate(rows))
 
 
 def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
@@ -85,7 +85,7 @@ def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
         )
     if "annotations" not in content:
         for key, names in content.items():
-            yield {"image_id": key, "objects": names}, f"{path}, {key!r:.80}"
+            yield f"{path}, {key!r:.80}", {"image_id": key, "objects": names}
         return
     from halluscope.reading.coco import read_annotations
 
@@ -93,12 +93,12 @@ def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
     if vocabulary:
         vocabulary.check_annotated(table.classes, str(path))
     for image in map(ImageObjects, table.image_ids, table.objects(), table.file_names):
-        yield image, str(path)
+        yield str(path), image
 
 
 def _each_once(located: Iterable[Located]) -> list[ImageObjects]:
     images: dict[int, ImageObjects] = {}
-    for row, where in located:
+    for where, row in located:
         if isinstance(row, ImageObjects):
             image = row
         elif isinstance(row, Mapping) and "image_id" in row and isinstance(row.get("objects"), list):

@@ -115,6 +115,15 @@ class Vocabulary:
             f"vocabulary {self.name!r}.{hint} To score another list of classes, pass vocabulary=[...]."
         )
 
+    def check_known(self, classes: Collection[str], expected: str) -> None:
+        """Refuse annotations of other classes."""
+        for name in classes:
+            if name not in self.classes:
+                raise BuildError(
+                    f"The annotations have the class {name!r}, which is not one of the {len(self.classes)} classes of "
+                    f"the vocabulary {self.name!r}; expected {expected}."
+                )
+
     def check_annotated(self, classes: Collection[str], where: str) -> None:
         """Refuse images that were not annotated with exactly these classes: a class not looked for is in no image."""
         missing = [name for name in self.classes if name not in {*classes}]

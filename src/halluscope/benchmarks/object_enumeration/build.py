@@ -94,13 +94,10 @@ def make(
     files = {name: source.path for name, source in sources.items()}
 
     table, sizes, boxes = read_boxes(files["annotations"])
-    vocabulary, ids = order.spec.vocabulary or "coco", table.image_ids
-    classes = vocabularies.load(vocabulary).classes
-    if not order.subset and (unknown := [name for name in table.classes if name not in classes]):
-        raise BuildError(
-            f"The annotations have the class {unknown[0]!r}, which is not one of the {len(classes)} classes of "
-            f"the vocabulary {vocabulary!r}; expected COCO's annotations. Pass --subset if you mean others."
-        )
+    ids = table.image_ids
+    if not order.subset:
+        known = vocabularies.load(order.spec.vocabulary or "coco")
+        known.check_known(table.classes, "COCO's annotations, or --subset if you mean others")
     if ids[0] < 0 or ids[-1] > MOST:
         raise BuildError(
             f"The annotations have the image id {ids[0] if ids[0] < 0 else ids[-1]}; expected one from 0 to "

@@ -99,12 +99,8 @@ def write(
 ) -> Path:
     """Get the images, check everything, and write the dataset; `drawn` says how its images were drawn, if they were."""
     if order.spec.vocabulary is not None:
-        vocabulary = vocabularies.load(order.spec.vocabulary)
-        if unknown := [name for name in table.classes if name not in vocabulary.classes]:
-            raise BuildError(
-                f"The annotations have the class {unknown[0]!r}, which is not one of the {len(vocabulary.classes)} "
-                f"classes of the vocabulary {vocabulary.name!r}; expected annotations of {order.spec.title}."
-            )
+        known = vocabularies.load(order.spec.vocabulary)
+        known.check_known(table.classes, f"annotations of {order.spec.title}")
     if order.with_images:
         images = order.fetch("images", order.images, "--images", alone=True)
         sources = {**sources, "images": images}
