@@ -13,10 +13,8 @@ from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON, LINE
 from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, listed, plain, share
-from halluscope.runs import folder as folders
 from halluscope.runs import folder as runs
 from halluscope.runs import results as tables
-from halluscope.runs.folder import Run
 from halluscope.sanitize import one_line, short_repr
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import COEFFICIENTS, FEWEST_MODELS, correlations, undefined
@@ -36,21 +34,21 @@ def score(given: Namespace) -> None:
     for one in ready:
         common.remark(benchmark, one, given)
     about = {"command": given.words, "dataset": given.dataset}
-    results: list[tuple[str, dict[str, Any]]] = []
-    scored: list[Run] = []
-    for one in ready:
-        for chosen in scoring.variants(benchmark, options):
-            used = chosen | {"bootstrap": given.bootstrap, "seed": given.seed}
-            scored.append(runs.score(benchmark, one, used, about))
-            result = scored[-1].scores
-            if result["thoughts"]:
-                tell(
-                    f"{one_line(one.matched.name)}: {result['thoughts']:,} responses contained thoughts (text in "
-                    "<think> or similar tags), which were removed."
-                )
-            results.append((one.matched.name, tables.with_choices(benchmark, result, chosen)))
+    how = {"bootstrap": given.bootstrap, "seed": given.seed}
+    scored = [
+        runs.score(benchmark, one, chosen | how, about)
+        for one in ready
+        for chosen in scoring.variants(benchmark, options)
+    ]
+    results = [(run.name, tables.with_choices(benchmark, run.scores, run.options)) for run in scored]
+    for name, result in results:
+        if result["thoughts"]:
+            tell(
+                f"{one_line(name)}: {result['thoughts']:,} responses contained thoughts (text in <think> or similar "
+                "tags), which were removed."
+            )
     if given.out:
-        folders.write(scored, given.out)
+        runs.write(scored, given.out)
         if len(scored) > 1:
             tell(f"`halluscope compare {one_line(given.out)}` compares groups and classes too.")
     if given.published and not (published.of(benchmark, options) or published.computed(benchmark, results)):
@@ -65,12 +63,12 @@ def score(given: Namespace) -> None:
         data = listed(
             [*results, *(tables.comparable(benchmark, results, options) if given.published else ())]
         )
-    how = given.format, given.scores, given.published, given.all
     resampling = Bootstrap(given.bootstrap, given.seed)
+    wanted = given.format, given.scores, given.published, given.all
     common.output(
         given,
         data,
-        lambda: tables.report(results, scored, options, resampling, *how),
+        lambda: tables.report(results, scored, options, resampling, *wanted),
         intervals=given.intervals,
     )
 

@@ -28,9 +28,8 @@ from halluscope.registry import HIGHER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.page.writing import write
 from halluscope.reporting.tables import Cell, Notes, Table, Values, is_defined, plain
-from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
-from halluscope.runs.folder import Run, benchmark_of, checked
+from halluscope.runs.folder import Run, benchmark_of, checked, differences, read
 from halluscope.runs.page import all_shown, page
 from halluscope.runs.results import beside, caveats, of_scores, signatures
 from halluscope.sanitize import one_line, short_repr
@@ -298,11 +297,11 @@ def results(folder: Path, model: str, benchmark: str, source: str, hub: Hub | No
         source: where the run can be seen: a URL, or "org/name", a dataset that then gets the run's folder; or "".
         hub: where the dataset's revision and the model's results are looked up; None looks up nothing.
     """
-    if problem := next(folders.differences(folder), None):
+    if problem := next(differences(folder), None):
         raise HubError(
             f"{folder} does not verify: {problem}. `halluscope verify {folder}` shows what differs."
         )
-    run = folders.read(folder)
+    run = read(folder)
     record, score = run.benchmark, run.benchmark.principal
     if why := unfit(record):
         raise HubError(f"{folder} cannot stand on the Hub: {why}.")

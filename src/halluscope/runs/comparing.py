@@ -331,8 +331,8 @@ def winner(found: Comparison) -> str:
     the runs are not about the same rows.
     """
     wins = Counter(one.better for one in found.scores if one.score == found.scores[0].score)
-    best = [name for name, count in wins.items() if name and count == len(found.of) - 1]
-    return best[0] if best and {*found.of.values()} == {found.rows} else ""
+    best = next((name for name, count in wins.items() if name and count == len(found.of) - 1), "")
+    return best if {*found.of.values()} == {found.rows} else ""
 
 
 def _with_the_best(found: Comparison, benchmark: Benchmark) -> list[Compared]:

@@ -37,7 +37,6 @@ from halluscope.reporting.tables import (
 )
 from halluscope.reporting.tables import score as score_of
 from halluscope.responses.files import is_by_name
-from halluscope.runs import folder as folders
 from halluscope.runs import folder as runs
 from halluscope.runs.comparing import FEW, MOST, Result, flat, of_differences, of_parts, verdicts, winner
 from halluscope.runs.comparing import compare as compare_runs
@@ -263,10 +262,10 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
     )
     benchmark, ready, chosen = scoring.matched(name, given, dataset, {"bootstrap": RESAMPLES, **options})
     if out is not None:
-        folders.check_options(chosen)
+        runs.check_options(chosen)
     scored = [runs.score(benchmark, one, chosen) for one in ready]
     if out is not None:
-        folders.write(scored, Path(out))
+        runs.write(scored, Path(out))
     items = [benchmark.items] if chosen.get(benchmark.items) else []
     results = [(run.name, {**run.scores, **dict.fromkeys(items, run.found)}) for run in scored]
     each = {one: _result(benchmark, [(one, result)], result) for one, result in results}
@@ -288,7 +287,7 @@ def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
 def compare(
     given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
 ) -> Result:
-    of = folders.checked([Path(folder) for folder in given])
+    of = runs.checked([Path(folder) for folder in given])
     found, benchmark = compare_runs(of, scores, resampling), next(iter(of.values())).benchmark
     rows = [
         {
@@ -306,4 +305,4 @@ def compare(
 
 def verify(given: Sequence[str | Path]) -> dict[str, Iterator[str]]:
     """Return what was changed in each run, or differs when it is scored again; nothing where all is well."""
-    return {str(folder): folders.differences(folder) for folder in folders.folders([*map(Path, given)])}
+    return {str(folder): runs.differences(folder) for folder in runs.folders([*map(Path, given)])}
