@@ -1,7 +1,7 @@
 """Reads and builds the rows of a benchmark by the columns that its data file declares."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, is_dataclass, make_dataclass, replace
+from dataclasses import asdict, make_dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -143,7 +143,7 @@ class Rows:
             value = getattr(row, name)
             if column.digest and column.kind in (*_LISTS, *self.kinds):
                 for one in value or ():
-                    yield from astuple(one) if is_dataclass(one) and not isinstance(one, type) else (one,)
+                    yield from one.values() if isinstance(one, Mapping) else (one,)
             elif column.digest:
                 yield value
 

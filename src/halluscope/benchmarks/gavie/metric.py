@@ -6,7 +6,6 @@ The authors read replies by eye, so there is no rule of theirs to follow.
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,31 +57,21 @@ def read_words(reply: str, response: str) -> Verdict | None:
     return Verdict(numbers, {"reason": encodable(reply)})
 
 
-@dataclass(frozen=True)
-class Region:
-    """A part of an image: what it shows, its upper left corner and its size, in pixels."""
-
-    phrase: str
-    x: int
-    y: int
-    width: int
-    height: int
-
-
 PLACE = ("x", "y", "width", "height")
+"""Where a region is in an image: its upper left corner and its size, in pixels."""
 
 
-def region(value: Any, where: str) -> Region:
+def region(value: Any, where: str) -> Values:
     """Return a region: a phrase, and its place in whole pixels; a value that is none is a ValueError."""
     place: list[Any] = [value.get(name) for name in PLACE] if isinstance(value, Mapping) else [None]
     if not all(map(is_id, place)) or not isinstance(value.get("phrase"), str):
         raise ValueError(
             f"{where} is {short_repr(value)}; expected a region: phrase, and {', '.join(PLACE)} in whole pixels."
         )
-    return Region(value["phrase"], *map(int, place))
+    return {"phrase": value["phrase"], **dict(zip(PLACE, map(int, place), strict=True))}
 
 
-def regions_of(row: Fields, column: str) -> tuple[Region, ...] | None:
+def regions_of(row: Fields, column: str) -> tuple[Values, ...] | None:
     """Return the regions of a row; None if they are unknown."""
     if (value := row.given.get(column)) is None:
         return None
@@ -108,9 +97,9 @@ class GAVIE(Graded):
 
     def asked(self, prompt: Prompt, row: Any, response: str, **texts: str) -> Asked[Verdict]:
         height = "height" if prompt.reply else "width"
-        phrases = {f"phrase{index}": one.phrase for index, one in enumerate(row.regions or ())}
+        phrases = {f"phrase{index}": one["phrase"] for index, one in enumerate(row.regions or ())}
         lines = "".join(
-            f"{{{name}}} X:{one.x} Y:{one.y} Width:{one.width} Height:{getattr(one, height)}\n"
+            f"{{{name}}} X:{one['x']} Y:{one['y']} Width:{one['width']} Height:{one[height]}\n"
             for name, one in zip(phrases, row.regions or (), strict=True)
         )
         fields = {**prompt.fields, **{name: name for name in phrases}}
@@ -139,7 +128,7 @@ class GAVIE(Graded):
         The file is region_descriptions.json, a list of {"id", "regions"}; or vg_annotation.json, which the authors'
         script reads: image id -> [{"caption", "bbox"}].
         """
-        found: dict[int, list[Region]] = defaultdict(list)
+        found: dict[int, list[Values]] = defaultdict(list)
         try:
             if next(bits(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
                 for place, entry in enumerate(entries(file), 1):
