@@ -162,15 +162,15 @@ class ConvertedJudge(Seq2SeqJudge):
         answers = []
         for result in results:
             tokens = self._tokenizer.convert_tokens_to_ids(result.hypotheses[0])
-            lead = min(map(self._lead, result.logits[0])) if self._recheck else np.inf
+            lead = np.inf
+            for logits in result.logits[0] if self._recheck else ():
+                there = logits if self.device.type == "cuda" else np.asarray(logits)
+                best, second = (
+                    self._torch.as_tensor(there, device=self.device).float().flatten().topk(2).values
+                )
+                lead = min(lead, float(best - second))
             answers.append((RULES[self.rule](self._text(tokens), True), lead))
         return answers
-
-    def _lead(self, logits: Any) -> float:
-        """Return by how much the best token leads the next best, in logits."""
-        there = logits if self.device.type == "cuda" else np.asarray(logits)
-        best, second = self._torch.as_tensor(there, device=self.device).float().flatten().topk(2).values
-        return float(best - second)
 
 
 def _converted(weights: Weights, precision: str) -> Path:

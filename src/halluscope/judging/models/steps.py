@@ -7,9 +7,8 @@ these rows of the batch.
 `LeanT5` is T5 for replies of a few tokens, without what these do not need; its logits equal the model's own, up to
 rounding. Prompts of one length need neither padding nor mask. With few queries, the keys and values of cross-attention
 are never computed: W_k is applied to the query, and W_v after the weighted sum. Each step reads the few tokens so far
-again, so there is no cache. On a CPU the first layer's projections are computed once for each distinct token. Matrices
-that read the same input are joined into one, and the model's own matrices become views of it, so no weight is held
-twice.
+again, so there is no cache. Matrices that read the same input are joined into one, and the model's own matrices become
+views of it, so no weight is held twice.
 """
 
 import copy
@@ -100,12 +99,7 @@ class LeanT5:
 
     def begin(self, ids: torch.Tensor) -> tuple[torch.Tensor, State]:
         start = ids.new_full((len(ids), 1), self._model.config.decoder_start_token_id)
-        states, stack = self._model.shared(ids), self._model.encoder
-        attention, read = stack.block[0].layer[0], None
-        if not ids.is_cuda:  # the first layer's projections once for each distinct token
-            distinct, places = ids.unique(return_inverse=True)
-            read = self._project(self._model.shared(distinct), attention)[places]
-        return self._logits((self.layers(stack, states, read=read), start))
+        return self._logits((self.layers(self._model.encoder, self._model.shared(ids)), start))
 
     def go_on(self, tokens: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         encoded, said = state
@@ -120,21 +114,15 @@ class LeanT5:
         states = self.layers(self._model.decoder, self._model.shared(said), encoded)
         return self._model.lm_head(states[:, -1] * self._scale), state
 
-    def layers(
-        self,
-        stack: Any,
-        states: torch.Tensor,
-        encoded: torch.Tensor | None = None,
-        read: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Return the states after a stack's layers; `read` holds the first layer's projections, if they are known."""
+    def layers(self, stack: Any, states: torch.Tensor, encoded: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the states after a stack's layers."""
         bias = self._bias(stack, states.shape[1])
         for block in stack.block:
             attention, *cross, feed_forward = block.layer
-            self._attend(states, self._project(states, attention) if read is None else read, attention, bias)
+            self._attend(states, attention, bias)
             if encoded is not None:
                 self._cross_attend(states, cross[0], encoded)
-            dense, read = feed_forward.DenseReluDense, None
+            dense = feed_forward.DenseReluDense
             inputs = linear(self._norm(states, feed_forward.layer_norm), dense.inputs)
             gate, *others = inputs.split(dense.wo.in_features, -1)
             passed: torch.Tensor = self._act(gate)
@@ -143,15 +131,13 @@ class LeanT5:
             _add(states, passed, dense.wo)
         return self._norm(states, stack.final_layer_norm)
 
-    def _project(self, states: torch.Tensor, layer: Any) -> torch.Tensor:
-        """Return queries, keys and values [..., 3 x heads x head width] of self-attention."""
-        return linear(self._norm(states, layer.layer_norm), layer.SelfAttention.qkv)
-
-    def _attend(self, states: torch.Tensor, read: torch.Tensor, layer: Any, bias: torch.Tensor) -> None:
-        """Add self-attention to `states` [batch, length, width]; `read` is what `_project` returned."""
+    def _attend(self, states: torch.Tensor, layer: Any, bias: torch.Tensor) -> None:
+        """Add self-attention to `states` [batch, length, width]."""
+        attention = layer.SelfAttention
+        read = linear(self._norm(states, layer.layer_norm), attention.qkv)
         query, key, value = read.unflatten(-1, (3, *self._per_head[:2])).permute(2, 0, 3, 1, 4)
         seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
-        _add(states, seen.transpose(1, 2).flatten(2), layer.SelfAttention.o)
+        _add(states, seen.transpose(1, 2).flatten(2), attention.o)
 
     def _cross_attend(self, states: torch.Tensor, layer: Any, encoded: torch.Tensor) -> None:
         """Add attention to the prompt to `states` [batch, steps, width]."""
