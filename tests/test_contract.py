@@ -334,7 +334,7 @@ def test_the_record_is_complete(room):
         assert share("datasets", dataset.name, "spec.toml").is_file()
         assert share("dataset_cards", f"{dataset.name}.md").is_file()
     directions = {*room.scores.values(), *room.extra_numbers.values()}
-    assert directions <= {HIGHER, LOWER, None}
+    assert directions <= {HIGHER, LOWER, ""}
     assert {*room.means, *room.points} <= room.scores.keys()
     assert all((QUESTION in prompt) == (QUESTION in room.prompt) for prompt in room.prompts.values())
     if room.has_metric:

@@ -34,7 +34,7 @@ LOWER: Literal["lower"] = "lower"
 Direction = Literal["higher", "lower"] | None
 
 # The numbers that the results of all benchmarks hold.
-EVERYWHERE: Mapping[str, Direction] = {"thoughts": None, "other_prompts": None, "mean_words": None}
+EVERYWHERE = dict.fromkeys(("thoughts", "other_prompts", "mean_words"), "")
 
 QUESTION = "{question}"  # The placeholder for a row's own question in a prompt
 
@@ -142,11 +142,11 @@ class Benchmark(NamedTuple):
     links: tuple[str, ...]  # where to read more
     licence: str  # what the licences of its upstream files allow
     principal: str = ""  # the score by which models are compared; "" in a room without a metric
-    # the scores that it reports, in this order, each with its direction. "main_hal" also stands for
+    # the scores that it reports, in this order, each with its direction, "" for none. "main_hal" also stands for
     # "main_hal/count". Empty in a room without a metric.
-    scores: Mapping[str, Direction] = {}
+    scores: Mapping[str, Any] = {}
     # the other numbers in its result, with their directions; an asterisk stands for any characters, or none
-    extra_numbers: Mapping[str, Direction] = {}
+    extra_numbers: Mapping[str, Any] = {}
     # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
     reads: tuple[str, ...] = ()  # the names of datasets of other rooms that it is scored on
@@ -262,11 +262,11 @@ class Benchmark(NamedTuple):
 
     def direction(self, score: str) -> Direction:
         """Return which direction is better; for a part, that of the whole score. No score is a KeyError."""
-        known = {**self.scores, **self.extra_numbers, **EVERYWHERE}
+        known: Mapping[str, Any] = {**self.scores, **self.extra_numbers, **EVERYWHERE}
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
             for pattern, direction in known.items():
                 if fnmatchcase(name, pattern):
-                    return direction
+                    return direction or None
         raise KeyError(score)
 
     def better(self, column: str) -> Direction:
@@ -319,8 +319,6 @@ def declared(module: str) -> Benchmark:
     """Return the record in the benchmark.toml beside a module, given by its `__file__`; judges' options come first."""
     table = read_toml(module, "benchmark.toml")
     about = dict(table["benchmark"])
-    for name in {"scores", "extra_numbers"} & about.keys():  # "" stands for neither direction
-        about[name] = {score: direction or None for score, direction in about[name].items()}
     options = [
         Option(**{**one, "type": {"float": float}.get(one.get("type"), str)})
         for one in table.get("options", ())

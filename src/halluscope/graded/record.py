@@ -1,6 +1,5 @@
 """Makes the record of a benchmark from its data file."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from halluscope.judging import options
@@ -8,11 +7,6 @@ from halluscope.judging.judge import MAX_TOKENS
 from halluscope.options import Option
 from halluscope.registry import Benchmark, Dataset, Judges
 from halluscope.vocabularies import read_toml
-
-
-def _directions(scores: Mapping[str, str]) -> dict[str, Any]:
-    """Return which direction of each score is better; "" stands for neither."""
-    return {name: direction or None for name, direction in scores.items()}
 
 
 def record(module: str) -> Benchmark:
@@ -43,8 +37,8 @@ def record(module: str) -> Benchmark:
         judged["judges"] = Judges("verdicts", judge["default"], judge["rules"], judge["published"])
         judged["input_options"] = (named,) if named else tuple(verdict["given"])
     return Benchmark(
-        **{**about, "scores": _directions(about["scores"])},
-        extra_numbers={"questions": None, "images": None} | _directions(of.get("extra_numbers", {})),
+        **about,
+        extra_numbers={"questions": "", "images": "", **of.get("extra_numbers", {})},
         datasets=(dataset,),
         options=tuple(chosen),
         items="per_question",

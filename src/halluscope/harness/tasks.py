@@ -63,7 +63,8 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
     of_lm_eval = harness == "lm_eval"
     means = averaged(benchmark) if of_lm_eval else ()
     scores = {
-        name: (direction, "mean" if name in means else SCORE) for name, direction in benchmark.scores.items()
+        name: (direction or None, "mean" if name in means else SCORE)
+        for name, direction in benchmark.scores.items()
     }
     if of_lm_eval:
         scores |= {f"{name}{CLUSTERED}": (None, ERROR) for name in benchmark.means}
@@ -127,7 +128,7 @@ def _readme(benchmark: Benchmark, tag: str, tasks: list[str], independent: bool)
         tag=tag,
         tasks="\n".join(tasks),
         scores="\n".join(
-            f"| `{name}` | {_BETTER[way]} | {_WHAT[name in benchmark.means]} |"
+            f"| `{name}` | {_BETTER[way or None]} | {_WHAT[name in benchmark.means]} |"
             for name, way in benchmark.scores.items()
         ),
         errors=errors,
