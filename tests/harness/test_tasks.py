@@ -91,7 +91,7 @@ def test_task_files_say_what_the_benchmarks_say(name: str, written: tuple[str, P
     assert task["generation_kwargs"]["do_sample"] is False and task["generation_kwargs"]["until"] == []
     errors = {f"{mean}_stderr_clustered": None for mean in benchmark.means if harness_name == "lm-eval"}
     assert {metric["metric"]: metric["higher_is_better"] for metric in task["metric_list"]} == {
-        **{score: None if way is None else way == HIGHER for score, way in benchmark.scores.items()},
+        **{score: way == HIGHER if way else None for score, way in benchmark.scores.items()},
         **errors,
     }
     by = {metric["metric"]: metric["aggregation"].rpartition(".")[2] for metric in task["metric_list"]}
