@@ -12,7 +12,6 @@ import pytest
 from markdown_it import MarkdownIt
 
 from halluscope import cli, registry, terminal
-from halluscope.registry import HIGHER, LOWER
 from halluscope.reporting.formats import CSV, FORMATS, FORMULA, JSON, LATEX, MARKDOWN, TABLE, WIDEST, written
 from halluscope.reporting.tables import Notes, Number, Table, class_table, plain, share, to_json
 from halluscope.runs.comparing import compare
@@ -66,19 +65,15 @@ NUMBERED = [ascii(text)[:20] for text in HOSTILE]
 
 def report(text):
     """Return a report with the text in every place that shows foreign text."""
-    rows = [[text, 1, share(0.5, (0.25, 0.75))], ["other", -2, share(-0.25)]]
+    rows = [[text, 1, share(0.5, (0.25, 0.75))._replace(best=True)], ["other", -2, share(-0.25)]]
     ranked = Table("scores", ["responses", "n", "f1"], rows, ranked=True, intervals=("f1",))
     turned = Table("groups", ["responses", "a", "b"], [[text, 1, plain(2.5)]], turned=True)
     classes = class_table({"classes": {text: {"yes": 1, "f1": 0.125}, "cat": {"yes": 2, "f1": 1.0}}}, text)
     return [ranked, turned, Notes([text, "an end"], text), classes]
 
 
-def better(name):
-    return {"f1": HIGHER, "n": LOWER}.get(name)
-
-
 def told(text, style):
-    return written(report(text), style, better)[0]
+    return written(report(text), style)[0]
 
 
 # CSV
@@ -136,17 +131,6 @@ def test_markdown_has_the_best_in_bold():
     assert "| harmless | 1 | **50.0** | 25.0 to 75.0 |" in told(HARMLESS, MARKDOWN)
 
 
-def test_what_nobody_answered_does_not_compete():
-    """A row without a number of rows is chance: the best of the two others is in bold."""
-    rows = [["mine", Number(8, "d", 1), share(0.5)], ["other", Number(8, "d", 1), share(0.25)]]
-    chance = ["chance", Number(None), share(0.75)]
-    table = Table("scores", ["responses", "rows", "accuracy"], [*rows, chance], ranked=True)
-    lines = written([table], MARKDOWN, lambda _: HIGHER)[0].splitlines()
-    assert [("**" in line) for line in lines if "mine" in line or "other" in line or "chance" in line] == [
-        *(True, False, False)
-    ]
-
-
 # LaTeX
 
 SAYS = {
@@ -197,7 +181,7 @@ def test_latex_changes_in_one_cell(text):
 
 
 def test_latex_is_booktabs():
-    text = written([report(HARMLESS)[0]], LATEX, better, intervals=True)[0]
+    text = written([report(HARMLESS)[0]], LATEX, intervals=True)[0]
     assert text.split("\n") == [
         "% scores",
         r"\begin{tabular}{lrr}",
@@ -231,18 +215,6 @@ def test_tables_for_people_keep_their_form(text):
     assert json.loads(to_json({text: text})) == {text: text}
 
 
-def test_the_best_are_of_the_same_rows():
-    """Rows about other data do not compete, nor do equal scores alone; two best scores printed alike are both bold."""
-    other = Number(5, "d", 1, mark="*")
-    rows = [["a", 9, share(0.9)], ["b", 9, share(0.90001)], ["c", other, share(0.99)], ["d", 9, share(0.5)]]
-    text = written([Table("scores", ["responses", "rows", "f1"], rows, ranked=True)], LATEX, better)[0]
-    assert re.findall(r"textbf\{(.*?)\}", text) == ["90.0", "90.0"] and "5$^{*}$" in text
-    assert (
-        "textbf"
-        not in written([Table("s", ["responses", "rows", "f1"], rows[:3], ranked=True)], LATEX, better)[0]
-    )
-
-
 # Every benchmark
 
 
@@ -270,9 +242,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
         assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [
             repr((each.values[0], each.by.value, each.holm)) for each in found.scores
         ]
-        return {
-            style: written(report, style, lambda _: HIGHER, True)[0] for style in FORMATS if style != JSON
-        }
+        return {style: written(report, style, True)[0] for style in FORMATS if style != JSON}
 
     hostile, harmless = shown("=1|&\\%\n", "*_`<b>"), shown("=1abcdefg", "*bcdefg")
     for style in hostile:

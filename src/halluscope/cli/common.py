@@ -141,15 +141,13 @@ def output(
     given: Namespace,
     data: Any,
     report: Callable[[], Report] | None = None,
-    benchmark: Benchmark | None = None,
     intervals: bool = False,
 ) -> None:
     """Print a result in the format of --format: its data as JSON, or its report (without `report`, the data's own)."""
     if given.format == JSON:
         say(to_json(data))
         return
-    better = benchmark.better if benchmark else lambda _: None
-    text, beside = written(report() if report else data.report, given.format, better, intervals)
+    text, beside = written(report() if report else data.report, given.format, intervals)
     say(text)
     tell(beside)
 

@@ -171,7 +171,7 @@ def ablate(given: Namespace) -> None:
         Table("correlations", ["k", "score", *COEFFICIENTS], likeness, left=2) if alike else Notes([too_few]),
         *(Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows),
     ]
-    common.output(given, {"results": rows, "correlations": alike}, lambda: report, benchmark)
+    common.output(given, {"results": rows, "correlations": alike}, lambda: report)
 
 
 def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Rows:

@@ -3,16 +3,14 @@
 import csv
 import io
 import re
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain, groupby
 from operator import itemgetter
 from shutil import get_terminal_size
 
 from tabulate import tabulate
 
-from halluscope.registry import HIGHER, Direction
-from halluscope.reporting.tables import OTHER, ROWS, Cell, Notes, Number, Report, Table
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table
 from halluscope.sanitize import one_line
 
 TABLE, CSV, MARKDOWN, LATEX, JSON, LINE = "table", "csv", "markdown", "latex", "json", "line"
@@ -27,27 +25,20 @@ LONGEST = 40  # characters of a name in a text table; a longer one is cut in the
 # A spreadsheet takes a text that begins with one of these for a formula, unless an apostrophe is before it.
 FORMULA = "=+-@＝＋－＠"
 
-# Takes the name of a score's column, and returns whether a higher or a lower score is better.
-Better = Callable[[str], Direction]
 
-
-def written(
-    report: Report, style: str, better: Better = lambda _: None, intervals: bool = False
-) -> tuple[str, str]:
+def written(report: Report, style: str, intervals: bool = False) -> tuple[str, str]:
     """Return a report in one of the formats: what goes to standard output, and what goes to standard error."""
     if style == CSV:
         beside = (_text_notes(part) for part in report if isinstance(part, Notes))
         return _csv([part for part in report if isinstance(part, Table)]), "\n\n".join(beside)
     as_table, as_notes = _WRITERS[style]
-    parts = []
-    for part in report:
-        if isinstance(part, Notes):
-            parts.append(as_notes(part))
-        else:
-            table = _with_best(part, better)
-            parts.append(
-                as_table(table if intervals or style == LATEX else _with_intervals(table), intervals)
-            )
+    apart = style != LATEX and not intervals
+    parts = (
+        as_notes(part)
+        if isinstance(part, Notes)
+        else as_table(_with_intervals(part) if apart else part, intervals)
+        for part in report
+    )
     return "\n\n".join(parts), ""
 
 
@@ -90,30 +81,6 @@ def _widest() -> int:
 
 def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
     return [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*lines, strict=True)]
-
-
-# What is added to tables
-
-
-def _with_best(table: Table, better: Better) -> Table:
-    """Highlight what prints the best number of its column, among rows that differ only in their first column."""
-    rivals, rows = defaultdict[Sequence[str], list[int]](list), [[*row] for row in table.rows]
-    for place, row in enumerate(rows):
-        # a row about other data than the first row does not compete, nor one without a number of rows, such as chance
-        counted = row[table.header.index(ROWS)] if ROWS in table.header else None
-        others = any(isinstance(cell, Number) and cell.mark == OTHER for cell in row)
-        if not others and not (isinstance(counted, Number) and not counted.is_defined):
-            rivals[tuple(map(str, row[1 : table.left]))].append(place)
-    for column, name in enumerate(table.header if table.ranked else ()):
-        direction = better(name) if column >= table.left else None
-        for places in rivals.values() if direction else ():
-            cells = {place: cell for place in places if isinstance(cell := rows[place][column], Number)}
-            order = sorted((cell.value or 0.0, str(cell)) for cell in cells.values() if cell.is_defined)
-            best = order[-1 if direction == HIGHER else 0][1] if order else ""
-            for place, cell in cells.items() if len({shown for _, shown in order}) > 1 else ():
-                if str(cell) == best:
-                    rows[place][column] = cell._replace(best=True)
-    return table._replace(rows=rows)
 
 
 def _with_intervals(table: Table) -> Table:
