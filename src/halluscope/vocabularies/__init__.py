@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from halluscope import limits
 from halluscope.errors import BuildError
 from halluscope.inputs import class_names, listed
+from halluscope.options import nearest
 from halluscope.sanitize import short_repr
 
 CUSTOM = "custom"
@@ -89,8 +90,6 @@ class Vocabulary:
 
     def presence(self, objects: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
         """Turn the object names of n images into a table [n, classes]."""
-        import difflib
-
         listed = class_names(objects)
         what = f"A table of {len(listed):,} texts and {len(self.classes):,} classes"
         limits.check("cells", len(listed) * len(self.classes), what)
@@ -106,10 +105,7 @@ class Vocabulary:
             for name in names
             if not isinstance(name, str) or name not in column
         )
-        near = difflib.get_close_matches(
-            str(name)[:80].lower(), self.classes[:MOST_COMPARED], n=1, cutoff=0.5
-        )
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = nearest(str(name)[:80], self.classes[:MOST_COMPARED])
         raise ValueError(
             f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} classes of the "
             f"vocabulary {self.name!r}.{hint} To score another list of classes, pass vocabulary=[...]."

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from datasets import Features, Image, Value
 from numpy.typing import NDArray
@@ -71,18 +70,9 @@ def read(folder: Path, of: str) -> Presence:
             "counts images_per_class."
         )
     files = compare(folder, stats["tables"][:1])
-    columns = [
-        pq.read_table(files, columns=[name])[name].combine_chunks() for name in ("image_id", "objects")
-    ]
-    image_ids, objects = columns
-    names = pc.list_flatten(objects)
-    kinds = pc.index_in(names, value_set=pa.array(counted))
-    if kinds.null_count:
-        unknown = names[pc.index(pc.is_null(kinds), True).as_py()]
-        raise BuildError(f"{folder} names the object {unknown.as_py()!r}, which is not one of its classes.")
-    present = np.zeros((len(objects), len(counted)), dtype=bool)
-    present[pc.list_parent_indices(objects).to_numpy(), kinds.to_numpy()] = True
-    return Presence(stats, files, list(counted), image_ids.to_numpy(), present)
+    image_ids, objects = (pq.read_table(files, columns=[name])[name] for name in ("image_id", "objects"))
+    present = vocabularies.load([*counted]).presence(objects.to_pylist())
+    return Presence(stats, files, [*counted], image_ids.to_numpy(), present)
 
 
 def tables(built: Presence, vocabulary: str) -> list[Table]:
