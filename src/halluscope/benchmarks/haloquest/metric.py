@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.graded.metric import Graded, Prompt, Verdict
+from halluscope.graded.metric import Graded
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
-from halluscope.judging.prompts import Asked
 from halluscope.stats.tallies import Bools
 
 _BETWEEN = ";"
@@ -27,9 +26,8 @@ class HaloQuest(Graded):
             named["answers"] = [" ".join(text.split()) for text in answers.split(_BETWEEN) if text.strip()]
         return named
 
-    def asked(self, prompt: Prompt, row: Any, response: str, **texts: str) -> Asked[Verdict]:
-        stated = row.stated or self.columns["answers"].shown(row.answers)
-        return super().asked(prompt, row, response, stated=stated)
+    def derive(self, values: Values, where: str) -> Values:
+        return {"stated": values["stated"] or self.columns["answers"].shown(values["answers"])}
 
     def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
         images, types = (
