@@ -46,7 +46,10 @@ LIMITS: Mapping[str, Limit] = {
     "page_cells": Limit(2_000_000, "cells", "a table of texts and classes on a metric's page"),
 }
 
-_AMOUNT = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*(?:([KMGT])(i?B)?|B)?", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"(?P<name>\w+)\s*=\s*(?P<amount>\d{1,18}(?:\.\d{1,9})?)\s*(?P<unit>[KMGT]?)(?P<binary>(?<=[KMGT])i)?B?",
+    re.IGNORECASE,
+)
 
 
 def most(name: str) -> int:
@@ -87,14 +90,13 @@ def _read(written: str, where: str) -> dict[str, int]:
     {'reply': 32000000, 'pixels': 1500, 'file': 2147483648}
     """
     found: dict[str, int] = {}
-    for part in filter(None, (part.strip() for part in written.split(","))):
-        name, _, amount = (side.strip() for side in part.partition("="))
-        number = _AMOUNT.fullmatch(amount)
-        if name not in LIMITS or not number:
+    for part in filter(None, map(str.strip, written.split(","))):
+        one = _AMOUNT.fullmatch(part)
+        if not one or one["name"] not in LIMITS:
             raise ValueError(
                 f"{where} holds {part!r:.80}; expected NAME=AMOUNT such as reply=32MB, where NAME is one of "
                 f"{', '.join(LIMITS)} and the amount may end in K, M, G, KB, MB, GB, KiB, MiB or GiB."
             )
-        base = 1024 if (number[3] or "").lower() == "ib" else 1000
-        found[name] = int(float(number[1]) * base ** " KMGT".index((number[2] or " ").upper()))
+        base, power = 1024 if one["binary"] else 1000, " KMGT".index(one["unit"].upper() or " ")
+        found[one["name"]] = int(float(one["amount"]) * base**power)
     return found
