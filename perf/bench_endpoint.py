@@ -96,7 +96,7 @@ async def post(url: str, bodies: list[dict[str, Any]], at_once: int) -> None:
 
 def vote(url: str, texts: list[str], at_once: int, store: Path | None) -> None:
     """Collect votes on each class of each text, with one question template; keep them if there is a cache."""
-    voter = EndpointVoter("m", base_url=url, at_once=at_once)
+    voter = EndpointVoter(f"m@{url}", at_once=at_once)
     about = PAPER.about(load("coco"))[:1]
     present = np.zeros((len(texts), len(about[0])), dtype=bool)
     kept = Cache(store) if store else None
@@ -130,7 +130,7 @@ def compare(url: str, requests: int, at_once: int) -> None:
     about = PAPER.about(load("coco"))[0]
     texts = [f"{TEXT} {i}" for i in range(max(1, requests // len(about)))]
     n = len(texts) * len(about)
-    voter = EndpointVoter("m", base_url=url)
+    voter = EndpointVoter(f"m@{url}")
     bodies = [voter.body(text, question) for text in texts for question in about]
     with tempfile.TemporaryDirectory() as folder:
         ways = {

@@ -13,6 +13,8 @@ from urllib.parse import quote, quote_plus
 # The fewest characters of an access key that is blacked out; a shorter key could be part of any word.
 SHORTEST_SECRET = 8
 
+KEY_VARIABLE = "OPENAI_API_KEY"  # The environment variable whose key is sent to judges' servers
+
 # Words that users give local servers instead of an access key, in lower case.
 PLACEHOLDERS = ("none", "empty", "x", "token-abc123")
 
@@ -21,8 +23,6 @@ WITHHELD = "(withheld: it repeats the access key, which is too short to be black
 
 # Names of environment variables that hold something secret.
 _HELD_IN = re.compile(r"(?:.+_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
-
-_held_in: set[str] = set()
 
 # Control characters other than tab and line feed, other line ends, marks of writing direction, and lone surrogates.
 _STEERS = re.compile(
@@ -77,10 +77,10 @@ def quoted(text: str, longest: int = 300) -> str:
 def heard(text: str, longest: int | None = None) -> str:
     """Return what a server or a judge says, as `one_line` makes it.
 
-    A text that repeats a key too short to be blacked out is withheld as a whole. This counts only for keys that
-    `is_secret_in` names: a server may repeat the key that it was sent.
+    A text that repeats a key too short to be blacked out is withheld as a whole. This counts only for the key
+    that is sent to servers, because a server may repeat it.
     """
-    repeats = any(key in text for key in _held(_held_in) if len(key) < SHORTEST_SECRET)
+    repeats = any(key in text for key in _held([KEY_VARIABLE]) if len(key) < SHORTEST_SECRET)
     return WITHHELD if repeats else one_line(text, longest)
 
 
@@ -97,14 +97,9 @@ def redact(text: str) -> str:
     return text
 
 
-def is_secret_in(variable: str) -> None:
-    """Register an environment variable as secret; variables with the usual names are known to be."""
-    _held_in.add(variable)
-
-
 def _secrets() -> set[str]:
     """Return the secrets in the environment that are long enough to be blacked out."""
-    names = {name for name in os.environ if name in _held_in or _HELD_IN.fullmatch(name)}
+    names = {name for name in os.environ if _HELD_IN.fullmatch(name)}
     return {value for value in _held(names) if len(value) >= SHORTEST_SECRET}
 
 

@@ -260,7 +260,7 @@ MEASURED = """
 import resource, sys
 from halluscope.judging.endpoint import EndpointJudge
 
-judge = EndpointJudge("judge", base_url=sys.argv[1], attempts=1, at_once=1)
+judge = EndpointJudge(f"judge@{sys.argv[1]}", attempts=1, at_once=1)
 list(judge.replies(["warm"]))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 assert list(judge.replies(["x", "y"])) == [(0, None), (1, "correct")]
@@ -320,7 +320,7 @@ def test_a_server_that_is_down():
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-    judge = EndpointJudge("judge", base_url=url, attempts=2)
+    judge = EndpointJudge(f"judge@{url}", attempts=2)
     start = time.monotonic()
     with pytest.raises(
         JudgeUnavailable, match=r"cannot be reached: no connection, after at most 2 attempts.*Check the"
@@ -484,7 +484,7 @@ ELSEWHERE = [
 @pytest.mark.parametrize("host", ELSEWHERE)
 def test_no_key_goes_over_plain_http_to_another_machine(proxy, monkeypatch, host):
     """The request is sent without the key, as to a server that needs none."""
-    judge = EndpointJudge("judge", base_url=f"http://{host}:8000/v1", attempts=1)
+    judge = EndpointJudge(f"judge@http://{host}:8000/v1", attempts=1)
     assert ask(judge, ["a"]) == ["correct"]
     assert proxy.authorized == {None}
     for agreed in ("other.example", f"x{host}", f"{host}:80"):
@@ -497,7 +497,7 @@ def test_no_key_goes_over_plain_http_to_another_machine(proxy, monkeypatch, host
 @pytest.mark.parametrize("agreed", ["{0}", "a.example, {0}", "{0}:8000"])
 def test_a_key_goes_where_the_user_says_so(proxy, monkeypatch, host, agreed):
     monkeypatch.setenv("HALLUSCOPE_KEY_TO", agreed.format(host))
-    judge = EndpointJudge("judge", base_url=f"http://{host.upper()}:8000/v1", attempts=1)
+    judge = EndpointJudge(f"judge@http://{host.upper()}:8000/v1", attempts=1)
     assert ask(judge, ["a"]) == ["correct"]
     assert proxy.authorized == {f"Bearer {SECRET}"}
 
@@ -507,7 +507,7 @@ def test_a_server_that_wants_the_key_that_it_did_not_get(proxy, status):
     proxy.script = lambda prompt, count, body: refuse(status, "who are you?")
     message = rf"requires an access key \(HTTP {status}\)\. It was not sent.*HALLUSCOPE_KEY_TO"
     with pytest.raises(JudgeUnavailable, match=message):
-        EndpointJudge("judge", base_url="http://judge.example/v1").replies(["a"])
+        EndpointJudge("judge@http://judge.example/v1").replies(["a"])
 
 
 def test_this_machine_is_asked_directly(proxy, serve, monkeypatch):
@@ -515,7 +515,7 @@ def test_this_machine_is_asked_directly(proxy, serve, monkeypatch):
     monkeypatch.delenv("NO_PROXY")
     server = serve(lambda prompt, count, body: reply("correct"))
     for host in ("127.0.0.1", "localhost", "LOCALHOST"):
-        judge = EndpointJudge("judge", base_url=server.url.replace("127.0.0.1", host))
+        judge = EndpointJudge(f"judge@{server.url.replace('127.0.0.1', host)}")
         assert ask(judge, ["a"]) == ["correct"]
     assert server.authorized == {f"Bearer {SECRET}"} and not proxy.bodies
 
@@ -677,7 +677,6 @@ def test_names(monkeypatch):
     assert resolve_chat("openai:gpt").client.server.url == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
     assert resolve_chat("openai:gpt").client.server.url == "http://elsewhere/v1"
-    assert resolve_chat("openai:gpt", base_url="http://here/v1").client.server.url == "http://here/v1"
     assert resolve_chat("openai:gpt").key == resolve_chat("openai:gpt@http://elsewhere:80/v1/").key
     for model in ("org/model@revision", "org/model@v1.0", f"model@sha256:{'0' * 64}", "@cf/meta/llama-3.1"):
         assert resolve_chat(f"openai:{model}").model == model
@@ -692,7 +691,7 @@ def test_two_servers_are_told_apart_and_not_named():
 
 @pytest.mark.parametrize("model", ["/models/tiny", "~/models/tiny", "C:\\models\\tiny"])
 def test_a_path_is_not_in_the_key(model):
-    key = EndpointJudge(model, base_url="http://h/v1").key
+    key = EndpointJudge(f"{model}@http://h/v1").key
     assert key.startswith("openai:tiny-") and "models" not in key
 
 
@@ -740,15 +739,13 @@ def test_an_access_key_that_is_missing_or_none(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(JudgeUnavailable, match="OPENAI_API_KEY is not set"):
         resolve_chat("openai:gpt")
-    with pytest.raises(JudgeUnavailable, match="MY_KEY is not set"):
-        resolve_chat("openai:gpt@http://h/v1", key_variable="MY_KEY")
     resolve_chat("openai:gpt@http://h/v1")
     for bad in ("sk-\nInjected: header", "schlüssel"):
-        monkeypatch.setenv("MY_KEY", bad)
+        monkeypatch.setenv("OPENAI_API_KEY", bad)
         with pytest.raises(
-            JudgeUnavailable, match="MY_KEY holds characters that no access key has"
+            JudgeUnavailable, match="OPENAI_API_KEY holds characters that no access key has"
         ) as caught:
-            resolve_chat("openai:gpt", key_variable="MY_KEY")
+            resolve_chat("openai:gpt")
         assert bad not in str(caught.value)
 
 
@@ -782,7 +779,7 @@ from halluscope.judging.ask import collect
 from halluscope.judging.prompts import Asked, one_of
 
 url, path = sys.argv[1:]
-judge = EndpointJudge("judge", base_url=url, at_once=4)
+judge = EndpointJudge(f"judge@{url}", at_once=4)
 asked = [Asked(f"prompt {i}", one_of("correct")) for i in range(60)]
 collect(asked, judge, repeats=2, cache=Cache(path))
 """
@@ -828,7 +825,7 @@ def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2_
     assert here[0] == here[-1] and [said is None for said in here] == [False, False, False, True, False]
     assert "smollm2@" in local.key and str(smollm2_folder) not in local.key
 
-    there = EndpointJudge(str(smollm2_folder), base_url=real_server, max_tokens=12)
+    there = EndpointJudge(f"{smollm2_folder}@{real_server}", max_tokens=12)
     assert there.key.startswith("openai:smollm2-") and there.key.endswith("temperature=0:max_tokens=12")
     store = Cache(tmp_path / "answers.sqlite")
     with pytest.warns(UserWarning, match=r"1 without a reply \(finish_reason 'length': 1\)"):

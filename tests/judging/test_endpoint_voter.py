@@ -657,7 +657,7 @@ def test_a_server_votes_as_the_same_model_does_here(serve, smollm2):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:2 of 6 replies")
 def test_a_real_server_votes_as_the_same_model_does_here(real_server, smollm2_folder, smollm2):
-    voter = EndpointVoter(str(smollm2_folder), base_url=real_server)
+    voter = EndpointVoter(f"{smollm2_folder}@{real_server}")
     codes, _ = real_votes(voter)
     assert codes == real_votes(smollm2)[0] and set(codes) == {YES, NO, OTHER}
     assert not voter.failures and "smollm2/" not in voter.key

@@ -299,7 +299,7 @@ def test_malicious_replies_over_the_wire(malicious, store, monkeypatch):
     )
     try:
         for _ in range(2):
-            judge = EndpointJudge("judge", base_url=server.url)
+            judge = EndpointJudge(f"judge@{server.url}")
             with pytest.warns(UserWarning, match="1 of 2 prompts have no readable verdict"):
                 got = collect([hostile, honest], judge, READ, cache=store, max_failed=0.5)
             assert got == [[None, "incorrect"]]

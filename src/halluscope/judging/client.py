@@ -26,6 +26,7 @@ from halluscope import limits, sanitize
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.inputs import finite, whole
 from halluscope.judging.judge import AT_ONCE, check_at_once
+from halluscope.sanitize import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 ENDPOINT = "openai:"  # The prefix for a model behind an OpenAI-compatible endpoint
 
 OPENAI = "https://api.openai.com/v1"
-KEY_VARIABLE = "OPENAI_API_KEY"
 
 # The environment variable that lists, separated by commas, the hosts that get the access key over http:// too
 CONSENT = "HALLUSCOPE_KEY_TO"
@@ -80,16 +80,12 @@ class Server:
 
     model: str  # the model's name on the server
     url: str  # the address, without a slash at its end
-    key_variable: str  # the environment variable that holds the access key
     kind: str = ENDPOINT  # how the model is asked, as the prefix of a judge's name
 
     @classmethod
-    def named(
-        cls, name: str, base_url: str | None = None, key_variable: str = KEY_VARIABLE, kind: str = ENDPOINT
-    ) -> "Server":
+    def named(cls, name: str, kind: str = ENDPOINT) -> "Server":
         """Return the server of "MODEL[@URL]", checked to be one, with an address that holds nothing secret."""
-        sanitize.is_secret_in(key_variable)
-        model, url = name, base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        model, url = name, os.environ.get("OPENAI_BASE_URL") or OPENAI
         if found := _NAMED_URL.fullmatch(name):
             model, url = found["model"], found["url"]
         elif any(_NO_SCHEME.fullmatch(name, at.start()) for at in re.finditer("@", name)):
@@ -110,7 +106,7 @@ class Server:
                 "The judge's address cannot be used; expected http(s)://host/v1 without a user or a query. An access "
                 "key belongs in the environment."
             )
-        server = cls(model, url.rstrip("/"), key_variable, kind)
+        server = cls(model, url.rstrip("/"), kind)
         server.access_key()
         return server
 
@@ -153,16 +149,16 @@ class Server:
 
     def access_key(self) -> str:
         """Return the access key, read from the environment each time so that no object holds it; "" if not set."""
-        key = os.environ.get(self.key_variable, "").strip()
-        if not key and (self.key_variable != KEY_VARIABLE or self.url == OPENAI):
+        key = os.environ.get(KEY_VARIABLE, "").strip()
+        if not key and self.url == OPENAI:
             raise JudgeUnavailable(
                 f"The judge {self.kind}{self.model} needs an access key, and the environment variable "
-                f"{self.key_variable} is not set. Set it, or give the address of a server that needs none: "
+                f"{KEY_VARIABLE} is not set. Set it, or give the address of a server that needs none: "
                 f"'{self.kind}{self.model}@http://localhost:8000/v1'."
             )
         if not (key.isascii() and key.isprintable()):
             raise JudgeUnavailable(
-                f"The environment variable {self.key_variable} holds characters that no access key has; set it again."
+                f"The environment variable {KEY_VARIABLE} holds characters that no access key has; set it again."
             )
         return key
 
@@ -268,7 +264,7 @@ class Client:
             )
         elif status in (401, 403):
             what = (
-                f"refuses the access key in the environment variable {server.key_variable} (HTTP {status}). Set it to "
+                f"refuses the access key in the environment variable {KEY_VARIABLE} (HTTP {status}). Set it to "
                 f"a key for that server that allows the use of {model}."
             )
         elif 300 <= status < 400:

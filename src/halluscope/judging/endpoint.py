@@ -17,7 +17,7 @@ import numpy as np
 
 from halluscope import sanitize
 from halluscope.errors import HalluscopeError
-from halluscope.judging.client import KEY_VARIABLE, Client, Failure, Server
+from halluscope.judging.client import Client, Failure, Server
 from halluscope.judging.judge import (
     AT_ONCE,
     FORMAT,
@@ -85,14 +85,12 @@ class Endpoint:
         self,
         model: str,
         settings: Mapping[str, Any],
-        base_url: str | None = None,
-        key_variable: str = KEY_VARIABLE,
         at_once: int = AT_ONCE,
         attempts: int = 6,
         timeout: float = 60.0,
         leave_out: str | Sequence[str] = (),
     ) -> None:
-        self.client = Client(Server.named(model, base_url, key_variable), at_once, attempts, timeout)
+        self.client = Client(Server.named(model), at_once, attempts, timeout)
         self.model = self.client.server.model  # the model's name on the server
         self.name = self.client.server.key  # the model, and a digest of the address if it is not OpenAI's
         self.refused: set[str] = set()  # the settings that the server does not accept
@@ -227,12 +225,10 @@ class EndpointVoter(Endpoint):
 
     stored = True
 
-    def __init__(
-        self, model: str, base_url: str | None = None, *, max_tokens: int = VOTE_TOKENS, **http: Any
-    ) -> None:
+    def __init__(self, model: str, *, max_tokens: int = VOTE_TOKENS, **http: Any) -> None:
         tops = {LOGPROBS: True, TOPS: TOP_LOGPROBS}
         settings = {"temperature": 0.0, "max_tokens": max_tokens, SEED: 0, **tops}
-        super().__init__(model, settings, base_url, **http)
+        super().__init__(model, settings, **http)
 
     @property
     def key(self) -> str:
@@ -335,14 +331,13 @@ class EndpointJudge(Endpoint):
     def __init__(
         self,
         model: str,
-        base_url: str | None = None,
         *,
         temperature: float | None = 0.0,
         max_tokens: int = MAX_TOKENS,
         structured: bool = False,
         **http: Any,
     ) -> None:
-        super().__init__(model, {"temperature": temperature, "max_tokens": max_tokens}, base_url, **http)
+        super().__init__(model, {"temperature": temperature, "max_tokens": max_tokens}, **http)
         self._structured = structured
 
     @property

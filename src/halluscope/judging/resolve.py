@@ -150,7 +150,7 @@ def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
                 )
         elif is_served(judge):
             kind = SCORING if judge.startswith(SCORING) else ENDPOINT
-            Server.named(judge.removeprefix(kind), kind=kind)  # checks the name, and sends nothing
+            Server.named(judge.removeprefix(kind), kind)  # checks the name, and sends nothing
         elif judge != LEXICAL:
             weights.check_name(model_of(judge))
     return meant

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable
 from halluscope.inputs import finite, is_number
-from halluscope.judging.client import ENDPOINT, KEY_VARIABLE, Client, Failure, Server
+from halluscope.judging.client import ENDPOINT, Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, Usage
 from halluscope.judging.judge import AT_ONCE, LARGEST_LEAD, SCORING, AnsweredBy, Margins, Pairs
 from halluscope.judging.models.causal import ChatTokens, common_prefix
@@ -132,7 +132,6 @@ class ScoringVoter:
     def __init__(
         self,
         model: str,
-        key_variable: str = KEY_VARIABLE,
         tokenizer: str | None = None,
         recheck: float = 0.0,
         at_once: int = AT_ONCE,
@@ -141,15 +140,11 @@ class ScoringVoter:
         timeout: float = TIMEOUT_S,
     ) -> None:
         self.recheck = finite("recheck", recheck, 0, LARGEST_LEAD, "a number of nats")
-        server = Server.named(model, None, key_variable, SCORING)
+        server = Server.named(model, SCORING)
         root = server.url.removesuffix("/v1")
         self.client = Client(replace(server, url=root), at_once, attempts, timeout)
         plain = f"{server.model}@{root}/v1"
-        self._chat = (
-            EndpointVoter(plain, key_variable=key_variable, at_once=at_once, leave_out=leave_out)
-            if recheck
-            else None
-        )
+        self._chat = EndpointVoter(plain, at_once=at_once, leave_out=leave_out) if recheck else None
         try:
             self._tokens = ChatTokens(tokenizer or server.model)
         except JudgeUnavailable as error:
