@@ -25,8 +25,7 @@ from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.judging.judge import Answered, Judge, Pairs
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.causal import CausalJudge
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.engine import CausalJudge, Seq2SeqJudge
 from halluscope.judging.questions import Question
 from halluscope.options import MatchingOptions
 from halluscope.vocabularies import load

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from halluscope.benchmarks.throne.metric import PAPER
-from halluscope.judging.models import causal, weights
-from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models import engine, weights
+from halluscope.judging.models.engine import CausalJudge
 from halluscope.vocabularies import load
 from results import smollm2
 from timing import compare, options
@@ -28,7 +28,7 @@ def main() -> None:
     texts, questions, pairs = asked(given.texts)
     judge = CausalJudge(weights.find(smollm2()), device="cpu")
     judge.load()
-    shared = partial(answers, judge, texts, questions, pairs, causal.SHARED_FROM)
+    shared = partial(answers, judge, texts, questions, pairs, engine.SHARED_FROM)
     plain = partial(answers, judge, texts, questions, pairs, len(pairs) + 1)
     assert (shared() == plain()).all(), "the votes differ"
     compare("text read once", shared, plain, "whole prompts", given.rounds)
@@ -45,7 +45,7 @@ def asked(number: int) -> tuple[list[str], list[Any], Any]:
 
 def answers(judge: CausalJudge, texts: list[str], questions: list[Any], pairs: Any, shared_from: int) -> Any:
     """Return the codes of all pairs."""
-    causal.SHARED_FROM = shared_from
+    engine.SHARED_FROM = shared_from
     codes = np.full(len(pairs), -1, dtype=np.int8)
     for rows, given in judge.answer(texts, questions, pairs):
         codes[rows] = given

@@ -67,7 +67,7 @@ def serve(told: Connection) -> None:
     from tests.scoring_server import Mind, ScoringServer
 
     from halluscope.judging.models import weights
-    from halluscope.judging.models.causal import CausalJudge
+    from halluscope.judging.models.engine import CausalJudge
 
     judge = CausalJudge(weights.find(smollm2()), device="cpu")
     judge.load()

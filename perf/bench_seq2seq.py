@@ -23,7 +23,7 @@ from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.judging.cost import READ_WEIGHTS
 from halluscope.judging.models import weights
-from halluscope.judging.models.seq2seq import ConvertedJudge, Seq2SeqJudge
+from halluscope.judging.models.engine import ConvertedJudge, Seq2SeqJudge
 from halluscope.judging.votes import NO
 from halluscope.vocabularies import load
 from timing import compare, options, seconds

@@ -15,9 +15,8 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from halluscope.benchmarks.throne.metric import PAPER
-from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models.engine import CausalJudge, Seq2SeqJudge
 from halluscope.judging.models.language_model import LanguageModelJudge
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.models.weights import Weights
 from halluscope.vocabularies import load
 

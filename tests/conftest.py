@@ -16,7 +16,7 @@ import pytest
 
 from halluscope.judging import client
 from halluscope.judging.models import weights
-from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models.engine import CausalJudge
 from tests.scripted_server import SECRET, ScriptedServer
 from tests.standin_hub import StandInHub
 

@@ -15,8 +15,7 @@ from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.metric import CLAIMS, PAPER
 from halluscope.errors import JudgeUnavailable
-from halluscope.judging.models.engine import Engine
-from halluscope.judging.models.seq2seq import CHECKER
+from halluscope.judging.models.engine import CHECKER, Engine
 from halluscope.judging.votes import NO, YES
 from halluscope.vocabularies import load
 from tests.judging.test_language_models import HOSTILE, collect

@@ -13,8 +13,7 @@ from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.cache import Cache
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import Engine
-from halluscope.judging.models.seq2seq import ConvertedJudge, Seq2SeqJudge
+from halluscope.judging.models.engine import ConvertedJudge, Engine, Seq2SeqJudge
 from tests.files.disk import full
 from tests.judging.test_language_models import COCO, HOSTILE, collect
 from tests.tiny_t5.descriptions import describe

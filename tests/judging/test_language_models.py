@@ -10,8 +10,7 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.metric import PAPER, RELEASED
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.models import language_model, weights
-from halluscope.judging.models.causal import CausalJudge
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.engine import CausalJudge, Seq2SeqJudge
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
 from halluscope.vocabularies import load
 from tests.tiny_t5.descriptions import describe

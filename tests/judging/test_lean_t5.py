@@ -7,8 +7,8 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from halluscope.benchmarks.throne.metric import PAPER, RELEASED
 from halluscope.judging.models import weights
+from halluscope.judging.models.engine import Seq2SeqJudge
 from halluscope.judging.models.language_model import ahead
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
 from halluscope.judging.models.steps import LeanT5
 from halluscope.judging.questions import Question
 from halluscope.vocabularies import load

@@ -19,9 +19,7 @@ from halluscope.judging.cache import Cache
 from halluscope.judging.cost import READ_WEIGHTS, _shares, inspect_model, read_tokens, read_weights
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.causal import CausalJudge
-from halluscope.judging.models.engine import Engine
-from halluscope.judging.models.seq2seq import Seq2SeqJudge
+from halluscope.judging.models.engine import CausalJudge, Engine, Seq2SeqJudge
 from halluscope.judging.resolve import ReplayJudge
 from halluscope.vocabularies import load
 from tests.tiny_t5.descriptions import describe

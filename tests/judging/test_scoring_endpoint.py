@@ -18,7 +18,7 @@ from halluscope.benchmarks.throne.metric import PAPER, compute
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import client, scoring
 from halluscope.judging.cache import Cache
-from halluscope.judging.models.causal import ChatTokens
+from halluscope.judging.models.engine import ChatTokens
 from halluscope.judging.models.steps import Steps
 from halluscope.judging.scoring import ScoringVoter
 from halluscope.judging.votes import FAILED, NO, UNASKED, YES

@@ -8,8 +8,8 @@ import torch
 import transformers
 
 from halluscope.benchmarks.throne.metric import PAPER
-from halluscope.judging.models import causal, weights
-from halluscope.judging.models.causal import CausalJudge
+from halluscope.judging.models import engine, weights
+from halluscope.judging.models.engine import CausalJudge
 from halluscope.vocabularies import load
 
 QUESTIONS = PAPER.about(load("coco"))[0]
@@ -53,7 +53,7 @@ def test_the_same_logits_and_votes_as_whole_prompts(smollm2, monkeypatch):
         lambda self, ids, *more: (read.append(ids.numel()), begin(self, ids, *more))[1],
     )
     (shared, shared_votes), shared_tokens = logits(smollm2), sum(read)
-    monkeypatch.setattr(causal, "SHARED_FROM", 1000)
+    monkeypatch.setattr(engine, "SHARED_FROM", 1000)
     read.clear()
     (apart, apart_votes), tokens = logits(smollm2), sum(read)
     assert (shared - apart).abs().max() < 1e-3
@@ -96,7 +96,7 @@ def test_what_follows_padding_is_placed_after_what_was_read(smollm2):
 
 def test_few_questions_about_a_text_are_asked_whole(smollm2, monkeypatch):
     monkeypatch.setattr(CausalJudge, "_shared", lambda *_: pytest.fail("nothing to share"))
-    few = PAIRS[: causal.SHARED_FROM - 1]
+    few = PAIRS[: engine.SHARED_FROM - 1]
     assert sum(len(rows) for rows, _ in smollm2.answer(TEXTS, QUESTIONS, few)) == len(few)
 
 
@@ -137,7 +137,7 @@ def test_a_model_that_keeps_less_than_it_read_says_so(smollm2, tmp_path, monkeyp
     judge = made(smollm2, tmp_path, config)
     with pytest.warns(UserWarning, match=f"keeps {kept} as its cache, which prompts cannot share"):
         found, _ = logits(judge)
-    monkeypatch.setattr(causal, "SHARED_FROM", 1000)
+    monkeypatch.setattr(engine, "SHARED_FROM", 1000)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         apart, _ = logits(judge)

@@ -70,7 +70,7 @@ def test_code_that_comes_with_a_model_is_not_run(tiny_t5, tmp_path, monkeypatch)
     """transformers asks at the terminal unless told not to; a waiting "y" must not run anything."""
     import io
 
-    from halluscope.judging.models.seq2seq import Seq2SeqJudge
+    from halluscope.judging.models.engine import Seq2SeqJudge
 
     folder = tmp_path / "evil"
     shutil.copytree(tiny_t5, folder)

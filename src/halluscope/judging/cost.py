@@ -24,10 +24,8 @@ from halluscope.judging.client import ENDPOINT
 from halluscope.judging.judge import PRESENT, Answered, AnsweredBy, Judge, Pairs, is_greedy
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.causal import SHARED_FROM, CausalJudge, common_prefix
-from halluscope.judging.models.engine import Engine
+from halluscope.judging.models.engine import SHARED_FROM, CausalJudge, Engine, common_prefix, model_of
 from halluscope.judging.models.language_model import LanguageModelJudge, text_config
-from halluscope.judging.models.seq2seq import model_of
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import Question, QuestionSet

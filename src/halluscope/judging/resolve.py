@@ -16,9 +16,15 @@ from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.judge import AT_ONCE, MAX_TOKENS, SCORING, Answered, ChatJudge, Judge, Pairs
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.causal import CausalJudge
-from halluscope.judging.models.engine import Engine
-from halluscope.judging.models.seq2seq import CHECKER, FLAN_T5, Seq2SeqJudge, is_checker, model_of
+from halluscope.judging.models.engine import (
+    CHECKER,
+    FLAN_T5,
+    CausalJudge,
+    Engine,
+    Seq2SeqJudge,
+    is_checker,
+    model_of,
+)
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.scoring import ScoringVoter
 from halluscope.judging.votes import RULES

@@ -36,7 +36,7 @@ from halluscope.inputs import finite, is_number
 from halluscope.judging.client import ENDPOINT, Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, Usage
 from halluscope.judging.judge import AT_ONCE, LARGEST_LEAD, SCORING, AnsweredBy, Margins, Pairs
-from halluscope.judging.models.causal import ChatTokens, common_prefix
+from halluscope.judging.models.engine import ChatTokens, common_prefix
 from halluscope.judging.models.language_model import Ids
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, YES
