@@ -555,13 +555,10 @@ def test_instructions_by_hand(tmp_path: Path) -> None:
     [
         ({"id": "a"}, "expected a JSON list"),
         (["a"], r"sample 1 is 'a'; expected an object"),
-        ([{"image": 3}], "sample 1 has image 3; expected a file name"),
-        ([SAMPLES[0], SAMPLES[0] | {"id": None}], r"sample 2 has id None"),
-        ([SAMPLES[0] | {"conversations": "a"}], "sample 1 has conversations 'a'"),
-        (
-            [SAMPLES[0] | {"conversations": [{"from": "human"}]}],
-            "expected a list of objects with from and value",
-        ),
+        ([{"image": 3}], r"sample 1 is .*; expected an object with id, image \(a file name"),
+        ([SAMPLES[0], SAMPLES[0] | {"id": None}], r"sample 2 is"),
+        ([SAMPLES[0] | {"conversations": "a"}], r"sample 1 is .*and conversations, a list"),
+        ([SAMPLES[0] | {"conversations": [{"from": "human"}]}], "a list of objects with from and value"),
         ([SAMPLES[1], SAMPLES[3]], "None of the 2 samples is about one of the 5 images"),
         ([], "None of the 0 samples"),
     ],

@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +27,7 @@ from halluscope.files.opening import Readable, entries
 from halluscope.files.writing import check_new, new_file
 from halluscope.inputs import is_id
 from halluscope.reading.coco import BOX, SIDE, WHOLE, CocoTable, Kind, read_boxes, take
+from halluscope.sanitize import short_repr
 from halluscope.stats.ratios import Floats
 
 INSTRUCTION = "<image> Give a list of objects and locations in the image."
@@ -305,34 +306,35 @@ def read_scenes(image_data: Readable, objects: Readable, table: CocoTable) -> tu
 def read_samples(file: Readable, files: Mapping[str, int]) -> Iterator[Sample]:
     """Yield samples, each with the index of its image, if that is annotated."""
     for number, sample in enumerate(entries(file), 1):
-        where = f"{file}: sample {number}"
-        parts = (take(sample, "image", FILE, where) or "").split("/")
+        if not _is_sample(sample):
+            raise BuildError(
+                f"{file}: sample {number} is {short_repr(sample)}; expected an object with id, image (a file name, or "
+                "none), and conversations, a list of objects with from and value, both text."
+            )
+        parts = sample.get("image", "").split("/")
         tails = ["/".join(parts[start:]) for start in range(len(parts))]
         names = (*tails, re.sub(r"COCO_(?:train|val)2014_", "", parts[-1]))
-        image = next((files[name] for name in names if name in files), None)
-        if image is not None:
-            take(sample, "id", ID, where)
-            take(sample, "conversations", TURNS, where)
-        yield sample, image
+        yield sample, next((files[name] for name in names if name in files), None)
 
 
-def _is_list_of(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(map(fits, value))
+def _is_sample(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("id"), str | int)
+        and isinstance(value.get("image", ""), str)
+        and isinstance(turns := value.get("conversations"), list)
+        and all(
+            isinstance(turn, dict) and _are_texts([turn.get("from"), turn.get("value")]) for turn in turns
+        )
+    )
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_turn(value: Any) -> bool:
-    return isinstance(value, dict) and _is_text(value.get("from")) and _is_text(value.get("value"))
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 COCO_ID: Kind = lambda value: value is None or is_id(value), "a 64-bit whole number, or null"
-FILE: Kind = lambda value: isinstance(value, str | None), "a file name"
-ID: Kind = lambda value: isinstance(value, str | int), "text or a whole number"
 LIST: Kind = lambda value: isinstance(value, list), "a list"
-TEXTS: Kind = _is_list_of(_is_text), "a list of text"
-TURNS: Kind = _is_list_of(_is_turn), "a list of objects with from and value, both text"
+TEXTS: Kind = _are_texts, "a list of text"
 
 BUILDER = builder(__file__, "object_enumeration", make)
