@@ -14,7 +14,7 @@ from halluscope import options as options_of
 from halluscope.files.writing import json_text
 from halluscope.graded.rows import Rows, Values
 from halluscope.inputs import flags, paired, warn_of_a_part, word
-from halluscope.judging.judge import Schema
+from halluscope.judging.judge import MAX_TOKENS, Schema
 from halluscope.judging.options import VerdictOptions
 from halluscope.judging.prompts import Asked, fill, json_object, json_of, key_of, stands_in
 from halluscope.judging.verdicts import NOBODY, Criterion, Judged, from_given, read_given
@@ -252,10 +252,7 @@ class Graded(Rows):
         """Return who judges, once it is known that they can; nobody does if verdicts are given."""
         options = {name: value for name, value in case.options.items() if name not in self.given}
         judge = self.data["judge"]
-        usual = {
-            "judge": judge["default"],
-            **{name: judge[name] for name in ("max_tokens",) if name in judge},
-        }
+        usual = {"judge": judge["default"], "max_tokens": judge.get("max_tokens", MAX_TOKENS)}
         grading = options_of.build(VerdictOptions, options, self.name, **usual)
         if given:
             grading.check_once(f"the {self.option or 'verdicts'} are given, so nothing is judged")
