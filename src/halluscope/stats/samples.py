@@ -1,7 +1,7 @@
 """What samples that people reviewed say of all rows: error rates by strata, a judge's errors, a grader's scores."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -66,30 +66,13 @@ def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> 
     interval too narrow; a stratum without judgements makes the rate NaN.
     """
     total = sum(stratum.rows for stratum in strata)
-
-    def rate(weights: Sequence[Floats]) -> Floats:
-        """Return the error rates [resamples], given how often each row of each stratum's sample was drawn."""
-        rates: Floats = np.sum(
-            [
-                one.rows / total * ratio(drawn @ one.errors, drawn @ one.judgements)
-                for one, drawn in zip(strata, weights, strict=True)
-            ],
-            axis=0,
-        )
-        return rates
-
-    most = max(len(stratum.judgements) for stratum in strata)
-    drawn: Iterator[tuple[Floats, ...]] = zip(
-        *(
-            replace(resampling, seed=(resampling.seed + index) % LARGEST_SEED).weights(
-                len(one.judgements), most
-            )
-            for index, one in enumerate(strata)
-        ),
-        strict=True,
-    )
-    low, high = resampling.interval(np.concatenate([[], *map(rate, drawn)]))
-    (value,) = rate([np.ones((1, len(one.judgements))) for one in strata]).tolist()
+    value, drawn = 0.0, np.zeros(resampling.resamples)
+    for index, (rows, judgements, errors) in enumerate(strata):
+        own = replace(resampling, seed=(resampling.seed + index) % LARGEST_SEED)
+        rates = [ratio(one @ errors, one @ judgements) for one in own.weights(len(judgements))]
+        value += rows / total * float(ratio(errors.sum(), judgements.sum()))
+        drawn += rows / total * np.concatenate([[], *rates])
+    low, high = resampling.interval(drawn)
     return {"value": value, "low": low, "high": high}
 
 
