@@ -95,7 +95,7 @@ def compare(reader: str, truth: str, found: Nouns, known: Nouns) -> None:
 def is_known(noun: str) -> bool:
     """Whether a noun is one of AMBER's words."""
     words = amber.load_words()
-    return words.spelt(noun) in words.known
+    return words.spellings.get(noun, noun) in words.known
 
 
 def shares(found: Sequence[Counter[Any]], known: Sequence[Counter[Any]]) -> str:

@@ -190,8 +190,6 @@ def test_bad_joins(tmp_path: Path):
     assert len(Joined(asked.select(range(8)), images.select([0, 1]))) == 8
     with pytest.raises(ValueError, match="repeat 1 image ids"):
         Joined(asked, images.select([0, 0, 1, 2, 3]))
-    with pytest.raises(ValueError, match="keep is 0"):
-        Joined(asked, images, keep=0)
     with pytest.raises(ValueError, match="no column 'image'"):
         Joined(asked, Dataset.from_dict({"image_id": [1]}))
 

@@ -148,7 +148,8 @@ def compute(
         readers.nouns_of(descriptions, nouns, reader) if descriptions or nouns is not None else ([], "")
     )
     if nouns is None and reader != readers.NLTK:
-        found = [in_forms(each, map(known.spelt, forms_of(each))) for each in found]
+        spelt = known.spellings
+        found = [in_forms(each, (spelt.get(form, form) for form in forms_of(each))) for each in found]
     alike, reading = synonyms(pairs), iter(found)
     each = [
         None if row.task != GENERATIVE else describe(next(reading), row.truth, row.hallu, known, alike)

@@ -203,10 +203,6 @@ class Words(NamedTuple):
         others = [(word, place) for place, name in enumerate(annotated) for word in self.also[name]]
         return others + [(name, place) for place, name in enumerate(annotated)]
 
-    def spelt(self, noun: str) -> str:
-        """Return a lower-case noun as AMBER spells it: "TV" for "tv"."""
-        return self.spellings.get(noun, noun)
-
 
 @cache
 def load_words() -> Words:

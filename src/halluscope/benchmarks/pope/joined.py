@@ -23,16 +23,12 @@ class Joined(Sequence[dict[str, Any]]):
         Args:
             questions: rows with `image_id`, in any order.
             images: rows with `image_id`, each id once, and `image`.
-            keep: how many images stay open, at least 1; None for all, if questions are read out of order.
+            keep: how many images stay open; None for all, if questions are read out of order.
         """
         if "image" not in images.column_names:
             raise ValueError(
                 "The images have no column 'image': the dataset was built without them. Build throne_* with images, "
                 "then pope_c from it; or open the files by `file_name`."
-            )
-        if keep is not None and keep < 1:
-            raise ValueError(
-                f"keep is {keep}; expected the number of images to keep open, at least 1, or None."
             )
         ids = images["image_id"][:]
         self._place = {image_id: row for row, image_id in enumerate(ids)}
