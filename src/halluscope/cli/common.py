@@ -137,17 +137,13 @@ def remark(benchmark: Benchmark, one: Ready, given: Namespace) -> None:
         tell(f"{one_line(one.matched.name)}: {'; '.join(said)}.")
 
 
-def output(
-    given: Namespace,
-    data: Any,
-    report: Callable[[], Report] | None = None,
-    intervals: bool = False,
-) -> None:
+def output(given: Namespace, data: Any, report: Callable[[], Report] | None = None) -> None:
     """Print a result in the format of --format: its data as JSON, or its report (without `report`, the data's own)."""
     if given.format == JSON:
         say(to_json(data))
         return
-    text, beside = written(report() if report else data.report, given.format, intervals)
+    with_ends = getattr(given, "intervals", False)
+    text, beside = written(report() if report else data.report, given.format, with_ends)
     say(text)
     tell(beside)
 

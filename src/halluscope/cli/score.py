@@ -65,12 +65,7 @@ def score(given: Namespace) -> None:
         )
     resampling = Bootstrap(given.bootstrap, given.seed)
     wanted = given.format, given.scores, given.published, given.all
-    common.output(
-        given,
-        data,
-        lambda: tables.report(results, scored, options, resampling, *wanted),
-        intervals=given.intervals,
-    )
+    common.output(given, data, lambda: tables.report(results, scored, options, resampling, *wanted))
 
 
 # explain
