@@ -58,6 +58,11 @@ class Asked(NamedTuple):
 Said = tuple[str, dict[str, Any]]
 
 
+def chat_of(contents: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return turns of the user and the model, in turn, as messages of a chat."""
+    return [{"role": ("user", "assistant")[i % 2], "content": one} for i, one in enumerate(contents)]
+
+
 class Noise:
     """Adds noise to the scores of the next tokens, [prompts, tokens], when transformers' `generate` calls it."""
 
@@ -206,8 +211,7 @@ class Vlm:
             contents[0] = f"{self._mark}\n{contents[0]}"
         if self._chat is None:
             return str(contents[-1])
-        roles = ("user", "assistant")
-        chat = [{"role": roles[i % 2], "content": content} for i, content in enumerate(contents)]
+        chat = chat_of(contents)
         return str(self._chat.apply_chat_template(chat, add_generation_prompt=True, tokenize=False))
 
     def _reads_parts(self) -> bool:
@@ -309,30 +313,22 @@ class ServedVlm(Endpoint):
                 "again."
             )
 
-    def body(self, one: Asked, image: str | None, **own: Any) -> dict[str, Any]:
-        """Return the request for one question, as JSON; `image` is a data URI."""
-        shown = [{"type": "image_url", "image_url": {"url": image}}] if image else []
-        messages = [
-            {
-                "role": ("user", "assistant")[turn % 2],
-                "content": [*shown, {"type": "text", "text": disarmed(text)}] if not turn else disarmed(text),
-            }
-            for turn, text in enumerate(one.turns)
-        ]
-        return {"model": self.model, "messages": messages, **self._accepted({**self._settings, **own})}
-
     def _bodies(
         self, asked: Sequence[Asked], sent: list[int], max_new_tokens: int, temperature: float
     ) -> Iterator[dict[str, Any]]:
         """Yield the requests, and note in `sent` which question each is for."""
         for place, one in enumerate(asked):
-            image = data_uri(one.image()) if one.image else None
-            if image and len(image) * 3 // 4 > LARGEST_IMAGE * 1_000_000:
+            image = data_uri(one.image()) if one.image else ""
+            if len(image) * 3 // 4 > LARGEST_IMAGE * 1_000_000:
                 self.failures[f"an image of more than {LARGEST_IMAGE} MB"] += 1
                 continue
             sent.append(place)
+            contents: list[Any] = [disarmed(text) for text in one.turns]
+            shown = [{"type": "image_url", "image_url": {"url": image}}] if image else []
+            contents[0] = [*shown, {"type": "text", "text": contents[0]}]
             own = {"max_tokens": max_new_tokens, "temperature": temperature, SEED: one.seed}
-            yield self.body(one, image, **own)
+            settings = self._accepted({**self._settings, **own})
+            yield {"model": self.model, "messages": chat_of(contents), **settings}
 
 
 def _read(completion: Any) -> Said | Failure:

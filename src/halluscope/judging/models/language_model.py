@@ -183,8 +183,14 @@ class LanguageModelJudge:
         most = 65_536 if self.device.type == "cuda" else 4_096
         if self.device.type == "cuda":
             free, _ = self._torch.cuda.mem_get_info(self.device.index)
-            a_token = _bytes_a_token(self.config, self.dtype.itemsize)
-            most = int(min(most, max(1024, MEMORY_SHARE * free / a_token)))
+            config = text_config(self.config)
+            width = int(config.hidden_size)
+            inner = int(
+                getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width
+            )
+            # of a token: the widest layer's inputs and outputs, and the cache
+            numbers = 8 * width + 3 * inner + 2 * width * int(config.num_hidden_layers)
+            most = int(min(most, max(1024, MEMORY_SHARE * free / (self.dtype.itemsize * numbers))))
         self.batch_tokens = self.batch_tokens or most
 
     def close(self) -> None:
@@ -364,14 +370,6 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
 def positions(config: Any) -> int:
     """Return how many tokens, of prompt and reply together, a model with this configuration can handle."""
     return getattr(text_config(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
-
-
-def _bytes_a_token(config: Any, itemsize: int) -> int:
-    """Return about how many bytes a prompt's token takes: the widest layer's inputs and outputs, and the cache."""
-    config = text_config(config)
-    width = int(config.hidden_size)
-    inner = int(getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width)
-    return itemsize * (8 * width + 3 * inner + 2 * width * int(config.num_hidden_layers))
 
 
 def text_config(config: Any) -> Any:
