@@ -224,13 +224,6 @@ def test_a_link_that_leads_out(what: str, throne: Path, capsys: pytest.CaptureFi
         contents.dataset("throne_coco", "acme", throne, subset=True)
 
 
-def test_a_file_that_is_named_twice(throne: Path) -> None:
-    tables = stats(throne)["tables"]
-    tables[0]["shards"] *= 2
-    with pytest.raises(BuildError, match="names a file twice"):
-        build_info.compare(throne, tables)
-
-
 # What is published
 
 

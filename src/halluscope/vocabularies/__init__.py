@@ -199,8 +199,8 @@ def _builtin(name: str) -> Vocabulary:
         name=name,
         classes=tuple(classes),
         plurals=frozenset(table["plurals"]),
-        mentions={cls: tuple(words) for cls, words in classes.items()},
+        mentions=classes,
         lower_case=table.get("lower_case", False),
         plain={cls: Plain(**facts) for cls, facts in table["plain"].items()},
-        groups={name: tuple(group) for name, group in table.get("groups", {}).items()},
+        groups=table.get("groups", {}),
     )

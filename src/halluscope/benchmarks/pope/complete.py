@@ -63,8 +63,7 @@ def read(folder: Path, of: str) -> Presence:
         )
     stats = read_stats(file)
     counted = stats["counts"].get("images_per_class")
-    has_columns = {"image_id", "file_name", "objects"} <= {*stats["tables"][0]["columns"]}
-    if stats["name"] != of or not has_columns or not isinstance(counted, dict):
+    if stats["name"] != of or not isinstance(counted, dict):
         raise BuildError(
             f"--source {folder} holds {stats['name']!r}; expected a presence dataset, {of}, whose stats.json "
             "counts images_per_class."
