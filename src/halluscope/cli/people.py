@@ -25,6 +25,7 @@ from halluscope.reliability.sheet import (
 )
 from halluscope.reporting.formats import JSON
 from halluscope.reporting.tables import to_json
+from halluscope.responses import files
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.runs import certifying as graders
 from halluscope.runs.folder import check, folders
@@ -117,7 +118,10 @@ def review_make(options: argparse.Namespace) -> None:
             options.sample,
             options.seed,
             stratum=options.stratum,
-            responses=review.read_responses(options.responses),
+            responses={
+                file.name: [{**one.row, "response": one.text} for one in file.each]
+                for file in files.read(options.responses)
+            },
             images=options.images,
             folder=Source.of(options.rows).folder,
         )

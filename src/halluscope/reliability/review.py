@@ -18,7 +18,7 @@ from halluscope.reporting.formats import aligned
 from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.page.pictures import picture as small
 from halluscope.reporting.tables import percent
-from halluscope.responses import files
+from halluscope.responses.files import TEXTS
 from halluscope.signature import signature
 from halluscope.stats.samples import error_rate, share
 
@@ -72,19 +72,11 @@ def draw(
     return drawn
 
 
-def read_responses(words: Sequence[str]) -> dict[str, list[Row]]:
-    """Read files of models' responses, each under its own name; each text is in `response`."""
-    return {
-        file.name: [{**response.row, "response": response.text} for response in file.each]
-        for file in files.read(words)
-    }
-
-
 def identify(row: Row, index: int) -> dict[str, str]:
     """Return the columns of a row that a reviewer sees."""
     labels = [*ANSWERS, *(room.target for room in registry.rooms())]  # may hold a row's right answer
     question = _first(row, QUESTIONS, str)
-    response = _first(row, (name for name in files.TEXTS if name not in labels), str)
+    response = _first(row, (name for name in TEXTS if name not in labels), str)
     if question is None and not response:
         raise ValueError(
             f"rows[{index}] has no question, only {list(row)!r:.120}; expected {' or '.join(QUESTIONS)}."
