@@ -131,22 +131,19 @@ def inspect_model(model: str, engine: Engine, **endpoint: Any) -> ModelInfo:
         judge = served_voter(model, **endpoint)
         return ModelInfo(judge.name, judge.key, served=judge)
     found, missing = _find(model_of(model))
-    known = READ_WEIGHTS.get(found.name)
+    info = ModelInfo(found.name, weights=READ_WEIGHTS.get(found.name), missing=missing)
     try:
         reader = engine.judge(model, found)
         assert isinstance(reader, LanguageModelJudge), "workers have no part in a plan"
-    except MissingExtra as error:
-        return ModelInfo(found.name, weights=known, missing=missing or str(error))
-    info = ModelInfo(found.name, reader.key if found.revision else "", known, missing=missing)
-    if not found.source:
-        return info
-    try:
-        reader.load(with_weights=False)
+        info = replace(info, key=reader.key if found.revision else "")
+        if found.source:
+            reader.load(with_weights=False)
+            info = replace(info, weights=info.weights or read_weights(reader.config), reader=reader)
     except JudgeUnavailable as error:
-        if not missing:
+        if not (missing or isinstance(error, MissingExtra)):
             raise
-        return replace(info, missing=f"{missing} {error}")
-    return replace(info, weights=known or read_weights(reader.config), reader=reader)
+        return replace(info, missing=f"{missing} {error}".strip())
+    return info
 
 
 def read_weights(config: Any) -> int:
