@@ -208,15 +208,15 @@ def collect(
 ) -> list[list[V | None]]:
     """Ask each distinct prompt `repeats` times; return verdicts [repeats][prompts], None where one is missing.
 
-    The first repeat's replies have the seed `seed`, and each further repeat the next one; a greedy judge has no seed.
-    Equal prompts are read in the same way. If `max_failed` is less than `HALF`, and none of the first `FIRST` prompts
-    has a readable reply, the others are not asked. The caller closes the judge.
+    The first repeat's replies have the seed `seed`, and each further repeat the next one. A greedy judge has no seed,
+    and is asked once. Equal prompts are read in the same way. If `max_failed` is less than `HALF`, and none of the first
+    `FIRST` prompts has a readable reply, the others are not asked. The caller closes the judge.
     """
     finite("max_failed", max_failed, 0, 1, "a share of the prompts, such as 0.02,")
     of, before, key = {one.prompt: one for one in asked}, _failures(judge), None
     greedy, export = is_greedy(judge), cache.export if cache else None
-    seeds = [0 if greedy else seed + repeat for repeat in range(repeats)]
-    requests = [(prompt, repeat, own) for repeat, own in enumerate(seeds) for prompt in of]
+    asks = [(0, 0)] if greedy else [(repeat, seed + repeat) for repeat in range(repeats)]
+    requests = [(prompt, *which) for which in asks for prompt in of]
     while key != judge.key:  # a server that refuses a setting changes the key before a reply comes
         key = judge.key
         replies = cache.replies(key, requests) if cache else {}
@@ -280,20 +280,18 @@ def collect(
         advice = f"{again if silent else 'Use'} a judge that follows instructions; or allow more failures"
         _check_failed(silent + unread, len(requests), max_failed, facts, advice)
         warnings.warn(facts, stacklevel=2)
-    return [[verdicts.get((one.prompt, repeat, own)) for one in asked] for repeat, own in enumerate(seeds)]
+    found = [[verdicts.get((one.prompt, *which)) for one in asked] for which in asks]
+    return found * repeats if greedy else found
 
 
-def _send(
-    judge: Any, requests: Sequence[Request], of: Mapping[str, Asked[Any]]
-) -> Iterator[tuple[int, str | None]]:
-    """Return the replies, held to the schemas and drawn by the seeds if the judge can."""
+def _send(judge: Any, requests: Sequence[Request], of: Mapping[str, Asked[Any]]) -> Any:
+    """Return the replies by index, held to the schemas and drawn by the seeds if the judge can."""
     more: dict[str, Any] = {}
     if getattr(judge, "structured", False):
         more["schemas"] = [of[prompt].schema for prompt, *_ in requests]
     if getattr(judge, "seeded", False):
         more["seeds"] = [own for *_, own in requests]
-    replies: Iterator[tuple[int, str | None]] = judge.replies([prompt for prompt, *_ in requests], **more)
-    return replies
+    return judge.replies([prompt for prompt, *_ in requests], **more)
 
 
 def _failures(judge: Any) -> Counter[str]:

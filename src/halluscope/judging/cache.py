@@ -251,8 +251,8 @@ class Record(Cache):
     def read(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """Read replies that `lines` yielded."""
         for row in lines:
-            request = bytes.fromhex(row["prompt"]), row["repeat"], row["seed"]
-            self._note(self.judge.key, {request: row["reply"]})
+            key = self.judge.key, bytes.fromhex(row["prompt"]), row["repeat"], row["seed"]
+            self._replies[key] = row["reply"]
 
     def _note(self, judge: str, replies: Mapping[R, str]) -> None:
         self._replies |= {_noted(judge, request): reply for request, reply in replies.items()}

@@ -385,8 +385,7 @@ def plan_verdicts(
         )
     _, kept = record.count()
     prompts: list[Any] = [prompt for prompt, *_ in record.missing]
-    if is_greedy(record.judge):
-        prompts = list(dict.fromkeys(prompts))  # it gets each prompt once
+    repeats = 1 if is_greedy(record.judge) else repeats
     reader, missing = (info.reader, info.missing) if info else (None, "")
     tokens = sum(reader.lengths(prompts)) if reader else sum(map(len, prompts)) / CHARACTERS_A_TOKEN
     said = None if info else len(prompts) * record.judge.max_tokens

@@ -248,16 +248,11 @@ class LocalChat:
     greedy = True
 
     def replies(self, prompts: Sequence[str]) -> Iterator[tuple[int, str | None]]:
-        """Reply to each prompt, the shortest first. Equal prompts have equal replies, so each is asked once."""
-        indices: dict[str, list[int]] = {}
-        for index, prompt in enumerate(prompts):
-            indices.setdefault(prompt, []).append(index)
-        unique = list(indices)
-        for i, reply in self._model.replies(unique, self._max_tokens):
-            same = indices[unique[i]]
+        """Reply to each prompt, the shortest first."""
+        for index, reply in self._model.replies(prompts, self._max_tokens):
             if reply is None:
-                self.failures[f"longer than {self._max_tokens} tokens, or no room for as many"] += len(same)
-            yield from ((index, reply) for index in same)
+                self.failures[f"longer than {self._max_tokens} tokens, or no room for as many"] += 1
+            yield index, reply
 
     def close(self) -> None:
         """Free the model's memory."""
