@@ -209,8 +209,8 @@ def collect(
     """Ask each distinct prompt `repeats` times; return verdicts [repeats][prompts], None where one is missing.
 
     The first repeat's replies have the seed `seed`, and each further repeat the next one. A greedy judge has no seed,
-    and is asked once. Equal prompts are read in the same way. If `max_failed` is less than `HALF`, and none of the first
-    `FIRST` prompts has a readable reply, the others are not asked. The caller closes the judge.
+    and is asked once. Equal prompts are read in the same way. If `max_failed` is less than `HALF`, and none of the
+    first `FIRST` prompts has a readable reply, the others are not asked. The caller closes the judge.
     """
     finite("max_failed", max_failed, 0, 1, "a share of the prompts, such as 0.02,")
     of, before, key = {one.prompt: one for one in asked}, _failures(judge), None
