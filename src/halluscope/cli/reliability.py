@@ -14,7 +14,8 @@ from typing import Any
 from halluscope import registry
 from halluscope.cli import common
 from halluscope.errors import OutputError
-from halluscope.files.writing import check_new, check_no_folder, is_same, real
+from halluscope.files.opening import same
+from halluscope.files.writing import check_new, check_no_folder, real
 from halluscope.reading.datasets import read_rows, without_pictures
 from halluscope.registry import LOWER
 from halluscope.reliability import hqm
@@ -69,7 +70,7 @@ def correlate(options: argparse.Namespace) -> None:
     first, second = read_results(options.first), read_results(options.second)
     if unknown := {*options.leave_out} - first.keys():
         raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {options.first}.")
-    if is_same(options.first, options.second) and by[0] == by[1]:
+    if same(options.first) == same(options.second) and by[0] == by[1]:
         warnings.warn("Both files are the same: scores always agree with themselves.", stacklevel=2)
     resampling = Bootstrap(options.bootstrap, options.seed)
     found = hqm.correlate(first, second, by, options.leave_out, resampling)

@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import json
+import os
 import re
 import struct
 import zipfile
@@ -354,8 +355,10 @@ def same(file: Path) -> Hashable:
     """Return a key that is equal for two paths to the same file or folder, through links of any kind."""
     try:
         found = file.stat()
-    except (OSError, ValueError):  # the file does not exist
-        return file.absolute()
+    except OSError:  # the file does not exist
+        return os.path.realpath(file)
+    except ValueError:  # no file can have this name
+        return file
     return found.st_dev, found.st_ino
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from halluscope.errors import OutputError
+from halluscope.files.opening import same
 
 
 @contextmanager
@@ -68,7 +69,7 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
     """Check, before anything is computed, that a file does not exist yet and can be written."""
     import tempfile
 
-    if any(is_same(path, given) for given in inputs):
+    if same(path) in map(same, inputs):
         raise OutputError(f"{path} is also an input; name another file to write.")
     if path.is_dir():
         raise OutputError(f"{path} is a folder; expected the name of a new file.")
@@ -85,14 +86,6 @@ def check_no_folder(path: Path) -> None:
     """Check that a new folder's path is free."""
     if os.path.lexists(path):
         raise OutputError(f"{path} is there already; name a new folder, or remove it.")
-
-
-def is_same(one: Path, other: Path) -> bool:
-    """Whether two paths lead to the same file or folder, through links of any kind; they need not exist."""
-    try:
-        return one.samefile(other)
-    except OSError:  # one of them does not exist
-        return real(one) == real(other)
 
 
 def real(path: Path) -> Path:
