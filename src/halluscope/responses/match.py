@@ -416,12 +416,10 @@ class _Matching:
         for only in fitting.values():
             return only
         images, known = self._images_said()
-        pairs: list[Pair] = []
-        needed = 0
+        keys, pairs, needed = [*zip(images, said, strict=True)], list[Pair](), 0
         lacking = []
         while (first := len(pairs)) < len(said):
-            about = [*zip(images[first:], said[first:], strict=True)]
-            runs = {name: _run(rows, about, known) for name, rows in sets.items()}
+            runs = {name: _run(rows, keys[first:], known) for name, rows in sets.items()}
             longest = max(map(len, runs.values()), default=0)
             best = [name for name, run in runs.items() if len(run) == longest]
             if not longest or len(best) > 1:
@@ -595,31 +593,32 @@ class _Matching:
 def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> list[Any]:
     """Return the rows of a set that the first responses answer, up to the first response that fits no row.
 
-    If the images are `known`, each response belongs to the row with its image and question. Otherwise responses come
-    image by image as the rows do, and within an image in nearly any order. A question that two images share begins the
-    second if the first had it earlier, or if it is the second's first question and nothing of the first follows.
+    Responses say an image and a question. If the images are `known`, each belongs to the row with both. Otherwise
+    responses come image by image as the rows do, and within an image in nearly any order. A question that two images
+    share begins the second if the first had it earlier, or if it is the second's first question and nothing of the
+    first follows.
     """
+    blocks = [rows] if known else [[*block] for _, block in groupby(rows, key=_images_of)]
+    places = [
+        {
+            (image, _question(row)): place
+            for place, row in enumerate(block)
+            for image in (_images_of(row) if known else ("",))
+        }
+        for block in blocks
+    ]
     found: list[Any] = []
-    if known:
-        left = {(image, _question(row)): row for row in rows for image in _images_of(row)}
-        for key in said:
-            if (row := left.pop(key, None)) is None:
-                break
-            found.append(row)
-        return found
-    blocks = [list(block) for _, block in groupby(rows, key=_images_of)]
-    asked = [{_question(row): place for place, row in enumerate(block)} for block in blocks]
     number, last = 0, -1
-    for turn, (_, question) in enumerate(said):
-        place = asked[number].get(question, -1)
-        following = asked[number + 1] if number + 1 < len(blocks) else {}
-        after = said[turn + 1][1] if turn + 1 < len(said) else question
-        is_first = following.get(question) == 0 and after != question and after not in asked[number]
-        if question in following and (place < last or is_first):
-            number, place, last = number + 1, following[question], -1
+    for turn, key in enumerate(said):
+        place = places[number].get(key, -1)
+        following = places[number + 1] if number + 1 < len(blocks) else {}
+        after = said[turn + 1] if turn + 1 < len(said) else key
+        is_first = following.get(key) == 0 and after != key and after not in places[number]
+        if key in following and (place < last or is_first):
+            number, place, last = number + 1, following[key], -1
         if place < 0:
             break
-        del asked[number][question]
+        del places[number][key]
         found.append(blocks[number][place])
         last = max(place, last)
     return found
@@ -709,12 +708,11 @@ def _state_of_image(value: Any, row: Any) -> int:
 
 def _keys(rows: Sequence[Any], names: Sequence[str]) -> list[tuple[str, ...]]:
     """Return each row's values of some columns, as text."""
-    columns = ([*map(attrgetter(name), rows)] for name in names)
-    return [*zip(*map(_plain_column, columns), strict=True)]
-
-
-def _plain_column(values: Sequence[Any]) -> list[str]:
-    return [*map(str if {*map(type, values)} == {int} else _plain, values)]
+    columns = []
+    for name in names:
+        values = [*map(attrgetter(name), rows)]
+        columns.append(map(str if {*map(type, values)} == {int} else _plain, values))
+    return [*zip(*columns, strict=True)]
 
 
 def _files(rows: Sequence[Any], own: str) -> dict[str, str]:
