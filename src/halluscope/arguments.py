@@ -58,13 +58,14 @@ class Parser(argparse.ArgumentParser):
 
 def whole(word: str) -> int:
     """Convert a word to a whole number; its range is checked where it is used."""
+    expected = "a whole number, such as 100"
     try:
-        number = int(word)
+        if abs(number := int(word)) <= LARGEST:
+            return number
+        expected = f"at most {LARGEST}"
     except ValueError:
-        number = LARGEST + 1
-    if abs(number) > LARGEST:
-        raise argparse.ArgumentTypeError(f"got {short_repr(word)}; expected a whole number, such as 100")
-    return number
+        pass
+    raise argparse.ArgumentTypeError(f"got {short_repr(word)}; expected {expected}")
 
 
 def number(word: str) -> float:

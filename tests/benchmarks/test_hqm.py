@@ -112,7 +112,7 @@ def test_constant_scores_are_undefined_and_said_so(metric):
     ("first", "second", "options", "message"),
     [
         ([1, 2], [1, 2], {}, "There are 2 models; a correlation needs at least 3"),
-        ([1, 2, 3], [1, 2, 3, 4], {}, "There are 3 and 4 scores"),
+        ([1, 2, 3], [1, 2, 3, 4], {}, "There are 3 predictions and 4 references"),
         ([1, 2, math.inf], [1, 2, 3], {}, r"predictions\[2\] is inf; expected a number"),
         ([1, 2, None], [1, 2, 3], {}, r"predictions\[2\] is None; expected a number"),
         (["a", "b", "c"], [1, 2, 3], {}, r"predictions\[0\] is 'a'; expected a number"),

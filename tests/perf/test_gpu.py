@@ -131,10 +131,11 @@ def test_graphs(gpu, asked, monkeypatch):
 
 
 @pytest.mark.long
-def test_several_workers(gpu, tmp_path, one_thread):
+def test_several_workers(gpu, tmp_path, one_thread, monkeypatch):
     """On a GPU machine each worker takes a GPU; here there are two processes."""
     import ray
 
+    monkeypatch.setattr("halluscope.judging.models.ray_pool.SHARE", 16)
     try:
         found = gpu.fleet(bench_in(gpu, tmp_path), 2)
     finally:

@@ -279,7 +279,6 @@ def test_texts_tell_responses_whatever_their_order(files, tossed, capsys):
         (["--temperature", "3"], "temperature is 3.0; expected a number from 0 to 2"),
         (["--temperature", "-1"], "temperature is -1.0; expected a number from 0 to 2"),
         (["--judge-seed", "-1"], "judge_seed is -1; expected a judge's seed from 0 to"),
-        (["--judge", "{}", "--seed", str(2**63)], "judge_seed is .*; expected a judge's seed from 0 to"),
     ],
 )
 def test_bad_options(files, tossed, capsys, options, message):
@@ -303,4 +302,4 @@ def test_a_local_model_has_neither_seeds_nor_temperature(tiny_t5, one_thread, tm
     kept = Cache().count()
     with pytest.warns(UserWarning, match="no readable verdict"):
         hqh.compute(texts, QUESTIONS[:2], **options, seed=5)
-    assert Cache().count() == kept == (0, 4), "another seed asks a greedy judge nothing"
+    assert Cache().count() == kept == (0, 2), "another seed asks a greedy judge nothing"

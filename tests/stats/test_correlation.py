@@ -59,16 +59,9 @@ def test_what_only_rounding_tells_apart_is_constant():
     assert resampled["low"] > 0.8  # no resample of the first two models alone
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "message"),
-    [
-        ([1, 2], [1, 2], "There are 2 models; a correlation needs at least 3"),
-        ([1, 2, 3], [1, 2, 3, 4], "3 and 4 scores"),
-    ],
-)
-def test_bad_scores(first, second, message):
-    with pytest.raises(ValueError, match=message):
-        correlations(first, second, Bootstrap())
+def test_too_few_scores():
+    with pytest.raises(ValueError, match="There are 2 models; a correlation needs at least 3"):
+        correlations([1, 2], [1, 2], Bootstrap())
 
 
 def results(path, scores):

@@ -96,6 +96,11 @@ def compute(
     if references is None:
         raise ValueError(f"references is None; {indicator} needs the models' scores in the second test.")
     first, second = numbers("predictions", predictions, SCORES), numbers("references", references, SCORES)
+    if len(first) != len(second):
+        raise ValueError(
+            f"There are {len(first)} predictions and {len(second)} references; expected the scores of the same models "
+            "in both tests, in the same order."
+        )
     coefficients = correlations(first, second, resampling)
     interval = {name: (each["low"], each["high"]) for name, each in coefficients.items()}
     if why := undefined(first, second):

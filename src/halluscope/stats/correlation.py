@@ -27,6 +27,8 @@ EVERY_ORDER = 8
 
 DRAWN_ORDERS = 40_320
 
+MOST_IN_PAIRS = 100  # up to this many models, Kendall's tau is counted over all pairs; for more, scipy sorts
+
 # Scores that differ by less than this share of the greatest score are equal, so that 0.1 + 0.2 is 0.3.
 ROUNDING = 1e-12
 
@@ -47,10 +49,6 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
     """
     if len(first) < FEWEST_MODELS:
         raise ValueError(f"There are {len(first)} models; a correlation needs at least {FEWEST_MODELS}.")
-    if len(first) != len(second):
-        raise ValueError(
-            f"There are {len(first)} and {len(second)} scores; expected one of each per model, in the same order."
-        )
     with needs("A correlation", "stats"):
         import scipy.stats
     x, y = np.array(first, dtype=float), np.array(second, dtype=float)
@@ -60,7 +58,7 @@ def correlations(first: Scores, second: Scores, resampling: Bootstrap) -> dict[s
     drawn = [np.arange(len(x))]
     drawn += [draws.integers(len(x), size=len(x)) for _ in range(resampling.resamples)]
     rows = np.stack([row for row in drawn if not (_constant(x[row]) or _constant(y[row]))])
-    most = AT_ONCE // len(x) ** 2 + 1
+    most = AT_ONCE // (len(x) * min(len(x), MOST_IN_PAIRS)) + 1
     found = [
         _coefficients(x[part], y[part], scipy.stats) for part in np.split(rows, range(most, len(rows), most))
     ]
@@ -78,11 +76,14 @@ def _coefficients(x: Floats, y: Floats, stats: Any) -> Floats:
     spearman = (u * v).sum(axis=1) * of_rank
     for ranks in (v, u):
         spearman /= np.sqrt((ranks * ranks).sum(axis=1) * of_rank)
-    one, other = np.triu_indices(x.shape[1], 1)
-    in_x, in_y = (np.sign(of[:, one] - of[:, other]) for of in (x, y))
-    kendall = (in_x * in_y).sum(axis=1)
-    for order in (in_x, in_y):
-        kendall /= np.sqrt((order != 0).sum(axis=1))
+    if x.shape[1] > MOST_IN_PAIRS:
+        kendall = np.array([stats.kendalltau(*both).statistic for both in zip(x, y, strict=True)])
+    else:
+        one, other = np.triu_indices(x.shape[1], 1)
+        in_x, in_y = (np.sign(of[:, one] - of[:, other]) for of in (x, y))
+        kendall = (in_x * in_y).sum(axis=1)
+        for order in (in_x, in_y):
+            kendall /= np.sqrt((order != 0).sum(axis=1))
     pearson = stats.pearsonr(x, y, axis=1).statistic
     return np.stack([pearson, np.clip(spearman, -1, 1), np.clip(kendall, -1, 1)])
 
