@@ -145,8 +145,8 @@ def compute(
     convention = own if convention is None else convention
     BENCHMARK.check_choices(convention=convention)
     by, by_class = CONVENTIONS[convention], objects is not None
-    sampled, samplings = _groups(columns["sampling"] or [None] * rows, SAMPLINGS)
-    asked, classes = _groups(columns["objects"] or [None] * rows)
+    sampled, samplings = _groups(columns["sampling"], rows, SAMPLINGS)
+    asked, classes = _groups(columns["objects"], rows)
     shape = (len(samplings), len(classes), 2, 3)
     present = np.fromiter(map("yes".__eq__, references), bool, rows)
     answers = (
@@ -171,12 +171,13 @@ def compute(
         of["rows"] = int(count.sum())
         if by_class:
             of["undefined_classes"] = int(np.isnan(sum(_precision_recall(count, by))).sum())
-    data = [columns[name] or [""] * rows for name in ("image_ids", "objects", "sampling", "questions")]
+    about, blank = ("image_ids", "objects", "sampling", "questions"), [""] * rows
+    data = [map(str, columns[name]) if columns[name] else blank for name in about]
     result |= {
         "thoughts": thought,
         "signature": signature(
             "pope",
-            data=data_of_texts("pope", zip(*(map(str, values) for values in data), references, strict=True)),
+            data=data_of_texts("pope", zip(*data, references, strict=True)),
             parser=parser,
             **({} if convention == own else {"convention": convention}),
             objects=len(classes) if by_class else "no",
@@ -263,12 +264,14 @@ def _answers(corrected: Any, rows: int) -> list[str | None]:
     return found
 
 
-def _groups(values: Sequence[Any], order: Sequence[Any] = ()) -> tuple[Ints, list[Any]]:
-    """Return the group number of each row, and the groups' names, in this order or that of the rows."""
+def _groups(values: Sequence[Any] | None, rows: int, order: Sequence[Any] = ()) -> tuple[Ints, list[Any]]:
+    """Return the group number of each row, and the groups' names; without values, all rows are one group."""
+    if not values:
+        return np.zeros(rows, dtype=np.int64), [None]
     found = dict.fromkeys(values)
     names = [name for name in order if name in found] or list(found)
     number = {name: i for i, name in enumerate(names)}
-    return np.fromiter(map(number.__getitem__, values), np.int64, len(values)), names
+    return np.fromiter(map(number.__getitem__, values), np.int64, rows), names
 
 
 def _count(cell: Ints, shape: tuple[int, ...]) -> Counts:
