@@ -128,7 +128,7 @@ def _scores(room: Benchmark) -> str:
         registry.LOWER: "lower is better",
         None: "",
     }
-    rows = [f"| `{score}` | {better[direction]} |" for score, direction in room.scores.items()]
+    rows = [f"| `{score}` | {better[direction or None]} |" for score, direction in room.scores.items()]
     principal = f"Models are compared by `{room.principal}`."
     return "\n".join(["## Scores", principal, "", "| score | |", "|---|---|", *rows]) if rows else ""
 
