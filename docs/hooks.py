@@ -7,7 +7,6 @@ benchmark's own package: a new benchmark gets a page without an edit here. Links
 import re
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -123,12 +122,8 @@ def _help(option: Option) -> str:
 
 
 def _scores(room: Benchmark) -> str:
-    better: dict[Any, str] = {
-        registry.HIGHER: "higher is better",
-        registry.LOWER: "lower is better",
-        None: "",
-    }
-    rows = [f"| `{score}` | {better[direction or None]} |" for score, direction in room.scores.items()]
+    better = {registry.HIGHER: "higher is better", registry.LOWER: "lower is better", "": ""}
+    rows = [f"| `{score}` | {better[direction]} |" for score, direction in room.scores.items()]
     principal = f"Models are compared by `{room.principal}`."
     return "\n".join(["## Scores", principal, "", "| score | |", "|---|---|", *rows]) if rows else ""
 

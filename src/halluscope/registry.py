@@ -160,9 +160,8 @@ class Benchmark(NamedTuple):
     partial_ok: bool = False
     judges: Judges | None = None  # its judges; None if no judge is needed
     options: tuple[Option, ...] = ()  # the options that a user may set
-    input_options: tuple[
-        str, ...
-    ] = ()  # options of `compute` that come from the rows, or replace a judge's work
+    # options of `compute` that come from the rows, or replace a judge's work
+    input_options: tuple[str, ...] = ()
     # the work of its authors with which its scores were compared, the result, and the tests that show it; ""
     # if there was no comparison
     compared: str = ""

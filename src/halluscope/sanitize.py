@@ -112,9 +112,8 @@ def _held(names: Iterable[str]) -> set[str]:
 
 def _spellings(secret: str) -> Iterator[str]:
     """Yield a secret as it is, and as it is written in a URL, in JSON, and in Python's `repr`."""
-    known = secret.encode(
-        "utf-8", "replace"
-    )  # bytes that are not UTF-8 are lone surrogates in the environment
+    # bytes that are not UTF-8 are lone surrogates in the environment
+    known = secret.encode("utf-8", "replace")
     yield from (secret, quote(known), quote(known, safe=""), quote_plus(known))
     yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1])
 

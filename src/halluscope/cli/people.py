@@ -66,12 +66,13 @@ def _how_to_mark(folder: Path) -> str:
 # review
 
 ROWS = (VALID, AGREE)  # the marks of a dataset's rows
+# an option of `review make` -> the marks that it is for
 FOR = {
     "stratum": ROWS,
     "responses": (*ROWS, IMPLIED),
     "images": (*ROWS, VERDICT),
     "dataset": (VERDICT,),
-}  # an option of `review make` -> the marks that it is for
+}
 
 
 def parser_review_make(parser: argparse.ArgumentParser, _: None) -> None:

@@ -193,9 +193,8 @@ def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
     """Return the documents of a task as a `DatasetDict` with one split, as lm-eval's `custom_dataset`."""
     from datasets import DatasetDict
 
-    own = metadata.get(
-        f"{task}_{prompt}" if prompt else task, metadata.get(task)
-    )  # of this task, such as pope_short
+    # of this task, such as pope_short
+    own = metadata.get(f"{task}_{prompt}" if prompt else task, metadata.get(task))
     return DatasetDict({SPLIT: _documents(task, prompt, own)})
 
 

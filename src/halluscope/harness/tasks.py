@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 SCORE = "!function halluscope.harness.functions.score"
 ERROR = "!function halluscope.harness.functions.error"
 
-_BETTER = {HIGHER: "higher", LOWER: "lower", None: "neither"}
+_BETTER = {HIGHER: "higher", LOWER: "lower", "": "neither"}
 _WHAT = ("of the whole set", "mean over documents")
 _TITLE = re.compile(r"\btitle\s*=\s*\{(.*?)\},?\s*\n\s*\w+\s*=", re.DOTALL)
 
@@ -128,7 +128,7 @@ def _readme(benchmark: Benchmark, tag: str, tasks: list[str], independent: bool)
         tag=tag,
         tasks="\n".join(tasks),
         scores="\n".join(
-            f"| `{name}` | {_BETTER[way or None]} | {_WHAT[name in benchmark.means]} |"
+            f"| `{name}` | {_BETTER[way]} | {_WHAT[name in benchmark.means]} |"
             for name, way in benchmark.scores.items()
         ),
         errors=errors,

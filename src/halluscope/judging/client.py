@@ -353,9 +353,7 @@ class Client:
                 if 300 <= status < 400:
                     reason = f"HTTP {status}, a redirect, which is not followed"
                     return Failure(reason, status, response.headers.get("location", ""))
-                async for (
-                    chunk
-                ) in response.aiter_bytes():  # unpacks a reply that is compressed, chunk by chunk
+                async for chunk in response.aiter_bytes():  # also unpacks a compressed reply
                     body += chunk
                     if len(body) > most:
                         break

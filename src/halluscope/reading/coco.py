@@ -104,9 +104,8 @@ def read_boxes(
             raise BuildError(
                 f"{where} has id {number}, which an earlier entry has too; expected each id once."
             )
-        if (
-            first := ids[key].setdefault(name, number)
-        ) != number:  # images and classes are known by their names
+        # images and classes are known by their names
+        if (first := ids[key].setdefault(name, number)) != number:
             raise BuildError(
                 f"{file}: {key} {first} and {number} are both called {short_repr(name)}; expected each name once. "
                 "Get the file again, or rename one."

@@ -157,9 +157,8 @@ def draw(
         for stratum, number in ((AGREE, agreeing), (DISAGREE, disagreeing))
     }
     sizes: Counter[str] = Counter()
-    groups: dict[tuple[str, str], list[Key]] = defaultdict(
-        list
-    )  # stratum, model -> responses that mention classes
+    # stratum, model -> responses that mention classes
+    groups: dict[tuple[str, str], list[Key]] = defaultdict(list)
     for key, (first, second) in both.readings.items():
         stratum = AGREE if first.classes == second.classes else DISAGREE
         sizes[stratum] += 1

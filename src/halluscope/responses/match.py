@@ -630,7 +630,7 @@ def _with_our_names(each: Sequence[Response], identity: Identity) -> Sequence[Re
     others = {
         *identity.also_by,
         *(name for own in identity.also for name in SYNONYMS[own]),
-        "index" * bool(identity.index),
+        *(("index",) if identity.index else ()),
     }
     listed = any(isinstance(one.row.get(name), lists) for name in columns & _STATES for one in each)
     if not listed and not columns & others:

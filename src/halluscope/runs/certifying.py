@@ -63,9 +63,8 @@ class Verdicts:
         ]
         self.population = name_of(sorted(self.names))
         known = [bool(said) and not np.isnan([*said.values()]).any() for said in self.said]
-        self.able = np.array(known) & np.asarray(
-            counts, dtype=bool
-        )  # the rows that have a verdict to be marked
+        # the rows that have a verdict to be marked
+        self.able = np.array(known) & np.asarray(counts, dtype=bool)
 
     def groups(self) -> dict[tuple[str, str], Bools]:
         """Return which rows belong to each group: all, each part of the dataset, and each range of lengths."""

@@ -68,9 +68,8 @@ class Compared:
     values: tuple[float, float]  # the score of each run
     by: Difference  # the difference
     holm: float  # the p value by Holm's correction for all differences that were compared together
-    better: (
-        str | None
-    )  # the better run, if the difference is significant and the score has a better direction
+    # the better run, if the difference is significant and the score has a better direction
+    better: str | None
 
 
 @dataclass(frozen=True)

@@ -103,9 +103,8 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
     trial per text, because labels of a text depend on each other.
     """
     found: dict[str, dict[str, Any]] = {}
-    counts: dict[
-        str, tuple[int, int, int]
-    ] = {}  # errors, labels that the rate is a share of, texts with such labels
+    # errors, labels that the rate is a share of, texts with such labels
+    counts: dict[str, tuple[int, int, int]] = {}
     tally: dict[str, tuple[Floats, Floats]] = {}
     for name, (yes, implied, weights) in judged.items():
         known = weights > 0

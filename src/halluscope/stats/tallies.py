@@ -20,9 +20,8 @@ Bools = NDArray[np.bool_]
 # Score -> its part and its whole, each [clusters]: counts or sums of weights. A part may also be a sum of shares.
 Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
 
-Derived = Callable[
-    [Mapping[str, Floats]], dict[str, Floats]
-]  # scores that follow from others, each [resamples]
+# scores that follow from others, each [resamples]
+Derived = Callable[[Mapping[str, Floats]], dict[str, Floats]]
 
 
 def grouped(

@@ -122,16 +122,17 @@ def compute(
         # equations 1 and 2, and what the published script prints: a part and a whole for each score
         length = len(caption.words)
         counts.append((len(wrong), len(said), len(wrong) > 0, 1, len(found), len(there), length, 1))
-        each.append(
-            {
-                "mentions": [*map(list, caption.mentions)],
-                "places": caption.places,
-                "found": found,
-                "hallucinated": [*dict.fromkeys(wrong)],
-                "missed": sorted(there.difference(said)),
-                "chair_s": bool(wrong),
-            }
-        )
+        if per_image:
+            each.append(
+                {
+                    "mentions": [*map(list, caption.mentions)],
+                    "places": caption.places,
+                    "found": found,
+                    "hallucinated": [*dict.fromkeys(wrong)],
+                    "missed": sorted(there.difference(said)),
+                    "chair_s": bool(wrong),
+                }
+            )
     columns = np.array(counts, dtype=np.int64).T
     named = ("chair_i", "chair_s", "recall", MEAN_WORDS)
     tally = dict(zip(named, zip(columns[::2], columns[1::2], strict=True), strict=True))

@@ -34,11 +34,12 @@ from halluscope.sanitize import encodable, short_repr
 from halluscope.signature import data_of
 from halluscope.stats.tallies import Bools, Ints, Tally
 
+# the kind of image that a question is about, by its `visual_input`
 ROLES = (
     "no_visual",
     "original",
     "edited",
-)  # the kind of image that a question is about, by its `visual_input`
+)
 
 UNREAD = -1
 # What is asked -> the words of a verdict, and their codes

@@ -137,9 +137,8 @@ def make(
     objects = scenes | listed(frame[~frame["image"].isin([*scenes])], clip, counts)
     absent: list[list[str]] = [[] for _ in ids]
     if not no_negatives:
-        together = (
-            present.T.astype(float) @ present
-        )  # the number of images in which two classes occur together
+        # the number of images in which two classes occur together
+        together = present.T.astype(float) @ present
         np.fill_diagonal(together, 0)
         for image, number in enumerate(tqdm(ids, desc="enumerating", unit="image", disable=None)):
             likely = chances(together, company[image], never=present[image] | company[image])

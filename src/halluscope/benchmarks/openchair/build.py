@@ -20,9 +20,8 @@ from halluscope.sanitize import short_repr
 def make(order: Order) -> Path:
     """Build openchair."""
     out, given, spec = order.target(), order.source, order.spec
-    source = (
-        order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
-    )  # a file, a folder, or a Hub id
+    # a file, a folder, or a Hub id
+    source = order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
     upstream, where = read_rows(str(given)), f"--source {given}"
     names = list(upstream[0])
     if UPSTREAM not in names:

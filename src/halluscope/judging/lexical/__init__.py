@@ -66,9 +66,8 @@ class LexicalJudge:
         self._classes = vocabulary.classes
         self._column = {cls: i for i, cls in enumerate(self._classes)}
         self._implied: dict[str, list[int]] = {}  # text -> the numbers of the classes that it implies
-        names = {
-            cls: cls.split("/") for cls in self._classes
-        }  # "Cabinet/shelf" holds two words for the class
+        # "Cabinet/shelf" holds two words for the class
+        names = {cls: cls.split("/") for cls in self._classes}
         words = {cls: _spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
         self._names = frozenset(form for name in names.values() for form in _all_forms(name))
         self._objects = object_phrases(words)

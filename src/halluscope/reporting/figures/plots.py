@@ -299,11 +299,12 @@ def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
     Fisher's exact test, with Holm's correction for all pairs, in the images without the invented class. Only classes
     that were invented, or are present, in enough images are paired.
     """
+    # the images; by class, those that have or say it
     images, has, says = (
         set(),
         defaultdict(set),
         defaultdict(set),
-    )  # the images; by class, those that have or say it
+    )
     for item in items:
         image = (item.image is None, item.image or item.id)
         images.add(image)

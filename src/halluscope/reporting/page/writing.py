@@ -138,9 +138,8 @@ def pack(page: Page) -> dict[str, Any]:
     for item in chain.from_iterable(run.items for run in page.runs):
         first.setdefault(item.id, item)
     items, of_run = [*first.values()], [{item.id: item for item in run.items} for run in page.runs]
-    shown = [
-        [of.get(item.id) for of in of_run] for item in items
-    ]  # each item in each run; None where a run lacks it
+    # each item in each run; None where a run lacks it
+    shown = [[of.get(item.id) for of in of_run] for item in items]
     named = dict.fromkeys(item.image or "" for item in items)
     pictures = {name: page.pictures[name] for name in named if name in page.pictures}
     errors, classes, parts, credits, images = (_names() for _ in range(5))
