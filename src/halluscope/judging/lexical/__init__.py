@@ -17,7 +17,7 @@ from halluscope.judging import votes
 from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.lexical import across, rules
 from halluscope.judging.lexical.cues import Reading
-from halluscope.judging.lexical.sentences import Candidate, Sentence, Spans, quotations, sentences
+from halluscope.judging.lexical.sentences import Candidate, Sentence, sentences
 from halluscope.judging.lexical.tables import (
     GRAMMAR,
     compound_phrases,
@@ -89,19 +89,16 @@ class LexicalJudge:
         asked = np.array([self._column[question.object] for question in questions], dtype=np.int64)
         order = np.argsort(pairs[:, 0], kind="stable")
         rows, starts = np.unique(pairs[order, 0], return_index=True)
-        ends = np.append(starts[1:], len(order))
         new = list(dict.fromkeys(text for row in rows if (text := texts[row]) not in self._implied))
         reading = zip(new, map_texts(self._columns_in, new), strict=True)
-        for first in range(0, len(rows), TEXTS_A_BATCH):
-            batch = slice(first, first + TEXTS_A_BATCH)
-            present = np.full((len(rows[batch]), len(self._classes)), votes.NO, dtype=np.int8)
-            for i, row in enumerate(rows[batch]):
+        for indices in np.split(order, starts[TEXTS_A_BATCH::TEXTS_A_BATCH]):
+            batch, text_of = np.unique(pairs[indices, 0], return_inverse=True)
+            present = np.full((len(batch), len(self._classes)), votes.NO, dtype=np.int8)
+            for i, row in enumerate(batch):
                 while texts[row] not in self._implied:
                     self._implied.update([next(reading)])
                 present[i, self._implied[texts[row]]] = votes.YES
-            places = order[starts[first] : ends[batch][-1]]
-            text_of = np.searchsorted(rows[batch], pairs[places, 0])
-            yield places, present[text_of, asked[pairs[places, 1]]]
+            yield indices, present[text_of, asked[pairs[indices, 1]]]
 
     def _columns_in(self, text: str) -> list[int]:
         """Return the numbers of the classes that a text implies."""
@@ -109,13 +106,10 @@ class LexicalJudge:
 
     def mentions(self, text: str) -> list[Mention]:
         """Return all mentions in a text, in their order, including those that a rule takes back."""
-        quoted = quotations(text)
         found: list[Candidate] = []
-        read: across.Read = []
-        for sentence in sentences(text):
-            first = len(found)
-            self._read(sentence, quoted, found)
-            read.append((sentence, found[first:]))
+        read = [*sentences(text)]
+        for sentence in read:
+            self._read(sentence, found)
         across.take_back_asked(read)
         across.take_back_listed(read)
         self._take_back_elsewhere(read, found)
@@ -150,7 +144,7 @@ class LexicalJudge:
         """Forget the texts that were read."""
         self._implied.clear()
 
-    def _read(self, sentence: Sentence, quoted: Spans, found: list[Candidate]) -> None:
+    def _read(self, sentence: Sentence, found: list[Candidate]) -> None:
         """Add the mentions in one sentence, each with the rule that takes it back."""
         words = sentence.words
         places = self._places(words)
@@ -158,7 +152,7 @@ class LexicalJudge:
             if inside := self._compounds.at(words, first):
                 for star, rule in inside[1]:
                     sentence.compounds.setdefault(first + star, (first, inside[0], rule))
-        reading = Reading(sentence, quoted, found)
+        reading = Reading(sentence, found)
         if sentence.hyphened:
             places = sorted({*places, *(place - 1 for place in sentence.hyphened if place)})
         pictured, end = rules.opens_picture(words), 0
@@ -188,13 +182,13 @@ class LexicalJudge:
             return found if classes is None else (place + 2, classes)
         return found
 
-    def _take_back_elsewhere(self, read: across.Read, found: list[Candidate]) -> None:
+    def _take_back_elsewhere(self, read: list[Sentence], found: list[Candidate]) -> None:
         """Take back mentions that mean something else because of a word anywhere in the text."""
         around: set[str] = set()
         for mention in found:
             word = " ".join(mention.own)
             if any(word in readings(kind) for kind in ("unless", "only_with", "senses")):
-                around = around or {word for sentence, _ in read for word in sentence.words}
+                around = around or {word for sentence in read for word in sentence.words}
                 if not rules.takes_sense(mention, around):
                     mention.rule = mention.rule or rules.meaning_elsewhere(word, around, self._names)
 

@@ -1,12 +1,11 @@
-"""Rules by which more than a mention's own phrase decides: questions, corrections, lists, and the whole of a part."""
+"""Rules by which more than a mention's own sentence decides: questions, lists, and the whole of a part."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from functools import cache
 from itertools import groupby
 
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
-    CORRECTIONS,
     GRAMMAR,
     LISTS,
     PARTS,
@@ -20,35 +19,33 @@ from halluscope.judging.lexical.tables import (
     tables,
 )
 
-# The most mentions before a cue that the cue may refer to
-RECENT = 40
-
 # How many words and mentions before a part are searched for its whole
 NEAR = 40
-
-# A text's sentences in their order, each with its mentions
-Read = list[tuple[Sentence, list[Candidate]]]
 
 
 # ---- Questions ----
 
 
-def take_back_asked(read: Read) -> None:
+def take_back_asked(text: list[Sentence]) -> None:
     """Mark what is only asked about: "Is there a dog? No."; but "Is there a dog? Yes." says that there is a dog."""
-    asks = [
-        one.asked or _is_indirect(one.words) or _speaker(one.words) in QUESTIONS.askers for one, _ in read
-    ]
-    for is_question, run in groupby(range(len(read)), asks.__getitem__):
-        questions = [*run] if is_question else []
-        for question in questions:
-            answer = question + len(questions)  # several questions in a row are answered in their order
-            then = [sentence.words for sentence, _ in read[answer : answer + 2]]
-            _take_back_unless(read[question][0].words, read[question][1], then or [[]])
+
+    def asks(sentence: Sentence) -> bool:
+        words = sentence.words
+        return sentence.asked or _is_indirect(words) or _speaker(words) in QUESTIONS.askers
+
+    end = 0
+    for is_question, run in groupby(text, asks):
+        alike = [*run]
+        end += len(alike)
+        for i, question in enumerate(alike if is_question else ()):
+            # several questions in a row are answered in their order
+            _take_back_unless(question, [sentence.words for sentence in text[end + i : end + i + 2]] or [[]])
 
 
-def _take_back_unless(words: list[str], asked: list[Candidate], then: list[list[str]]) -> None:
+def _take_back_unless(question: Sentence, then: list[list[str]]) -> None:
     """Mark what a question asks about, unless the one or two sentences after it affirm it."""
-    answer, indirect = then[0], _is_indirect(words)
+    words, asked, answer = question.words, question.mentions, then[0]
+    indirect = _is_indirect(words)
     if indirect and ":" in words:
         # "As to whether there is a cat: yes."
         colon = words.index(":")
@@ -61,7 +58,7 @@ def _take_back_unless(words: list[str], asked: list[Candidate], then: list[list[
         if not _affirmed(mention, _unlabelled(words), _unlabelled(answer)):
             mention.rule = mention.rule or "asked"
         elif mention.rule in {"asked", "hypothetical"} or (
-            mention.rule == "quoted" and (_says_yes(answer) or indirect)
+            mention.rule == "quoted" and (indirect or _says_yes(answer))
         ):
             mention.rule = ""  # "You asked whether there is a dog. There is."
 
@@ -78,8 +75,8 @@ def _speaker(words: list[str]) -> str:
 
 
 def _unlabelled(words: list[str]) -> list[str]:
-    speaker = _speaker(words)
-    is_label = speaker in QUESTIONS.askers or speaker in QUESTIONS.answerers
+    """Return what is said, without who speaks."""
+    is_label = _speaker(words) in QUESTIONS.askers | QUESTIONS.answerers
     return words[words.index(":") + 1 :] if is_label else words
 
 
@@ -89,10 +86,9 @@ def _affirmed(mention: Candidate, question: list[str], answer: list[str]) -> boo
         return False
     if _says_yes(answer):
         return True
-    opening = answer[:6]
-    denies = not QUESTIONS.denials.isdisjoint(opening)
+    denies = not QUESTIONS.denials.isdisjoint(answer[:6])
     if mention.definite and QUESTIONS.existence.isdisjoint(question):
-        return not ((denies and "there" in opening) or "none" in answer)
+        return not ((denies and "there" in answer[:6]) or "none" in answer)
     if denies:
         return False
     if at(question, 0) in QUESTIONS.open or phrases_of("questions", "yes").at(answer, 0):
@@ -102,75 +98,43 @@ def _affirmed(mention: Candidate, question: list[str], answer: list[str]) -> boo
 
 def _says_yes(answer: list[str]) -> bool:
     """Whether an answer is "Yes" or "Yes, asleep on the couch", but not "Yes and no"."""
-    said = phrases_of("questions", "yes").at(answer, 0) if answer else None
-    return said is not None and (
-        at(answer, said[0]) in {"", ",", "—"} and "no" not in answer[said[0] : said[0] + 3]
-    )
-
-
-# ---- Corrections ----
-
-
-def take_back_corrected(before: list[Candidate], sentence: Sentence | None) -> None:
-    """Mark what the sentence before the given one got wrong: "A dog sits on the couch. Correction: it is a cat."
-
-    The mark goes to the first thing that the earlier sentence newly names, or to a person if it names nothing else. If
-    the earlier sentence denies something, that counts after all: "There is no sink. I was wrong: it is in the corner."
-    """
-    recent = [one for one in before[-RECENT:] if one.sentence is not sentence]
-    if denied := [one for one in recent if one.sentence is recent[-1].sentence and one.rule == "negated"]:
-        denied[0].rule = ""
-        return
-    named = [one for one in recent if not one.rule]
-    last = [one for one in named if one.sentence is named[-1].sentence and not one.definite]
-    things = [one for one in last if not any(cls.lower() == "person" for cls in one.classes)]
-    for mention in (things or last)[:1]:
-        mention.rule = "corrected"
-
-
-def take_back_seeming(before: list[Candidate], sentence: Sentence) -> None:
-    """Mark what only seems to be there: "What looks like a dog ... is actually a rock"."""
-    for mention in reversed(before[-RECENT:]):
-        if mention.sentence is not before[-1].sentence and mention.sentence is not sentence:
-            return
-        near = mention.words[max(0, mention.place - 6) : mention.place]
-        if not mention.rule and not CORRECTIONS.seeming.isdisjoint(near):
-            mention.rule = "corrected"
+    if not answer or not (yes := phrases_of("questions", "yes").at(answer, 0)):
+        return False
+    rest = answer[yes[0] :]
+    return at(rest, 0) in {"", ",", "—"} and "no" not in rest[:3]
 
 
 # ---- Lists, tables and data ----
 
 
-def take_back_listed(read: Read) -> None:
+def take_back_listed(text: list[Sentence]) -> None:
     """Mark the items under a heading such as "Absent:", up to the next heading or the next long line."""
     under = False
-    for sentence, mentions in read:
+    for sentence in text:
         words = sentence.words
-        sections = _sections(words, mentions) if ":" in words else []
+        sections = _sections(sentence) if ":" in words else []
         if not sections and (heading := _heading(words)):
             under = heading in LISTS.headings
         elif not sections and len(words) > 5:
             under = False
-        if not under and not sections:
-            continue
         begun, denies = zip((0, under), *sections, strict=True)
-        for mention in mentions:
+        for mention in sentence.mentions:
             if denies[bisect_right(begun, mention.place) - 1]:
                 mention.rule = mention.rule or "listed as absent"
         under = denies[-1]
 
 
-def _sections(words: list[str], mentions: list[Candidate]) -> list[tuple[int, bool]]:
+def _sections(sentence: Sentence) -> list[tuple[int, bool]]:
     """Return the place of each heading's colon in a line, and whether the heading denies its items.
 
     An example is "present: dog, cat; absent: bus". In "dog: 1" there is no heading.
     """
-    named = {mention.place for mention in mentions}
+    named = {mention.place for mention in sentence.mentions}
     sections: list[tuple[int, bool]] = []
     begun = 0
-    for place, word in enumerate(words):
+    for place, word in enumerate(sentence.words):
         if word == ":" and named.isdisjoint(range(begun, place)):
-            heading = words[begun:place]
+            heading = sentence.words[begun:place]
             denies = len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no")
             sections.append((place, denies))
         elif word == ":" and not sections:
@@ -193,53 +157,6 @@ def _denies(heading: list[str]) -> bool:
     return any(absent.at(heading, i) is not None for i in range(len(heading)))
 
 
-def is_crossed(one: Candidate) -> bool:
-    """Whether a list counts an object as 0, strikes it out, or has a cross: "0 dogs", "❌ cat"."""
-    words, place = one.words, one.place
-    counted = one.before in {"0", "zero", "0x", "x0"} and at(words, place - 2) not in LISTS.marks
-    if counted or one.after == "~~" or bisect_left(one.sentence.strikes, place) % 2:
-        return True
-    if words[0] in LISTS.checks or words[0] in LISTS.crosses:  # the marks come before the items
-        marks = LISTS.checks | LISTS.crosses
-        return next((word for word in reversed(words[:place]) if word in marks), "") in LISTS.crosses
-    return one.after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
-
-
-def is_denied(one: Candidate) -> bool:
-    """Whether a value such as "none" or 0 follows an object: "Bus: none", "- Dog: 0", "| scissors | 0 |"."""
-    words = one.words
-    begun = after = one.end + (one.after in LISTS.counts)
-    while at(words, after) in LISTS.marks:
-        after += 1
-    if after in {begun, len(words)}:
-        return _bare_value(words[one.end : one.end + 12])
-    opens = one.after == ":" and all(word in LISTS.marks or len(word) == 1 for word in words[: one.place])
-    if value := phrases_of("lists", "absent").at(words, after):
-        past = at(words, value[0])
-        if value[1] == "no" and one.after in {"-", "–", "—"} and past == ",":
-            return False  # "a bus - no, a tram" corrects
-        return (
-            not past
-            or not past[0].isalnum()
-            or past == "and"
-            or (opens and value[1] in {"no", "none", "not"})
-        )
-    return opens and phrases_of("lists", "denied").at(words, after) is not None
-
-
-def _bare_value(rest: list[str]) -> bool:
-    """Whether nothing but a value follows an object: "Dogs 0", "dog,0" or a dash in a table."""
-    if rest in ([":", "[", "]"], ["[", "]"], ["(", ")"]):
-        return True
-    first, second, third = at(rest, 0), at(rest, 1), at(rest, 2)
-    if first == "," and second in {"no", "none"} and third in {"", ";"}:
-        return True  # "spoons, yes; forks, no"
-    if first in {",", "|"}:
-        dashes = first == "|" and {"-", "–", "—"}.issuperset(set(rest) - {"|"}) and len(rest) > 2
-        return rest[1:] == ["0"] or dashes
-    return first in LISTS.bare and second in {"", ",", ";", "|", ")"}
-
-
 # ---- Parts of things: "the toilet has a white bowl", "the train's cars" ----
 
 
@@ -257,57 +174,49 @@ def _parts() -> dict[str, dict[str, Words]]:
     }
 
 
-def take_back_parts(found: list[Candidate]) -> None:
+def take_back_parts(mentions: list[Candidate]) -> None:
     """Mark the mentions that name a part."""
     named = set()  # the classes named so far
-    for i, mention in enumerate(found):
+    for i, mention in enumerate(mentions):
         if mention.rule:
             continue
-        if (part := _parts().get(mention.words[mention.place])) and mention.end - mention.place == 1:
-            near = (found[max(0, i - NEAR) : i], found[i + 1 : i + NEAR])
-            if _is_part(mention, part, *near, mention.classes not in named):
-                mention.rule = "part of another thing"
-                continue
-        named.add(mention.classes)
+        part = _parts().get(" ".join(mention.own))
+        if part and _is_part(
+            mention, part, mentions[max(0, i - NEAR) : i + NEAR], mention.classes not in named
+        ):
+            mention.rule = "part of another thing"
+        else:
+            named.add(mention.classes)
 
 
-def _is_part(
-    one: Candidate,
-    part: dict[str, Words],
-    before: list[Candidate],
-    behind: list[Candidate],
-    is_first: bool,
-) -> bool:
-    words, start, place, end = one.words, one.start, one.place, one.end
+def _is_part(mention: Candidate, part: dict[str, Words], near: list[Candidate], is_first: bool) -> bool:
+    """Whether a mention is a part of what is named near it; `is_first` if its class is not named before."""
+    words, start, place, end = mention.words, mention.start, mention.place, mention.end
     wholes = [i for i in range(max(0, place - NEAR), place) if words[i] in part["of"]]
-    if any(start <= i and i in one.sentence.possessive for i in wholes):
+    if any(start <= i and i in mention.sentence.possessive for i in wholes):
         return True
-    if one.after == "of":  # "the white toilet"
+    if mention.after == "of":  # "the white toilet"
         is_determined = at(words, end + 1) in GRAMMAR.definite | {"a", "an"}
         return is_determined and not part["of"].isdisjoint(words[end + 2 : end + 5])
     if "its" in words[max(0, start - 1) : start + 1] and wholes:
         return set(tables()["compounds"]["groups"]["animals"]).isdisjoint(words[max(0, place - NEAR) : start])
-    known = words[start] == "the" and is_first and one.after not in PARTS.places
-    if (
-        part["the"]
-        and (
-            known
-            # another part is named beside this one: "a tank and a bowl"
-            or (at(words, start - 1) == "and" and at(words, start - 2) in part["beside"])
-            or (one.after == "and" and not part["beside"].isdisjoint(words[end : end + 4]))
-        )
-    ):
+    known = words[start] == "the" and is_first and mention.after not in PARTS.places
+    # another part is named beside this one: "a tank and a bowl"
+    beside = (at(words, start - 1) == "and" and at(words, start - 2) in part["beside"]) or (
+        mention.after == "and" and not part["beside"].isdisjoint(words[end : end + 4])
+    )
+    if part["the"] and (known or beside):
         # "The toilet is white. The bowl is clean."
-        named = before if known else [*before, one, *behind]
+        named = near[: near.index(mention)] if known else near
         return any(not part["the"].isdisjoint(other.own) for other in named)
     # "a bowl on it", "cars parked nearby"
-    on = one.after in PARTS.places and not {"it", "them", "its", "top", "front"}.isdisjoint(
+    on = mention.after in PARTS.places and not {"it", "them", "its", "top", "front"}.isdisjoint(
         words[end : end + 5]
     )
-    if on or one.after in PARTS.separate:
+    if on or mention.after in PARTS.separate:
         return False
-    inside = [other for other in (*before, *behind) if other.sentence is one.sentence]
-    return any(_has(one, i, inside) for i in wholes[-2:])
+    inside = [other for other in near if other.sentence is mention.sentence and other is not mention]
+    return any(_has(mention, i, inside) for i in wholes[-2:])
 
 
 def _has(part: Candidate, whole: int, inside: list[Candidate]) -> bool:
@@ -320,9 +229,7 @@ def _has(part: Candidate, whole: int, inside: list[Candidate]) -> bool:
             continue
         if len(gap) > 4:
             return False
-        joined = at(rest, len(rest) - 1) in {"and", ","} and GRAMMAR.after_noun.isdisjoint(
-            set(rest) - {"and"}
-        )
+        joined = rest[-1:] in (["and"], [","]) and GRAMMAR.after_noun.isdisjoint({*rest} - {"and"})
         of_whole = {cls for one in inside if one.place <= whole < one.end for cls in one.classes}
         return (not rest or joined) and not any(
             whole < one.place < part.start

@@ -1,7 +1,7 @@
 """One sentence while it is being read: which cues are in force, and which mentions they and the rules take back."""
 
-from halluscope.judging.lexical import across, rules
-from halluscope.judging.lexical.sentences import Candidate, Sentence, Spans, within
+from halluscope.judging.lexical import rules
+from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
     CLAUSE,
     CORRECTIONS,
@@ -11,28 +11,31 @@ from halluscope.judging.lexical.tables import (
     Cue,
     at,
     is_determiner,
+    words_before,
 )
 
 EXCEPTED = Cue("negated", "noun", keeps_definite=False)
 TRUTH = Cue("", "ends", keeps_definite=True)
 
+# The most mentions before a cue that the cue may refer to
+RECENT = 40
+
 
 class Reading:
-    """A sentence, with the text's mentions so far; the sentence's own begin at `first`.
+    """A sentence, with all mentions in the text so far, its own among them.
 
-    A cue may be in force up to the clause's end, and another one for the next noun. `opened` is the place after
-    the last cue.
+    A cue may be in force up to the clause's end, and another one for the next noun. `opened` is the index after the
+    last cue.
     """
 
-    def __init__(self, sentence: Sentence, quoted: Spans, found: list[Candidate]) -> None:
-        self.sentence, self.words, self.quoted = sentence, sentence.words, quoted
-        self.found, self.first = found, len(found)
+    def __init__(self, sentence: Sentence, mentions: list[Candidate]) -> None:
+        self.sentence, self.words, self.mentions = sentence, sentence.words, mentions
         signs = LISTS.marks, LISTS.checks, LISTS.crosses, LISTS.bare, {"~~"}
-        self.listed = not all(some.isdisjoint(sentence.words) for some in signs)
-        self.hedged_at = -1
+        self.is_list = not all(some.isdisjoint(sentence.words) for some in signs)
+        self.hedge = -1  # the index of the last cue, if it is a hedge
         self._clause: Cue | None = None
         self._noun: Cue | None = None
-        self._opens = True
+        self._opens = True  # whether the last cue begins its clause
         self.opened = self._next = 0
 
     def open(self, place: int, cue: Cue, begun: int = 0) -> None:
@@ -65,14 +68,14 @@ class Reading:
             ends = self.words[place] == "," and (denies or not self._opens)
         else:
             ends = self._ends_clause(place)
+            if self._noun and self._ends_noun(place, self._noun):
+                self._noun = None
         if ends:
             self._clause = self._noun = None
-        elif place != self.opened and self._noun and self._ends_noun(place, self._noun):
-            self._noun = None
 
     def _ends_clause(self, place: int) -> bool:
         word, following = self.words[place], at(self.words, place + 1)
-        rule, reach = (self._clause.rule, self._clause.reach) if self._clause else ("", "")
+        rule, reach = self._clause[:2] if self._clause else ("", "")
         if reach == "sentence":
             return word == ";"
         if word in {"is", "are"} and rule == "corrected":
@@ -95,181 +98,182 @@ class Reading:
 
     def apply(self, place: int, end: int, cue: Cue) -> bool:
         """Apply a cue to what follows or to what is before it; return whether it is a cue at this place."""
-        words, starts = self.words, self.sentence.starts
+        words, quoted = self.words, self.sentence.quoted
         if not rules.cue_applies(cue, words, place):
             return False
-        if within(starts[place], self.quoted) or (
-            cue.rule == "quoted" and end < len(words) and within(starts[end], self.quoted)
-        ):
+        if place in quoted or (cue.rule == "quoted" and end in quoted):
             return True
-        before = words[max(0, place - 12) : place]
-        denied = any(one is not None and one.rule == "negated" for one in (self._clause, self._noun))
-        if cue.reach == "ends" and not denied and not GRAMMAR.every.isdisjoint(before):
+        denied = any(force is not None and force.rule == "negated" for force in (self._clause, self._noun))
+        if (
+            cue.reach == "ends"
+            and not denied
+            and not GRAMMAR.every.isdisjoint(words_before(words, place, 12))
+        ):
             cue = EXCEPTED  # "all the fruits except bananas"
         self.open(end, cue, place)
-        self.hedged_at = place if words[place] in HEDGES.of_identity else -1
+        self.hedge = place if words[place] in HEDGES.of_identity else -1
+        taken: list[Candidate] = []
         if cue.reach in {"subject", "around"}:
-            take_back_subject(words, self._recent(), place, cue)
+            taken = self._subject(place, cue)
         elif cue.reach == "before" and place:
-            take_back_before(words, self._recent(), place, cue)
-        elif cue.reach in {"before", "previous"} and self.found:
+            taken = self._nearest(place, cue)
+        elif cue.reach in {"before", "previous"} and self.mentions:
             if place == 0 or words[place - 1] in CORRECTIONS.breaks:
                 # what the previous sentence got wrong, or what this sentence got wrong before a break
-                if len(self.found) == self.first:
-                    across.take_back_corrected(self.found, self.sentence)
-                elif words[place - 1] != ",":
-                    across.take_back_corrected(self.found, None)
-                across.take_back_seeming(self.found, self.sentence)
+                if not self.sentence.mentions or words[place - 1] != ",":
+                    self._correct()
+                self._take_back_seeming()
         elif cue.reach == "restored":
             # "No cup, I was about to say, and then I spotted one"
-            if (
-                self.found
-                and self.found[-1].rule in {"negated", "corrected", "hypothetical"}
-                and not self.found[-1].definite
-            ):
-                self.found[-1].rule = ""
-        elif cue.reach == "seeming" and self.found:
-            across.take_back_seeming(self.found, self.sentence)
+            for mention in self.mentions[-1:]:
+                if mention.rule in {"negated", "corrected", "hypothetical"} and not mention.definite:
+                    mention.rule = ""
+        elif cue.reach == "seeming" and self.mentions:
+            self._take_back_seeming()
             self.open(end, TRUTH, place)
             if not CORRECTIONS.truths.isdisjoint(words[end - 1 : end + 1]):
-                take_back_subject(words, self._recent(), place, cue)
+                taken = self._subject(place, cue)
+        for mention in taken:
+            if not (mention.definite and cue.keeps_definite):
+                mention.rule = mention.rule or cue.rule
         return True
-
-    def _recent(self) -> list[Candidate]:
-        """Return the sentence's last mentions."""
-        return self.found[max(self.first, len(self.found) - across.RECENT) :]
 
     def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""
-        previous = self.found[-1] if len(self.found) > self.first else None
-        one = Candidate(self.sentence, place, end, classes, self.opened, previous)
-        quoted = within(self.sentence.starts[place], self.quoted)
-        rule = (
-            rules.compound(one)
-            or rules.other_reading(one)
-            or ("quoted" if quoted else "")
-            or (
-                "listed as absent"
-                if self.listed and (across.is_crossed(one) or across.is_denied(one))
-                else ""
-            )
-            or rules.shown_on(one)
-            or rules.pictured_beside(one)
-            or rules.belongs_to_nobody(one)
-            or self._scoped(one)
-            or rules.modal(one)
-            or rules.place_of(one)
+        mention = Candidate(self.sentence, place, end, classes, self.opened)
+        previous = mention.previous
+        mention.rule = (
+            rules.compound(mention)
+            or rules.other_reading(mention)
+            or ("quoted" if place in self.sentence.quoted else "")
+            or ("listed as absent" if self.is_list and rules.is_listed_absent(mention) else "")
+            or rules.shown_on(mention)
+            or rules.pictured_beside(mention)
+            or rules.belongs_to_nobody(mention)
+            or self._scoped(mention)
+            or rules.modal(mention)
+            or rules.place_of(mention)
         )
-        one.rule = "" if quoted and rules.restates(one) else rule
-        if previous and rules.tells_what_kind(previous, one):
+        if rules.restates(mention):
+            mention.rule = ""
+        if previous and rules.tells_what_kind(previous, mention):
             previous.rule = "part of a compound"
         elif previous and (
-            (one.rule in {"part of a compound", "depicted"} and rules.shares_compound(previous, one))
-            or (one.rule == "depicted" and rules.shares_surface(previous, one))
+            (mention.rule in {"part of a compound", "depicted"} and rules.shares_compound(previous, mention))
+            or (mention.rule == "depicted" and rules.shares_surface(previous, mention))
         ):
-            previous.rule = previous.rule or one.rule
-        self.found.append(one)
+            previous.rule = previous.rule or mention.rule
+        self.sentence.mentions.append(mention)
+        self.mentions.append(mention)
 
-    def _scoped(self, one: Candidate) -> str:
+    def _scoped(self, mention: Candidate) -> str:
         """Return the rule by which the cues in force take a mention back, or ""."""
         for cue in (self._noun, self._clause):
-            if cue and not (one.definite and cue.keeps_definite):
+            if cue and not (mention.definite and cue.keeps_definite):
                 is_there = cue.rule == "hypothetical" and (
-                    (one.definite and rules.conditions(one, self.opened))
-                    or (self.hedged_at >= 0 and rules.identity(one, self.hedged_at, self.opened))
+                    (mention.definite and rules.conditions(mention))
+                    or (self.hedge >= 0 and rules.identity(mention, self.hedge))
                 )
                 return "" if is_there else cue.rule
         return ""
+
+    def _subject(self, place: int, cue: Cue) -> list[Candidate]:
+        """Return the subject of the clause that the cue ends: "Dogs and cats are absent", "a dog, which is gone"."""
+        words = self.words
+        if at(words, place - 1) in {"which", "that", "who"}:
+            return self._nearest(place - 1 - (words[place - 2 : place - 1] == [","]), cue)
+        return self._head(place) or self._adjacent(place)
+
+    def _head(self, place: int) -> list[Candidate]:
+        """Return the first noun of a subject with several nouns: "the people on the bus are not visible"."""
+        words, mentions = self.words, self.sentence.mentions[-RECENT:]
+        barriers = CLAUSE.not_in_list - {"with"} | {","}
+        after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
+        if mentions and after == mentions[0].end and words[after] in CLAUSE.heads:
+            after = -1  # "The vase that stands on the piano is missing"
+        for mention in mentions:
+            start, end = mention.start, mention.end
+            opens = start == 0 or words[start - 1] in CLAUSE.ends_clause or words[start - 1] == ","
+            joined = after < end < place and (words[end] in CLAUSE.heads or words[end].endswith("ing"))
+            of_another = "of" in words[start : mention.place] or end - 1 in self.sentence.possessive
+            if opens and joined and not of_another:
+                return [mention]
+        return []
+
+    def _adjacent(self, place: int) -> list[Candidate]:
+        """Return the mentions that end right before the cue, if they open the cue's clause."""
+        words, end = self.words, place
+        while at(words, end - 1) in CLAUSE.behind_subject:
+            end -= 1
+        subject = []
+        for mention in reversed(self.sentence.mentions[-RECENT:]):
+            if mention.end != end:
+                break
+            own = words[mention.start : mention.place]
+            if "of" in own and CLAUSE.quantities.isdisjoint(own):
+                return []
+            subject.append(mention)
+            before = at(words, mention.start - 1)
+            if not before or before in CLAUSE.ends_clause or before in GRAMMAR.before_subject:
+                break
+            if before not in {"and", "or"}:
+                return []
+            end = mention.start - 1
+        return subject
+
+    def _nearest(self, end: int, cue: Cue) -> list[Candidate]:
+        """Return the mentions that end at `end`, anywhere in a sentence: "a sign with a horse painted on it"."""
+        mentions, corrects = self.sentence.mentions[-RECENT:], cue.rule == "corrected"
+        if corrects and self.words[end] in {",", "("} and mentions and mentions[-1].end != end:
+            # "A cup stands there, or rather a jar"
+            return [last for last in mentions[-1:] if not last.definite and end - last.end <= 5]
+        nearest = []
+        for mention in reversed(mentions):
+            if mention.end != end:
+                break
+            nearest.append(mention)
+            if corrects or at(self.words, mention.start - 1) not in {"and", "or"}:
+                break
+            end = mention.start - 1
+        return nearest
+
+    def _correct(self) -> None:
+        """Mark what the text before got wrong: "A dog sits on the couch. Correction: it is a cat."
+
+        The mark goes to the first thing that the last sentence newly names, or to a person if it names nothing else. If
+        it denies something, that counts after all: "There is no sink. I was wrong: it is in the corner."
+        """
+        recent = self.mentions[-RECENT:]
+        for mention in recent[-1].sentence.mentions[-RECENT:]:
+            if mention.rule == "negated":
+                mention.rule = ""
+                return
+        named = [mention for mention in recent if not mention.rule]
+        last = [one for one in named if one.sentence is named[-1].sentence and not one.definite]
+        things = [one for one in last if "person" not in map(str.lower, one.classes)]
+        for mention in (things or last)[:1]:
+            mention.rule = "corrected"
+
+    def _take_back_seeming(self) -> None:
+        """Mark what only seems to be there: "What looks like a dog ... is actually a rock"."""
+        for mention in self.mentions[-1].sentence.mentions[-RECENT:]:
+            near = words_before(mention.words, mention.place, 6)
+            if not mention.rule and not CORRECTIONS.seeming.isdisjoint(near):
+                mention.rule = "corrected"
 
 
 def _list_goes_on(words: list[str], comma: int) -> bool:
     """Whether a list goes on: "no dogs, cats, or people"; or examples follow: "no animals, such as dogs"."""
     if at(words, comma + 1) in CLAUSE.examples:
         return True
-    bare = True
-    for place in range(comma + 1, min(comma + 25, len(words))):
-        word = words[place]
+    for place, word in enumerate(words[comma + 1 : comma + 25], comma + 1):
         if word in {"or", "nor"}:
             return True
-        bare = bare and not is_determiner(word)
-        if word == "and" and bare and place > comma + 1 and words[place - 1] == ",":
+        items = words[comma + 1 : place]
+        if word == "and" and items[-1:] == [","] and not any(map(is_determiner, items)):
             # "No people, cars, and dogs.": a list of bare nouns to the sentence's end.
             rest = words[place + 1 :]
             return len(rest) <= 2 and not any(map(is_determiner, rest))
         if word in CLAUSE.not_in_list:
             return False
     return False
-
-
-def take_back_subject(words: list[str], found: list[Candidate], place: int, cue: Cue) -> None:
-    """Mark the subject of the clause that the cue ends: "Dogs and cats are not visible", "a dog, which is gone"."""
-    if at(words, place - 1) in {"which", "that", "who"}:
-        take_back_before(words, found, place - 1 - (words[place - 2 : place - 1] == [","]), cue)
-    elif head := _head(words, found, place):
-        _take_back([head], cue)
-    else:
-        _take_back(_adjacent(words, found, place), cue)
-
-
-def _head(words: list[str], found: list[Candidate], place: int) -> Candidate | None:
-    """Return the first noun of a subject with several nouns: "the people on the bus are not visible"."""
-    barriers = CLAUSE.not_in_list - {"with"} | {","}
-    after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
-    if found and after == found[0].end and words[after] in CLAUSE.heads:
-        after = -1  # "The vase that stands on the piano is missing"
-    for mention in found:
-        start, end = mention.start, mention.end
-        opens = start == 0 or words[start - 1] in CLAUSE.ends_clause or words[start - 1] == ","
-        joined = after < end < place and (words[end] in CLAUSE.heads or words[end].endswith("ing"))
-        of_another = "of" in words[start : mention.place] or end - 1 in mention.sentence.possessive
-        if opens and joined and not of_another:
-            return mention
-    return None
-
-
-def _adjacent(words: list[str], found: list[Candidate], place: int) -> list[Candidate]:
-    """Return the mentions that end right before the cue, if they open the cue's clause."""
-    end = place
-    while at(words, end - 1) in CLAUSE.behind_subject:
-        end -= 1
-    subject = []
-    for mention in reversed(found):
-        if mention.end != end:
-            break
-        own = words[mention.start : mention.place]
-        if "of" in own and CLAUSE.quantities.isdisjoint(own):
-            return []
-        subject.append(mention)
-        before = at(words, mention.start - 1)
-        if not before or before in CLAUSE.ends_clause or before in GRAMMAR.before_subject:
-            break
-        if before not in {"and", "or", ","}:
-            return []
-        end = mention.start - 1
-    return subject
-
-
-def take_back_before(words: list[str], found: list[Candidate], place: int, cue: Cue) -> None:
-    """Mark the mentions that end right before the cue, anywhere in a sentence: "a sign with a horse painted on it"."""
-    end = place
-    nearest: list[Candidate] = []
-    corrects = cue.rule == "corrected"
-    if found and corrects and words[place] in {",", "("} and found[-1].end != place:
-        # "A cup stands there, or rather a jar"
-        if not found[-1].definite and place - found[-1].end <= 5:
-            nearest = found[-1:]
-        found = []
-    for mention in reversed(found):
-        if mention.end != end:
-            break
-        nearest.append(mention)
-        if corrects or at(words, mention.start - 1) not in {"and", "or"}:
-            break
-        end = mention.start - 1
-    _take_back(nearest, cue)
-
-
-def _take_back(mentions: list[Candidate], cue: Cue) -> None:
-    for mention in mentions:
-        if not (mention.definite and cue.keeps_definite):
-            mention.rule = mention.rule or cue.rule

@@ -1,5 +1,6 @@
 """Rules about the words around a mention. A rule returns its name if it takes the mention back, or else ""."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
 
@@ -11,6 +12,7 @@ from halluscope.judging.lexical.tables import (
     DEPICTION,
     GRAMMAR,
     HEDGES,
+    LISTS,
     READINGS,
     Cue,
     Words,
@@ -18,7 +20,9 @@ from halluscope.judging.lexical.tables import (
     forms,
     is_determiner,
     phrase_start,
+    phrases_of,
     readings,
+    words_before,
 )
 
 HYPOTHESIS = Cue("hypothetical", "clause", keeps_definite=False)
@@ -28,26 +32,25 @@ PICTURE = Cue("depicted", "sentence", keeps_definite=True)
 # ---- Another thing's name, or another meaning ----
 
 
-def compound(one: Candidate) -> str:
+def compound(mention: Candidate) -> str:
     """Whether a mention is only part of another thing's name: "bus stop", "toy car", "cat-shaped"."""
-    words, sentence, end = one.words, one.sentence, one.end
+    words, sentence, end = mention.words, mention.sentence, mention.end
     owns = _owns(sentence, end - 1)
-    if inside := sentence.compounds.get(end - 1) or sentence.compounds.get(one.place):
+    if inside := sentence.compounds.get(end - 1) or sentence.compounds.get(mention.place):
         first, past, rule = inside
-        before = first < one.place and not _owns(sentence, first)
-        following = at(words, past)  # "the TV shows a match" is no compound
-        shows = following in GRAMMAR.definite or following in {"a", "an", "on", "against", "at", "in"}
+        before = first < mention.place and not _owns(sentence, first)
+        # "the TV shows a match" is no compound
+        shows = at(words, past) in GRAMMAR.definite | {"a", "an", "on", "against", "at", "in"}
         after = past > end and not (shows and words[past - 1].endswith(("s", "ing")))
         left = rule == "remains" and words[past - 1] not in COMPOUNDS.attached
         if before or (after and (left or not owns)):
             return rule
-    if owns:
-        return ""
-    likeness = one.before in COMPOUNDS.before_any or (
-        one.after in COMPOUNDS.after_any and at(words, end + 1) not in {"like", "with"}
+    likeness = (
+        mention.before in COMPOUNDS.before_any
+        or (mention.after in COMPOUNDS.after_any and at(words, end + 1) not in {"like", "with"})
+        or (end in sentence.hyphened and mention.after in COMPOUNDS.after_hyphen)
     )
-    hyphened = end in sentence.hyphened and one.after in COMPOUNDS.after_hyphen
-    return "part of a compound" if likeness or hyphened else ""
+    return "part of a compound" if likeness and not owns else ""
 
 
 def _owns(sentence: Sentence, place: int) -> bool:
@@ -55,60 +58,55 @@ def _owns(sentence: Sentence, place: int) -> bool:
     return place in sentence.possessive and sentence.words[place] not in COMPOUNDS.possessive
 
 
-def tells_what_kind(one: Candidate, other: Candidate) -> bool:
+def tells_what_kind(mention: Candidate, following: Candidate) -> bool:
     """Whether a mention belongs to the next one: "baby elephant" (but not "a child skiing down")."""
-    adjacent = one.end == other.place and other.before in COMPOUNDS.before_object
-    word = other.words[other.place]
-    return adjacent and not word.endswith("ing") and word not in GRAMMAR.after_noun
+    adjacent = mention.end == following.place and following.before in COMPOUNDS.before_object
+    return adjacent and not mention.after.endswith("ing") and mention.after not in GRAMMAR.after_noun
 
 
-def shares_compound(one: Candidate, other: Candidate) -> bool:
+def shares_compound(mention: Candidate, following: Candidate) -> bool:
     """Whether a mention shares the noun after the next one: "a knife and fork symbol", "a cat and dog show"."""
-    joined = one.end == other.place - 1 and other.before in {"and", "or"}
-    noun = other.after or ","
-    return (
-        joined
-        and is_determiner(one.words[one.start])
-        and noun[0].isalnum()
-        and noun not in GRAMMAR.after_noun
-    )
+    joined = mention.end == following.place - 1 and following.before in {"and", "or"}
+    shares = following.after[:1].isalnum() and following.after not in GRAMMAR.after_noun
+    return joined and shares and is_determiner(mention.words[mention.start])
 
 
-def other_reading(one: Candidate) -> str:
+def other_reading(mention: Candidate) -> str:
     """Whether a word that can be a noun is something else here: "an orange sign", "a remote area", "to tie"."""
-    words, before, after = one.words, one.before, one.after
-    if one.end - one.place > 1:
+    words, before, after = mention.words, mention.before, mention.after
+    if mention.end - mention.place > 1:
         return ""
-    if _is_verb(one):
+    if _is_verb(mention):
         return "another meaning"
-    if words[one.place] not in READINGS.adjectives:
+    if words[mention.place] not in READINGS.adjectives:
         return ""
     noun_ends = after in GRAMMAR.after_noun or after in GRAMMAR.participles or not after[:1].isalnum()
-    determined = is_determiner(words[one.start])
-    in_list = before in {",", "and", "or"} and one.previous is not None and one.previous.end >= one.place - 2
-    then = at(words, one.end + 1)
+    previous = mention.previous
+    in_list = before in {",", "and", "or"} and previous is not None and previous.end >= mention.place - 2
+    then = at(words, mention.end + 1)
     color = before in GRAMMAR.colors or (after in {"and", "or", ","} and then in GRAMMAR.colors)
     item = before in {"", "-", "|", "["} and after in {":", "|", "=", "→", "-"}
-    return "" if item or (noun_ends and (determined or in_list) and not color) else "another meaning"
+    is_noun = noun_ends and (in_list or is_determiner(words[mention.start])) and not color
+    return "" if item or is_noun else "another meaning"
 
 
-def _is_verb(one: Candidate) -> bool:
+def _is_verb(mention: Candidate) -> bool:
     """Whether a noun's form is a verb here: "can bear", "he trains", "the shirt bears the words"."""
-    words, place, before, after = one.words, one.place, one.before, one.after
+    words, place, before, after = mention.words, mention.place, mention.before, mention.after
     word = words[place]
     if word in READINGS.verbs:
-        if (word in READINGS.after_plural or after in {"the", "a", "an", "their"}) and (
-            before in {"children", "people", "men", "women", "feet"}
-            or (len(before) > 3 and before.endswith("s") and not before.endswith(("ss", "us", "is")))
-        ):
+        is_plural = before in {"children", "people", "men", "women", "feet"} or (
+            len(before) > 3 and before.endswith("s") and not before.endswith(("ss", "us", "is"))
+        )
+        if is_plural and (word in READINGS.after_plural or after in {"the", "a", "an", "their"}):
             return True
-        preposition = at(words, place - 2) in READINGS.before_preposition
-        return before in READINGS.before_verb and not (before == "to" and preposition)
+        is_infinitive = before != "to" or at(words, place - 2) not in READINGS.before_preposition
+        return before in READINGS.before_verb and is_infinitive
     if not word.endswith("s") or READINGS.verbs.isdisjoint((word[:-1], word.removesuffix("es"))):
         return False
     if before in READINGS.subjects:
         return True
-    counted = words[one.start] in GRAMMAR.indefinite - {"a", "an", "each", "every"}
+    counted = words[mention.start] in GRAMMAR.indefinite - {"a", "an", "each", "every"}
     of_number = at(words, place + 2) in {"size", "few", "couple"}
     return after in READINGS.after_verb and not of_number and not counted
 
@@ -118,9 +116,10 @@ def takes_sense(mention: Candidate, around: set[str]) -> bool:
 
     It sets the mention's classes, and returns whether the text supports the sense given in the table.
     """
-    if len(mention.own) > 1 or mention.own[0] not in readings("senses"):
+    senses = readings("senses").get(" ".join(mention.own))
+    if senses is None:
         return False
-    sense = readings("senses")[mention.own[0]][-1]
+    sense = senses[-1]
     there = not around.isdisjoint(sense["by"])
     mention.classes = tuple(cls for cls in mention.classes if (cls.lower() == sense["class"]) == there)
     return there
@@ -143,79 +142,69 @@ def meaning_elsewhere(word: str, around: set[str], names: frozenset[str]) -> str
 # ---- Wishes, guesses, and other things that are not there ----
 
 
-def modal(one: Candidate) -> str:
+def modal(mention: Candidate) -> str:
     """Whether the text only says what an indefinite mention may do: "where people can sit".
 
     "People can be seen", however, says that they are there.
     """
-    words, end = one.words, one.end
-    if one.definite or not one.after:
-        return ""
-    if one.after not in GRAMMAR.modals:
+    after, behind = mention.after, mention.words[mention.end + 1 : mention.end + 8]
+    is_absent = False
+    if after in GRAMMAR.modals:
+        then = behind[:3]
+        is_absent = "be" not in then or (after != "can" and GRAMMAR.seen.isdisjoint(then))
+    elif after in CLAUSE.joins:
         # "a clock above the mantelpiece would have helped"
-        behind = words[end + 1 : end + 8] if one.after in CLAUSE.joins else []
-        stops = (
-            word
-            for word in behind
-            if word == "would" or word in CLAUSE.ends_clause or word in CLAUSE.not_in_list
-        )
-        return "hypothetical" if next(stops, "") == "would" else ""
-    then = words[end + 1 : end + 4]
-    there = "be" in then and (one.after == "can" or not GRAMMAR.seen.isdisjoint(then))
-    return "" if there else "hypothetical"
+        stops = CLAUSE.ends_clause | CLAUSE.not_in_list | {"would"}
+        is_absent = next((word for word in behind if word in stops), "") == "would"
+    return "hypothetical" if is_absent and not mention.definite else ""
 
 
-def place_of(one: Candidate) -> str:
+def place_of(mention: Candidate) -> str:
     """Whether the text gives only a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
-    words, before = one.words, at(one.words, one.start - 1)
+    words, before = mention.words, at(mention.words, mention.start - 1)
     if before == "where":
-        absent = not HEDGES.formerly.isdisjoint(words[one.end : one.end + 2])
-    elif before in HEDGES.until or words[max(0, one.start - 2) : one.start] in (
-        ["soon", "as"],
-        ["the", "time"],
-    ):
-        absent = one.after in HEDGES.coming
+        absent = not HEDGES.formerly.isdisjoint(words[mention.end : mention.end + 2])
+    elif before in HEDGES.until or words_before(words, mention.start, 2) in (["soon", "as"], ["the", "time"]):
+        absent = mention.after in HEDGES.coming
     else:
-        absent = before == "after" and one.after in HEDGES.departures
+        absent = before == "after" and mention.after in HEDGES.departures
     return "hypothetical" if absent else ""
 
 
-def identity(one: Candidate, cue: int, opened: int) -> bool:
+def identity(mention: Candidate, cue: int) -> bool:
     """Whether a hedge says what a visible thing is: "a large vehicle, most likely a bus", "what is probably a bus".
 
     A guess at what happens ("maybe a bus is coming") does not, and neither does a guess between several things.
     """
-    words = one.words
-    before = words[max(0, cue - 2) : cue]
+    before = words_before(mention.words, cue, 2)
     if before in (["what", "is"], ["what", "are"]):
         return True
     names = before != [] and before[-1] in HEDGES.before_identity and before[0] != "there"
-    alone = phrase_start(words, opened, one.place) == opened and not words[opened].endswith("ing")
-    return names and alone and (one.after or ",") in HEDGES.after_identity
+    alone = mention.begin == mention.opened and not mention.words[mention.begin].endswith("ing")
+    return names and alone and (mention.after or ",") in HEDGES.after_identity
 
 
-def conditions(one: Candidate, opened: int) -> bool:
+def conditions(mention: Candidate) -> bool:
     """Whether a doubt is about something that is there: "if the dog runs any further", but not "if the dog comes".
 
     "Whether the dog is asleep" is such a doubt, but "whether the dog is in the picture" is not.
     """
-    words, verb = one.words, one.after
-    asked = words[opened : phrase_start(words, opened, one.place)] or words[max(0, opened - 1) : opened]
+    words, opened, verb = mention.words, mention.opened, mention.after
+    asked = words[opened : mention.begin] or words_before(words, opened, 1)
     if not HEDGES.doubts.issuperset(asked) or words[max(0, opened - 2)] == "as":
         return False
     if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
-        return HEDGES.presence.isdisjoint(words[one.end + 1 : one.end + 5])
+        return HEDGES.presence.isdisjoint(words[mention.end + 1 : mention.end + 5])
     if asked[-1] in HEDGES.of_identity:
         return False  # "possibly their friends"
     return verb != "" and verb not in HEDGES.arrivals
 
 
-def restates(one: Candidate) -> bool:
+def restates(mention: Candidate) -> bool:
     """Whether a mention in quotation marks is the corrected wording: "for 'cat' read 'dog'"."""
     asks = {"for", "should", "please"}
-    return one.before in {"read", "say"} and not asks.isdisjoint(
-        one.words[max(0, one.place - 12) : one.place]
-    )
+    is_quoted = mention.place in mention.sentence.quoted and mention.before in {"read", "say"}
+    return is_quoted and not asks.isdisjoint(words_before(mention.words, mention.place, 12))
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
@@ -226,49 +215,97 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
     return (place == 0 or words[place - 1] == ",") and following in GRAMMAR.subjects
 
 
-def belongs_to_nobody(one: Candidate) -> str:
+def belongs_to_nobody(mention: Candidate) -> str:
     """Whether an owner is only a kind of owner, or has left the things behind.
 
     "A chef's hat", "the gardener's gloves lie on a pot", but not "a chef's hand" nor "the chef's hat is tall".
     """
-    words, sentence, end = one.words, one.sentence, one.end
+    words, sentence, end = mention.words, mention.sentence, mention.end
     if end - 1 not in sentence.possessive:
         return ""
-    thing = one.after or ","
-    if thing in ABSENT.works and not one.definite:
+    thing, owner = mention.after or ",", words[end - 1]
+    if thing in ABSENT.works and not mention.definite:
         return "absent owner"
-    if words[end - 1] in ABSENT.anybody:
+    if owner in ABSENT.anybody:
         return ""
-    if words[end - 1] in ABSENT.shops and _ends_phrase(thing):
+    if owner in ABSENT.shops and _ends_phrase(thing):
         return "absent owner"  # "closed, like the barber's"
     following = range(end, min(end + 5, len(words)))
-    noun = next(
-        (i for i in following if _ends_phrase(words[i]) and i not in sentence.hyphened), following.stop
-    )
+    ends = (i for i in following if _ends_phrase(words[i]) and i not in sentence.hyphened)
+    noun = next(ends, following.stop)
     owned = {*words[end:noun], *(word.removesuffix("s") for word in words[end:noun])}
-    if owned & ABSENT.body:
-        return ""
     left = not ABSENT.lying.isdisjoint(words[noun : noun + 3])
-    indefinite = not one.definite and owned & ABSENT.belongings
-    return "absent owner" if left or indefinite or owned & ABSENT.places else ""
+    indefinite = not mention.definite and owned & ABSENT.belongings
+    is_absent = left or indefinite or owned & ABSENT.places
+    return "absent owner" if is_absent and not owned & ABSENT.body else ""
 
 
 def _ends_phrase(word: str) -> bool:
     return word in GRAMMAR.after_noun or word in ABSENT.lying or not word[0].isalnum()
 
 
+# ---- Lists, tables and data ----
+
+
+def is_listed_absent(mention: Candidate) -> bool:
+    """Whether a list says that an object is not there."""
+    return _is_crossed(mention) or _is_denied(mention)
+
+
+def _is_crossed(mention: Candidate) -> bool:
+    """Whether a list counts an object as 0, strikes it out, or has a cross: "0 dogs", "❌ cat"."""
+    words, place, after = mention.words, mention.place, mention.after
+    counted = mention.before in {"0", "zero", "0x", "x0"} and at(words, place - 2) not in LISTS.marks
+    if counted or after == "~~" or bisect_left(mention.sentence.strikes, place) % 2:
+        return True
+    marks = LISTS.checks | LISTS.crosses
+    if words[0] in marks:  # the marks come before the items
+        return next((word for word in reversed(words[:place]) if word in marks), "") in LISTS.crosses
+    return after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
+
+
+def _is_denied(mention: Candidate) -> bool:
+    """Whether a value such as "none" or 0 follows an object: "Bus: none", "- Dog: 0", "| scissors | 0 |"."""
+    words = mention.words
+    begun = after = mention.end + (mention.after in LISTS.counts)
+    while at(words, after) in LISTS.marks:
+        after += 1
+    if after in {begun, len(words)}:
+        return _bare_value(words[mention.end : mention.end + 12])
+    opens = mention.after == ":" and all(
+        word in LISTS.marks or len(word) == 1 for word in words[: mention.place]
+    )
+    if value := phrases_of("lists", "absent").at(words, after):
+        past, phrase = at(words, value[0]), value[1]
+        if phrase == "no" and mention.after in {"-", "–", "—"} and past == ",":
+            return False  # "a bus - no, a tram" corrects
+        return not past[:1].isalnum() or past == "and" or (opens and phrase in {"no", "none", "not"})
+    return opens and phrases_of("lists", "denied").at(words, after) is not None
+
+
+def _bare_value(rest: list[str]) -> bool:
+    """Whether nothing but a value follows an object: "Dogs 0", "dog,0" or a dash in a table."""
+    if rest in ([":", "[", "]"], ["[", "]"], ["(", ")"]):
+        return True
+    first, second, third = (*rest[:3], "", "", "")[:3]
+    if first == "," and second in {"no", "none"} and third in {"", ";"}:
+        return True  # "spoons, yes; forks, no"
+    if first in {",", "|"}:
+        dashes = first == "|" and {"|", "-", "–", "—"}.issuperset(rest) and len(rest) > 2
+        return rest[1:] == ["0"] or dashes
+    return first in LISTS.bare and second in {"", ",", ";", "|", ")"}
+
+
 # ---- Pictures: objects that are only shown in one, and pictures that are the image itself ----
 
 
-def shown_on(one: Candidate) -> str:
+def shown_on(mention: Candidate) -> str:
     """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
-    words, place, end = one.words, one.place, one.end
-    leads = DEPICTION.made, DEPICTION.of_signs, ("", "is", "are", "on", "in", "across")
-    if not any(one.after in some for some in leads):
-        return ""
+    words, place, end = mention.words, mention.place, mention.end
     on_sign = words[end - 1] in _on_signs()
-    signed = on_sign and (not one.after or one.after in DEPICTION.of_signs)  # "a sign with a cow"
-    if signed and at(words, one.start - 1) in {"with", "has", "have"} and _is_sign(words, [one.start - 2]):
+    signed = on_sign and (not mention.after or mention.after in DEPICTION.of_signs)  # "a sign with a cow"
+    start = mention.start
+    if signed and at(words, start - 1) in {"with", "has", "have"} and _is_sign(words, [start - 2]):
         return "depicted"
     end += at(words, end) in {"is", "are"}
     end += at(words, end) in DEPICTION.made
@@ -290,10 +327,10 @@ def shown_on(one: Candidate) -> str:
     return "depicted" if carried else ""
 
 
-def shares_surface(one: Candidate, other: Candidate) -> bool:
+def shares_surface(mention: Candidate, following: Candidate) -> bool:
     """Whether a mention is on the surface of the next one: "a cat and a dog on the poster"."""
-    joined = one.end == other.start - 1 and one.words[other.start - 1] == "and"
-    return joined and shown_on(other) != ""
+    joined = mention.end == following.start - 1 and mention.after == "and"
+    return joined and shown_on(following) != ""
 
 
 def _is_sign(words: list[str], places: Iterable[int]) -> bool:
@@ -306,12 +343,12 @@ def _on_signs() -> Words:
     return Words(form for word in DEPICTION.on_signs for form in forms(word))
 
 
-def pictured_beside(one: Candidate) -> str:
+def pictured_beside(mention: Candidate) -> str:
     """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
-    mark = at(one.words, one.start - 1)
-    if one.start < 2 or mark not in DEPICTION.tells:
+    mark = at(mention.words, mention.start - 1)
+    before = words_before(mention.words, mention.start, 6)[:-1]
+    if not before or mark not in DEPICTION.tells:
         return ""
-    before = one.words[max(0, one.start - 6) : one.start - 1]
     # "the logo of the shop, a dog"
     picture = before[before.index("of") - 1] if "of" in before[1:] else before[-1]
     of_image = picture in DEPICTION.surfaces or picture in DEPICTION.artworks
@@ -331,21 +368,18 @@ def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
 
 def _is_the_image(words: list[str], place: int) -> bool:
     """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
+    # whether only words as in "This is a black and white ..." come before
+    framed = place <= 12 and DEPICTION.frame.issuperset(words[:place])
     if words[place] in DEPICTION.artworks:
         named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
         on = (i for i in range(place, len(words)) if words[i] == "on")
-        return named and _framed(words, place) and not any(_is_sign(words, (i + 2, i + 3)) for i in on)
+        return named and framed and not any(_is_sign(words, (i + 2, i + 3)) for i in on)
     if words[place] not in DEPICTION.photographs:
         return False
-    if not DEPICTION.taking.isdisjoint(words[max(0, place - 3) : place]):
+    if not DEPICTION.taking.isdisjoint(words_before(words, place, 3)):
         return True
-    opens = _framed(words, place) or (place < 4 and words[0] not in GRAMMAR.definite)
+    opens = framed or (place < 4 and words[0] not in GRAMMAR.definite)
     return opens and DEPICTION.placed.isdisjoint(words)
-
-
-def _framed(words: list[str], place: int) -> bool:
-    """Whether only words as in "This is a black and white ..." come before the word at `place`."""
-    return place <= 12 and DEPICTION.frame.issuperset(words[:place])
 
 
 def opens_picture(words: list[str]) -> int:

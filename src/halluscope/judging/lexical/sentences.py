@@ -24,35 +24,31 @@ class Sentence:
     hyphened: set[int] = field(default_factory=set)  # words right after a hyphen
     strikes: list[int] = field(default_factory=list)  # the marks that begin and end struck-out words
     asked: bool = False  # whether the sentence ends in a question mark
+    quoted: set[int] = field(default_factory=set)  # words in quotation marks
     # a word that is only part of a compound -> the compound's first place, its end, and its rule
     compounds: dict[int, tuple[int, int, str]] = field(default_factory=dict)
+    mentions: list["Candidate"] = field(default_factory=list)
 
 
 class Candidate:
     """A mention while its text is being read: words of a sentence, from `place` to before `end`, that name classes.
 
-    Its noun phrase begins at `start`, and `previous` is the sentence's mention before it. It is definite if it is "the
-    dog", "his dog" or "the man's dog", and the phrase does not begin before `opened`.
+    Its noun phrase begins at `start`, and after the last cue, at `opened`, it begins at `begin`. `previous` is the
+    sentence's mention before it. It is definite if it is "the dog", "his dog" or "the man's dog" after the cue.
     """
 
     def __init__(
-        self,
-        sentence: Sentence,
-        place: int,
-        end: int,
-        classes: tuple[str, ...],
-        opened: int,
-        previous: "Candidate | None",
+        self, sentence: Sentence, place: int, end: int, classes: tuple[str, ...], opened: int
     ) -> None:
         self.sentence, self.words, self.place, self.end = sentence, sentence.words, place, end
-        self.classes, self.previous = classes, previous
+        self.classes, self.opened = classes, opened
+        self.previous = sentence.mentions[-1] if sentence.mentions else None
         self.rule = ""  # the rule that takes the mention back; "" if none does
         self.before, self.after = at(self.words, place - 1), at(self.words, end)
         self.start = phrase_start(self.words, 0, place)
-        begin = phrase_start(self.words, opened, place)
-        self.definite = self.words[begin] in GRAMMAR.definite or not sentence.possessive.isdisjoint(
-            range(begin, place)
-        )
+        self.begin = phrase_start(self.words, opened, place)
+        owners = sentence.possessive.intersection(range(self.begin, place))
+        self.definite = self.words[self.begin] in GRAMMAR.definite or bool(owners)
 
     @property
     def own(self) -> list[str]:
@@ -93,7 +89,7 @@ _DATA = re.compile(r"\A\s*[\[{]\s*[\"'{\[]|\{\s*[\"']|\[\s*\"")
 
 def sentences(text: str) -> Iterator[Sentence]:
     """Divide a text at its full stops, question and exclamation marks, and line breaks."""
-    sentence = Sentence()
+    sentence, quoted = Sentence(), quotations(text)
     text = _HEADING.sub(r"\1.", text) if "#" in text else text
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "stop":
@@ -119,6 +115,8 @@ def sentences(text: str) -> Iterator[Sentence]:
                 sentence.strikes.append(len(sentence.words))
         if start and text[start - 1] == "-":
             sentence.hyphened.add(len(sentence.words))
+        if quoted and _within(start, quoted):
+            sentence.quoted.add(len(sentence.words))
         sentence.words.append(word)
         sentence.starts.append(start)
         sentence.ends.append(end)
@@ -156,7 +154,7 @@ def quotations(text: str) -> Spans:
     ]
 
 
-def within(start: int, spans: Spans) -> bool:
+def _within(start: int, spans: Spans) -> bool:
     """Whether a place is in one of the spans, which are sorted."""
     nearest = bisect_right(spans, (start, start)) - 1
     return nearest >= 0 and start < spans[nearest][1]

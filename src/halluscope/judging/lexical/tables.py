@@ -215,6 +215,11 @@ def at(words: list[str], place: int) -> str:
     return words[place] if 0 <= place < len(words) else ""
 
 
+def words_before(words: list[str], place: int, count: int) -> list[str]:
+    """Return up to `count` words before a place."""
+    return words[max(0, place - count) : place]
+
+
 def is_determiner(word: str) -> bool:
     """Whether a word is one such as "the", "his", "a" or "two"."""
     return word in GRAMMAR.definite or word in GRAMMAR.indefinite
