@@ -84,7 +84,10 @@ def test_its_own_page_is_replaced_and_nothing_else(folder, capsys, monkeypatch):
     for content in (first.replace(b"bicycle", b"unicorn"), b"mine", first + b"<p>A note</p>", b""):
         page.write_bytes(content)
         assert cli.main(["demo"]) == 2
-        assert "demo-report.html is there already; name a new file, or remove it." in capsys.readouterr().err
+        assert (
+            "demo-report.html is there already; name a new file or folder, or remove it."
+            in capsys.readouterr().err
+        )
         assert page.read_bytes() == content
     (folder / "reports").mkdir()
     assert cli.main(["demo", "--out", "reports"]) == 2

@@ -95,11 +95,11 @@ def test_what_is_no_list(text: str, message: str, tmp_path: Path) -> None:
     [
         ("[1]", "begins with '[1]'; expected an object with lists of a and b"),
         ('{"a": []}', "has no b; expected an object with lists of a and b"),
-        ('{"a": [], "b": {}}', "b is {}; expected a list"),
-        ('{"a": [], "a": [], "b": []}', "holds 'a' twice"),
+        ('{"a": [], "b": {}}', "b is {}; expected an object with lists of a and b"),
+        ('{"a": [], "a": [], "b": []}', "a is there twice"),
         ('{"a": [], "b": [] "c": 1}', "expecting ',' at character 19"),
         ('{"a": [], "b" []}', "expecting ':'"),
-        ('{"a": [], b: []}', "expecting '\"'"),
+        ('{"a": [], b: []}', "Expecting value"),
     ],
 )
 def test_what_is_no_object_of_lists(text: str, message: str, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from halluscope import registry
 from halluscope.cli import common
 from halluscope.errors import OutputError
 from halluscope.files.opening import same
-from halluscope.files.writing import check_new, check_no_folder, real
+from halluscope.files.writing import check_new, real
 from halluscope.reading.datasets import read_rows, without_pictures
 from halluscope.registry import LOWER
 from halluscope.reliability import hqm
@@ -92,8 +92,6 @@ def parallel(options: argparse.Namespace) -> None:
 
     outs = [out for out in (options.out, options.first) if out]
     for out in outs:
-        if out.suffix != forms.LINES:
-            check_no_folder(out)
         check_new(out)
     if any(one in (other, *other.parents) for one, other in permutations(map(real, outs), 2)):
         raise OutputError(

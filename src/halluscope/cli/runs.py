@@ -8,7 +8,7 @@ from pathlib import Path
 from halluscope import registry
 from halluscope.cli import common
 from halluscope.errors import NoImages, RunError
-from halluscope.files.writing import check_new, check_no_folder, new_file, new_folder
+from halluscope.files.writing import check_new, new_file, new_folder
 from halluscope.reporting.formats import JSON, LATEX
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
@@ -151,7 +151,7 @@ def plot(given: Namespace) -> None:
     from halluscope.reporting.figures.plots import able, check
 
     check(given.figures)
-    check_no_folder(given.out)
+    check_new(given.out)
     runs = checked(given.folders)
     benchmark = benchmark_of(runs.values())
     plots, lacking = able(given.figures, all_shown(runs), benchmark)
@@ -204,7 +204,7 @@ def demo(options: Namespace) -> None:
     made = page([shown], images)
     warned = [one._replace(warnings=[example.WARNING, *one.warnings]) for one in made.headlines]
     content = "".join(parts(made._replace(headlines=warned)))
-    with new_file(out, newline="") as file:
+    with new_file(out) as file:
         file.write(content + _end(content))
     say(f"\n{one_line(out)} shows all this with the pictures; open it in a browser.")
     say(f"\nNext, a model and images of your own:\n\n{example.NEXT}\n\n{example.ABOUT_NEXT}")

@@ -8,7 +8,6 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.explaining import explained, protocols
-from halluscope.files.writing import check_no_folder
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON, LINE
@@ -28,7 +27,6 @@ def score(given: Namespace) -> None:
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
     if given.out:
-        check_no_folder(given.out)
         common.check_output(given, given.out)
     ready = common.ready(given, benchmark, options)
     for one in ready:

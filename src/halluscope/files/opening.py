@@ -2,7 +2,6 @@
 
 import codecs
 import gzip
-import io
 import json
 import os
 import re
@@ -11,11 +10,12 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import partial
-from itertools import chain, islice
+from contextlib import contextmanager
+from copy import copy
+from itertools import islice
 from pathlib import Path
 from sys import intern
-from typing import IO, Any, TypeVar
+from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError, MissingExtra
@@ -29,33 +29,19 @@ PACKED = ".gz"
 # The bytes that are read at a time
 BIT = 2**20
 
-T = TypeVar("T")
-
 _GAP, _LINE = re.compile(r"[ \t\n\r]*"), re.compile(r"[^\n]*(?:\n|\Z)")
 
 # The characters that may follow a value of JSON
 _AFTER = tuple(" \t\n\r,:]}")
 
-# The errors of unpacking: RuntimeError means a member with a password, NotImplementedError an unknown method
-_DAMAGED = (
-    OSError,
-    EOFError,
-    zlib.error,
-    struct.error,
-    zipfile.BadZipFile,
-    RuntimeError,
-    NotImplementedError,
-)
+# The errors of unpacking: RuntimeError means a member with a password, or of an unknown method
+_DAMAGED = (OSError, EOFError, zlib.error, struct.error, zipfile.BadZipFile, RuntimeError)
 
 # The allowed packing methods of a zip's member; zipfile would unpack the others without a bound
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
-
 # Zstandard's number among the packing methods of a zip; zipfile unpacks it only from Python 3.14
 ZSTANDARD = 93
-
-# The header before a member's data: its signature, and at its end the lengths of the name and of the extra field
-_LOCAL_HEADER = struct.Struct("<4s22xHH")
 
 
 def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
@@ -67,7 +53,7 @@ def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
     """Yield the rows of a text as `json_rows` does, one by one because even a short text may hold millions."""
     most = limits.most("rows")
     if text.startswith("[", after_gap(text)):
-        for number, entry in enumerate(_Stream(where, iter([text])).whole("[", "]"), 1):
+        for number, entry in enumerate(_Stream(where, iter([text])).whole("[", "a list"), 1):
             if number > most:  # asked once: a check of each row takes longer than reading it
                 limits.check("rows", number, where)
             yield f"{where}, entry {number}", entry
@@ -99,41 +85,31 @@ def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
 
 def entries(file: Readable) -> Iterator[Any]:
     """Yield the entries of a file that is one JSON list (.gz too), holding only a piece of it."""
-    return _begun(file, "[", "a JSON list").whole("[", "]")
+    return _Stream(str(file), _pieces(file)).whole("[", "a JSON list")
 
 
 def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
     """Yield the entries of lists in a file that is one JSON object (.gz too), each with the name of its list."""
-
     several = f"{', '.join(names[:3])} and {len(names) - 3:,} others" if names[4:] else " and ".join(names)
-    seen, expected = set[str](), f"an object with lists of {several}"
-    stream = _begun(file, "{", expected)
-    for name in stream.whole("{", "}"):
-        if name in seen:
-            raise BuildError(f"{file} holds {short_repr(name)} twice; expected {expected}, each once.")
-        seen.add(name)
+    missing, expected = dict.fromkeys(names), f"an object with lists of {several}, each once"
+    stream = _Stream(str(file), _pieces(file))
+    for name in stream.whole("{", expected):
         if name not in names:
             stream.value()
-        elif stream.sign() == "[":
-            yield from ((name, entry) for entry in stream.parts("[", "]"))
+        elif name in missing and stream.sign() == "[":
+            del missing[name]
+            for entry in stream.parts("["):
+                yield name, entry
         else:
-            raise BuildError(f"{file}: {name} is {short_repr(stream.value())}; expected a list.")
-    if missing := [name for name in names if name not in seen]:
-        raise BuildError(f"{file} has no {' and no '.join(missing[:3])}; expected {expected}.")
-
-
-def _begun(file: Readable, sign: str, expected: str) -> "_Stream":
-    stream = _Stream(str(file), _pieces(file))
-    if stream.sign() != sign:
-        raise BuildError(f"{file} begins with {stream.ahead()}; expected {expected}.")
-    return stream
+            what = short_repr(stream.value()) if name in missing else "there twice"
+            raise BuildError(f"{file}: {name} is {what}; expected {expected}.")
+    if missing:
+        raise BuildError(f"{file} has no {' and no '.join([*missing][:3])}; expected {expected}.")
 
 
 def _pieces(file: Readable) -> Iterator[str]:
-    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-    for bit in chain(bits(file), [b""]):
-        if piece := decoded(bit, str(file), partial(decode, final=not bit)):
-            yield piece
+    with _utf_8(str(file)):
+        yield from codecs.iterdecode(bits(file), "utf-8-sig")
 
 
 class _Stream:
@@ -141,22 +117,24 @@ class _Stream:
 
     def __init__(self, where: str, pieces: Iterator[str]) -> None:
         self._where, self._pieces = where, pieces
-        self._held, self._at, self._before = "", 0, 0
+        # the text in memory, the index of its next character, and how many characters came before it
+        self._text, self._at, self._before = "", 0, 0
 
-    def whole(self, first: str, last: str) -> Iterator[Any]:
+    def whole(self, first: str, expected: str) -> Iterator[Any]:
         """Yield the parts of the list or object that is the whole text."""
-        yield from self.parts(first, last)
+        if self.sign() != first:
+            raise BuildError(f"{self._where} begins with {self._ahead(self._at)}; expected {expected}.")
+        yield from self.parts(first)
         if self.sign():
             raise self._error("there is text after its end", self._at)
 
-    def parts(self, first: str, last: str) -> Iterator[Any]:
+    def parts(self, first: str) -> Iterator[Any]:
         """Yield the entries of the list that comes next, or the names in an object; the caller reads their values."""
+        last = {"[": "]", "{": "}"}[first]
         sign = self._take(first)
         if self.sign() == last:
             sign = self._take(last)
         while sign != last:
-            if first == "{" and self.sign() != '"':
-                raise self._error("expecting '\"'", self._at)
             value = self.value()
             if first == "{":
                 self._take(":")
@@ -165,35 +143,29 @@ class _Stream:
 
     def sign(self) -> str:
         """Return the next character that is not white space; "" at the end."""
-        while (at := after_gap(self._held, self._at)) == len(self._held):
-            self._at = at
-            if not self._more():
-                return ""
-        self._at = at
-        return self._held[at]
-
-    def ahead(self, at: int | None = None) -> str:
-        at = self._at if at is None else at
-        return short_repr(self._held[at : at + 80])
+        self._at = after_gap(self._text, self._at)
+        while self._at == len(self._text) and self._more():
+            self._at = after_gap(self._text)
+        return self._text[self._at : self._at + 1]
 
     def value(self) -> Any:
         """Read the value that comes next."""
         self.sign()
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._held, self._at)
+                value, end = _DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 # so near the end of the piece, or in a string without an end, the value may go on in the next piece
-                cut = error.msg.startswith("Unterminated string") or error.pos > len(self._held) - 16
-                place = self._before + error.pos
+                cut = error.msg.startswith("Unterminated string") or error.pos > len(self._text) - 16
+                ahead = error.pos - self._at
                 if not (cut and self._more()):
-                    raise self._error(error.msg, place - self._before) from error
+                    raise self._error(error.msg, self._at + ahead) from error
             except (ValueError, RecursionError) as error:  # a name twice, or brackets nested thousands deep
                 raise self._error(str(error), self._at) from error
             else:
                 length = end - self._at
                 # a number may go on in the next piece
-                if self._held[end : end + 1] in _AFTER or not self._more():
+                if self._text[end : end + 1] in _AFTER or not self._more():
                     self._at += length
                     return value
 
@@ -205,23 +177,26 @@ class _Stream:
 
     def _more(self) -> bool:
         """Read on, doubling the text in memory so that a long entry is not parsed over and over; False at the end."""
-        held = self._held[self._at :]
+        held = self._text[self._at :]
         limits.check("entry", len(held), f"An entry of {self._where}")
         more = "".join(islice(self._pieces, 1 + len(held) // BIT))
-        self._held, self._before, self._at = held + more, self._before + self._at, 0
+        self._text, self._before, self._at = held + more, self._before + self._at, 0
         return bool(more)
+
+    def _ahead(self, at: int) -> str:
+        return short_repr(self._text[at : at + 80])
 
     def _error(self, what: str, at: int) -> BuildError:
         return BuildError(
             f"{self._where} is not JSON, or is cut off: {what} at character {self._before + at + 1:,}; got "
-            f"{self.ahead(at)}. Get the file again."
+            f"{self._ahead(at)}. Get the file again."
         )
 
 
-def after_gap(text: str, place: int = 0) -> int:
+def after_gap(text: str, index: int = 0) -> int:
     """Return the index of the next character that is not white space."""
-    gap = _GAP.match(text, place)
-    return gap.end() if gap else place
+    gap = _GAP.match(text, index)
+    return gap.end() if gap else index
 
 
 def read_json(file: Readable, lean: Callable[[dict[str, Any]], Any] | None = None) -> Any:
@@ -234,14 +209,18 @@ def read_text(file: Readable) -> str:
     return decoded(read_bytes(file), str(file))
 
 
-def decoded(
-    content: bytes, where: str, decode: Callable[[bytes], str] = lambda content: content.decode("utf-8-sig")
-) -> str:
+def decoded(content: bytes, where: str) -> str:
     """Return the text of some bytes."""
+    with _utf_8(where):
+        return content.decode("utf-8-sig")
+
+
+@contextmanager
+def _utf_8(where: str) -> Iterator[None]:
     try:
-        return decode(content)
+        yield
     except UnicodeDecodeError as error:
-        is_utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        is_utf_16 = error.object.startswith((b"\xff\xfe", b"\xfe\xff"))
         found = "is in UTF-16; expected UTF-8" if is_utf_16 else f"is not in UTF-8, or is cut off: {error}"
         raise BuildError(f"{where} {found}. Save it as UTF-8, or get the file again.") from error
 
@@ -255,16 +234,22 @@ def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Itera
     """Yield a file's content in pieces of `BIT` bytes, never more than the limit allows."""
     check_file(file)
     packed = unpack and file.suffix.lower() == PACKED
-    on_disk = isinstance(file, Path)
-    limit = limit or ("file" if on_disk else "unpacked")
     try:
-        _check_size(file, limit)
+        # the size that the file states is checked before it is read, though it may be too small
+        if isinstance(file, Path):
+            limit, size = limit or "file", file.stat().st_size
+        else:
+            member = file.root.getinfo(file.at)
+            limit, size = limit or "unpacked", member.file_size
+            if member.compress_type not in _BOUNDED:
+                raise BuildError(f"{file} is packed by another method than deflate; pack the archive anew.")
+        limits.check(limit, size, str(file))
         with file.open("rb") as stream:
             source: Any = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[arg-type]
             yield from within("unpacked" if packed else limit, source, str(file))
+    except PermissionError:
+        raise
     except _DAMAGED as error:
-        if on_disk and isinstance(error, PermissionError):
-            raise
         raise BuildError(f"{file} cannot be read, or is cut off: {error}. Get the file again.") from error
 
 
@@ -272,43 +257,40 @@ def members(file: Path, begin: str, end: str) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of some members of a zip; of members with the same name, the last one counts."""
     check_file(file)
     try:
-        with zipfile.ZipFile(file) as archive, file.open("rb") as stream:
+        with zipfile.ZipFile(file) as archive:
             names = [name for name in archive.NameToInfo if name.startswith(begin) and name.endswith(end)]
             limits.check("rows", len(names), str(file))
             for name in names:
-                yield name, _content(archive, archive.getinfo(name), stream)
-    except (zipfile.BadZipFile, NotImplementedError, struct.error, OSError) as error:
+                is_zstandard = archive.getinfo(name).compress_type == ZSTANDARD
+                read = _unpacked if is_zstandard else read_bytes
+                yield name, read(zipfile.Path(archive, name))
+    except _DAMAGED as error:
         raise BuildError(f"{file} is not a zip, or is cut off: {error}. Get the file again.") from error
 
 
-def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, stream: IO[bytes]) -> bytes:
-    if member.compress_type != ZSTANDARD:
-        return read_bytes(zipfile.Path(archive, member.filename))
-    name = f"{archive.filename}/{one_line(member.filename, 80)}"
-    limits.check("unpacked", max(member.file_size, member.compress_size), name)
-    stream.seek(member.header_offset)
-    mark, *lengths = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
-    stream.seek(sum(lengths), io.SEEK_CUR)
-    content = _unpacked(stream.read(member.compress_size), name)
-    if mark != b"PK\3\4" or zlib.crc32(content) != member.CRC:
-        raise zipfile.BadZipFile(f"{short_repr(member.filename)} does not match its checksum")
-    return content
-
-
-def _unpacked(packed: bytes, name: str) -> bytes:
-    """Unpack data, no more of it than the limit allows; zstandard unpacks it piece by piece, within bounded memory."""
+def _unpacked(file: zipfile.Path) -> bytes:
+    """Read a member that is packed by Zstandard, no more of it than the limit allows."""
     try:
         import zstandard
     except ImportError as error:
         raise MissingExtra(
-            f"{name} is packed by Zstandard, which needs zstandard ({error}): pip install zstandard. Or convert the "
+            f"{file} is packed by Zstandard, which needs zstandard ({error}): pip install zstandard. Or convert the "
             "log to JSON where Inspect is installed: inspect log convert LOG --to json --output-dir FOLDER."
         ) from error
-    stream = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
-    try:
-        return b"".join(within("unpacked", stream, name))
-    except zstandard.ZstdError as error:
-        raise zipfile.BadZipFile(f"{name}: {error}") from error
+    member = file.root.getinfo(file.at)
+    limits.check("unpacked", member.file_size, str(file))
+    packed = copy(member)  # read as it is stored, as if it were not packed
+    packed.compress_type, packed.file_size = zipfile.ZIP_STORED, member.compress_size
+    del packed.CRC
+    with file.root.open(packed) as stored:
+        stream = zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True)
+        try:
+            content = b"".join(within("unpacked", stream, str(file)))
+        except zstandard.ZstdError as error:
+            raise zipfile.BadZipFile(f"{file}: {error}") from error
+    if zlib.crc32(content) != member.CRC:
+        raise zipfile.BadZipFile(f"{file} does not match its checksum")
+    return content
 
 
 def check_file(file: Readable) -> None:
@@ -319,17 +301,6 @@ def check_file(file: Readable) -> None:
         raise FileNotFoundError(f"There is no file {one_line(str(file))}.")
     what = "a folder" if file.is_dir() else "a pipe or a device"
     raise BuildError(f"{file} is {what}; expected a file. Name a file.")
-
-
-def _check_size(file: Readable, limit: str) -> None:
-    """Check the size that a file states before it is read; the stated size may be too small."""
-    if isinstance(file, Path):
-        limits.check(limit, file.stat().st_size, str(file))
-        return
-    member = file.root.getinfo(file.at)
-    limits.check(limit, member.file_size, str(file))
-    if member.compress_type not in _BOUNDED:
-        raise NotImplementedError("it is packed by another method than deflate; pack the archive anew")
 
 
 def within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
@@ -400,7 +371,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=once_each)
 def inside(folder: Path, name: str) -> Path:
     """Return the path of a file in a folder, whether or not the file exists."""
     try:
-        leads_out = not (folder / name).resolve().is_relative_to(folder.resolve())
+        is_inside = (folder / name).resolve().is_relative_to(folder.resolve())
     except (
         OSError,
         ValueError,
@@ -409,7 +380,7 @@ def inside(folder: Path, name: str) -> Path:
         raise BuildError(
             f"{short_repr(name)} cannot be a file's name ({error}); expected a path in {folder}."
         ) from error
-    if leads_out:
+    if not is_inside:
         raise BuildError(
             f"The file name {short_repr(name)} leads out of {folder}; expected a file inside it, also if it is a link."
         )

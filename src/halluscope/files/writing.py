@@ -4,14 +4,15 @@ A folder never replaces other people's files.
 """
 
 import ctypes
-import errno
 import json
 import os
 import re
-import sys
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
 
 from halluscope.errors import OutputError
@@ -19,38 +20,40 @@ from halluscope.files.opening import same
 
 
 @contextmanager
-def new_file(path: Path, newline: str | None = None, encoding: str = "utf-8") -> Iterator[IO[str]]:
+def new_file(path: Path) -> Iterator[IO[str]]:
     """Yield a text file that replaces `path` when it is complete on disk; until then `path` stays as it was.
 
     Lone surrogates are written as escapes, as in JSON.
     """
-    import tempfile
-
     path = real(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _named(path):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
-    unfinished = Path(name)
-    os.close(handle)
+    unfinished = path.with_name(f".{path.name[:100]}-{token_hex(8)}")
+    with _in_its_folder(path):
+        file = unfinished.open("x", encoding="utf-8", newline="", errors="backslashreplace")
     try:
-        with unfinished.open("w", encoding=encoding, newline=newline, errors="backslashreplace") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        unfinished.chmod(path.stat().st_mode if path.exists() else 0o666 & ~_umask())
+        if path.exists():
+            shutil.copymode(path, unfinished)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Make an error about a temporary file or folder report the path that the user gave."""
+def _in_its_folder(path: Path) -> Iterator[None]:
+    """Make the folder that a path is in; an error about what is written there names the user's path."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         yield
     except PermissionError as error:
         raise OutputError(
             f"{path} cannot be written: you may not write to the folder {path.parent}. Name another folder."
+        ) from error
+    except (FileExistsError, NotADirectoryError) as error:
+        raise OutputError(
+            f"{path} cannot be written: {error.filename} is not a folder. Name another folder."
         ) from error
 
 
@@ -66,26 +69,15 @@ def json_text(value: Any, plain: Callable[[Any], Any] | None = None) -> str:
 
 
 def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
-    """Check, before anything is computed, that a file does not exist yet and can be written."""
+    """Check, before anything is computed, that a file or folder does not exist yet and can be written."""
     import tempfile
 
+    if os.path.lexists(path):
+        raise OutputError(f"{path} is there already; name a new file or folder, or remove it.")
     if same(path) in map(same, inputs):
         raise OutputError(f"{path} is also an input; name another file to write.")
-    if path.is_dir():
-        raise OutputError(f"{path} is a folder; expected the name of a new file.")
-    if path.exists() or path.is_symlink():
-        raise OutputError(f"{path} is there already; name a new file, or remove it.")
-    if path.parent.is_file():
-        raise OutputError(f"{path} cannot be written, because {path.parent} is a file; expected a folder.")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with _named(path), tempfile.TemporaryFile(dir=path.parent):
+    with _in_its_folder(path), tempfile.TemporaryFile(dir=path.parent):
         pass
-
-
-def check_no_folder(path: Path) -> None:
-    """Check that a new folder's path is free."""
-    if os.path.lexists(path):
-        raise OutputError(f"{path} is there already; name a new folder, or remove it.")
 
 
 def real(path: Path) -> Path:
@@ -99,9 +91,10 @@ def only_writer(path: Path) -> Iterator[IO[bytes]]:
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is a folder or not a regular file; expected a file, or a new name.")
     path = real(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     made = not path.exists()
-    with path.open("a+b") as file:
+    with _in_its_folder(path):
+        opened = path.open("a+b")
+    with opened as file:
         if not _lock(file, path):
             raise OutputError(
                 f"Another process is writing to {path}; wait until it ends, or name a new file."
@@ -123,7 +116,6 @@ def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> I
     process fails or is killed, `path` stays as it was, and the next call removes the hidden folder that was left.
     """
     path = real(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     work = path.parent / f".{path.name}.halluscope-unfinished"
     with _alone(work, path):
         _clear(work, path)
@@ -145,7 +137,7 @@ def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> I
 def _alone(work: Path, path: Path) -> Iterator[None]:
     if work.is_symlink():
         raise OutputError(f"{work} is a link; expected a folder. Remove it, or name another folder.")
-    with _named(path):
+    with _in_its_folder(path):
         work.mkdir(exist_ok=True)
     lock = work / "lock"
     with lock.open("ab") as file:
@@ -161,8 +153,6 @@ def _alone(work: Path, path: Path) -> Iterator[None]:
 
 def _clear(work: Path, path: Path) -> None:
     """Remove unfinished and replaced folders; if a process was killed between two renames, undo the first rename."""
-    import shutil
-
     new, old = work / "new", work / "old"
     if new.exists() and old.exists():
         if path.exists():
@@ -205,24 +195,18 @@ def _add(new: Path, path: Path) -> None:
 
 
 def _keep(path: Path, new: Path, replaced: Collection[str]) -> None:
-
-    import shutil
-
     def left_out(folder: str, names: list[str]) -> Collection[str]:
         return replaced if folder == str(path) else ()
 
+    link = partial(os.link, follow_symlinks=False)
     try:
-        shutil.copytree(path, new, symlinks=True, ignore=left_out, copy_function=_link, dirs_exist_ok=True)
+        shutil.copytree(path, new, symlinks=True, ignore=left_out, copy_function=link, dirs_exist_ok=True)
     except OSError as error:
         why = error.args[0][0][2] if isinstance(error, shutil.Error) else error
         raise OutputError(
             f"{path} holds other files, which cannot be kept while it is replaced: {why}. Move them away, or name a "
             "new folder."
         ) from error
-
-
-def _link(source: str, target: str) -> None:
-    os.link(source, target, follow_symlinks=False)
 
 
 def _keep_what_came(work: Path, path: Path, replaced: Collection[str]) -> None:
@@ -238,19 +222,12 @@ _EXCHANGE, _HERE = 2, -100
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step; False if the system cannot."""
-    if not sys.platform.startswith("linux"):
+    """Exchange two folders in one step; False if the system or the file system cannot."""
+    library = ctypes.CDLL(None) if os.name == "posix" else None
+    if (rename := getattr(library, "renameat2", None)) is None:
         return False
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except AttributeError:
-        return False
-    if rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):  # a file system without it
-        return False
-    raise OSError(number, os.strerror(number), str(other))
+    status: int = rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE)
+    return status == 0
 
 
 def _lock(file: IO[bytes], path: Path) -> bool:
@@ -266,10 +243,3 @@ def _lock(file: IO[bytes], path: Path) -> bool:
         return False
     except OSError:  # a file system without locks
         return True
-
-
-def _umask() -> int:
-    """Return the process's umask, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

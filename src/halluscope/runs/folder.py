@@ -33,7 +33,7 @@ from halluscope import registry, scoring
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
-from halluscope.files.writing import check_no_folder, json_line, new_folder
+from halluscope.files.writing import check_new, json_line, new_folder
 from halluscope.judging.cache import Record, cache_of
 from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
@@ -145,7 +145,7 @@ NOTHING = object()  # stands for a value that only the other side has
 
 def write(scored: Sequence[Run], out: Path) -> None:
     """Write one run as a folder, or several as folders within one, each named after its responses."""
-    check_no_folder(out)
+    check_new(out)
     with new_folder(out) as new:
         if len(scored) == 1:
             _write(scored[0], new)

@@ -11,7 +11,7 @@ from typing import Any
 from halluscope import scoring
 from halluscope.building import spec
 from halluscope.errors import RunError
-from halluscope.files.writing import check_no_folder
+from halluscope.files.writing import check_new
 from halluscope.inputs import kind, of_a_part
 from halluscope.options import defaults, nearest
 from halluscope.reading.datasets import SUBSET
@@ -255,7 +255,7 @@ def lines(benchmark: Benchmark, results: Named) -> str:
 def score(name: str, responses: Any, dataset: Any, out: str | Path | None, options: Values) -> Result:
     if out is not None:
         kind("out", out, str | Path, "the name of a new folder")
-        check_no_folder(Path(out))
+        check_new(Path(out))
     several = is_by_name(responses)
     given = (
         [*responses.items()] if several else [list(responses) if isinstance(responses, tuple) else responses]

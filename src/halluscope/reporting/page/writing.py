@@ -71,7 +71,7 @@ class Report:
 
 def write(page: Page, path: Path) -> None:
     """Write a page; it appears at `path` when it is complete, and replaces an existing file."""
-    with new_file(path, newline="") as file:
+    with new_file(path) as file:
         file.writelines(parts(page))
 
 
