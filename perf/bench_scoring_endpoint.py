@@ -23,7 +23,7 @@ import numpy as np
 
 from bench_causal import asked
 from halluscope.judging.client import Failure
-from halluscope.judging.scoring import VLLM, Asked, ScoringVoter
+from halluscope.judging.label_scoring import VLLM, Asked, ScoringVoter
 from results import smollm2
 from timing import compare, options
 

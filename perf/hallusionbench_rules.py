@@ -17,7 +17,7 @@ from typing import Any
 from tabulate import tabulate
 
 from halluscope.benchmarks.hallusionbench import metric as hallusionbench
-from halluscope.judging import rules
+from halluscope.judging import free_text
 from halluscope.reporting.tables import percent
 
 JOINED_BY = ("category", "subcategory", "set_id", "figure_id", "question")
@@ -53,12 +53,12 @@ def score(answered: list[tuple[dict[str, Any], str]]) -> None:
 
 def report(answered: list[tuple[Any, str]], show: bool) -> None:
     """Print tables by rule and by role."""
-    readings = [(question, text, rules.read(text, question.question)) for question, text in answered]
+    readings = [(question, text, free_text.read(text, question.question)) for question, text in answered]
     by_rule = Counter((reading.rule, reading.answer) for _, _, reading in readings)
     right: Counter[tuple[str, str | None]] = Counter(
         (reading.rule, reading.answer)
         for question, _, reading in readings
-        if reading.answer == (rules.YES if question.yes else rules.NO)
+        if reading.answer == (free_text.YES if question.yes else free_text.NO)
     )
     table = [[rule, answer or "-", n, right[rule, answer]] for (rule, answer), n in by_rule.most_common()]
     print(tabulate(table, ["rule", "read as", "responses", "right"]))
@@ -82,13 +82,13 @@ _HEADER = [
 ]
 
 
-def _row(role: str | None, readings: list[tuple[Any, str, rules.Reading]]) -> list[Any]:
+def _row(role: str | None, readings: list[tuple[Any, str, free_text.Reading]]) -> list[Any]:
     about = [(question, reading.answer) for question, _, reading in readings if role in (None, question.role)]
-    right = sum(answer == (rules.YES if question.yes else rules.NO) for question, answer in about)
+    right = sum(answer == (free_text.YES if question.yes else free_text.NO) for question, answer in about)
     counts = Counter(answer for _, answer in about)
-    wrong = counts[rules.YES] + counts[rules.NO] - right
+    wrong = counts[free_text.YES] + counts[free_text.NO] - right
     accuracy = percent(right / (right + wrong)) if right + wrong else "-"
-    return [role or "all", len(about), right, wrong, counts[rules.UNCERTAIN], counts[None], accuracy]
+    return [role or "all", len(about), right, wrong, counts[free_text.UNCERTAIN], counts[None], accuracy]
 
 
 def _key(row: dict[str, str]) -> tuple[str, ...]:

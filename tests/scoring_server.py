@@ -1,7 +1,7 @@
 """A loopback server with vLLM's or SGLang's scoring endpoint, by their documented schemas, which runs transformers.
 
 It reads query and items as they do (text too), and computes label probabilities from the logits of the next token.
-Neither vLLM nor SGLang was run; `halluscope.judging.scoring` lists the sources.
+Neither vLLM nor SGLang was run; `halluscope.judging.label_scoring` lists the sources.
 """
 
 import contextlib

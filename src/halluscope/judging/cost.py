@@ -22,6 +22,7 @@ from halluscope.judging import ask as asking
 from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.client import ENDPOINT
 from halluscope.judging.judge import PRESENT, Answered, AnsweredBy, Judge, Pairs, is_greedy
+from halluscope.judging.label_scoring import ScoringVoter, requests
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import SHARED_FROM, CausalJudge, Engine, common_prefix, model_of
@@ -30,7 +31,6 @@ from halluscope.judging.models.weights import Weights
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.resolve import LEXICAL, check_asked, check_once, is_served, served_voter
-from halluscope.judging.scoring import ScoringVoter, requests
 from halluscope.judging.votes import UNASKED
 from halluscope.paths import is_there
 from halluscope.vocabularies import Vocabulary

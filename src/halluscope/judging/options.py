@@ -114,7 +114,7 @@ class VoteOptions(JudgeOptions):
         'a model\'s Hub id, folder or GGUF file, "checker:MODEL" (a T5 that says 0 or 1 about a claim, as MiniCheck '
         'does; it needs questions="claims"), "openai:MODEL[@URL]" (a model behind an OpenAI-compatible endpoint), '
         '"scoring:MODEL@URL" (another kind of judge: it compares the probabilities of yes and no, one request per '
-        "text; see `halluscope.judging.scoring`), a voter of yours, or a list of these, the cheapest first",
+        "text; see `halluscope.judging.label_scoring`), a voter of yours, or a list of these, the cheapest first",
         many=True,
     )
     questions: str | Sequence[str] | QuestionSet = option(

@@ -14,6 +14,7 @@ from halluscope.files.opening import json_rows
 from halluscope.judging.client import ENDPOINT, Server
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.judge import AT_ONCE, MAX_TOKENS, SCORING, Answered, ChatJudge, Judge, Pairs
+from halluscope.judging.label_scoring import ScoringVoter
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import (
@@ -26,7 +27,6 @@ from halluscope.judging.models.engine import (
     model_of,
 )
 from halluscope.judging.questions import Question, QuestionSet
-from halluscope.judging.scoring import ScoringVoter
 from halluscope.judging.votes import RULES
 from halluscope.paths import is_there
 from halluscope.sanitize import short_repr

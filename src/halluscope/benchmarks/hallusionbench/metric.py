@@ -22,7 +22,7 @@ from halluscope.graded.metric import Case, Graded
 from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
 from halluscope.inputs import listed
-from halluscope.judging import rules
+from halluscope.judging import free_text
 from halluscope.judging.options import GIVEN
 from halluscope.judging.prompts import Asked, fill, json_object, json_of
 from halluscope.judging.verdicts import Criterion, Judged
@@ -45,10 +45,10 @@ UNREAD = -1
 # What is asked -> the words of a verdict, and their codes
 CODES = {"correctness": {"correct": 1, "incorrect": 0, "unclear": 2}, "same": {"same": 1, "different": 0}}
 
-ANSWERS = {rules.NO: 0, rules.YES: 1, rules.UNCERTAIN: 2, None: UNREAD}
+ANSWERS = {free_text.NO: 0, free_text.YES: 1, free_text.UNCERTAIN: 2, None: UNREAD}
 # Judge -> its name in a signature, with its version, and what it reads in a response to a question
 READERS: Mapping[str, tuple[str, Callable[[str, str], str | None]]] = {
-    "rules": (rules.KEY, lambda text, question: rules.read(text, question).answer),
+    "rules": (free_text.KEY, lambda text, question: free_text.read(text, question).answer),
     "vlmevalkit": ("vlmevalkit", lambda text, question: parsers.said_of(parsers.vlmevalkit(text))),
 }
 

@@ -2,7 +2,7 @@
 
 What a model thinks aloud, in <think> ... </think>, is not read. The rules:
 
-- A right answer of yes or no is compared with the yes or no that `halluscope.judging.rules` reads.
+- A right answer of yes or no is compared with the yes or no that `halluscope.judging.free_text` reads.
 - A right answer to "How many ...?" that is only a number is compared with the response's first number. A range ("4-5")
   is not a number. Two kinds of number count only if the response has no other: the "one" in "the first one", "one of
   them" and "one is", and the number of a list item.
@@ -27,7 +27,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
-from halluscope.judging import rules
+from halluscope.judging import free_text
 from halluscope.sanitize import encodable
 
 KEY = "contains-2"
@@ -56,7 +56,7 @@ def contains(answer: str, truth: str, question: str = "") -> bool | None:
     right, asked, said = _plain(truth), _plain(question), _plain(answer)
     wanted = _words(right)
     if wanted in (["yes"], ["no"]):
-        reading = rules.read(answer, question).answer
+        reading = free_text.read(answer, question).answer
         return None if reading is None else [reading] == wanted
     if not wanted:
         return None
@@ -146,7 +146,7 @@ _NOTHING = (
 
 def _plain(text: str) -> str:
     """Return a text in lower case, with numbers as digits and each denial as a separate word."""
-    plain = unicodedata.normalize("NFKC", rules.spoken(text)[: rules.LONGEST]).casefold()
+    plain = unicodedata.normalize("NFKC", free_text.spoken(text)[: free_text.LONGEST]).casefold()
     plain = plain.replace("\u2019", "'")
     for pattern, by in _CHANGES:
         plain = re.sub(pattern, by, plain)
@@ -183,7 +183,7 @@ def _meaning(plain: str) -> set[str]:
         before = ""
         for word in kept:
             if word not in _DENIES:
-                found.add(f"not {rules.stem(word)}" if before in _DENIES else rules.stem(word))
+                found.add(f"not {free_text.stem(word)}" if before in _DENIES else free_text.stem(word))
             if not (word in _DEGREES and before in _DENIES):
                 before = word
     return found

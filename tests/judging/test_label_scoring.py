@@ -16,11 +16,11 @@ import torch
 from halluscope import cli
 from halluscope.benchmarks.throne.metric import PAPER, compute
 from halluscope.errors import JudgeUnavailable, JudgingFailed
-from halluscope.judging import client, scoring
+from halluscope.judging import client, label_scoring
 from halluscope.judging.cache import Cache
+from halluscope.judging.label_scoring import ScoringVoter
 from halluscope.judging.models.engine import ChatTokens
 from halluscope.judging.models.steps import Steps
-from halluscope.judging.scoring import ScoringVoter
 from halluscope.judging.votes import FAILED, NO, UNASKED, YES
 from halluscope.vocabularies import load
 from tests.scoring_server import SGLANG, VLLM, Mind, ScoringServer
@@ -114,7 +114,7 @@ loaded = cache(ChatTokens)
 @pytest.fixture
 def voter(tokenizer, monkeypatch):
     """Make voters, whose tokenizer is read once."""
-    monkeypatch.setattr(scoring, "ChatTokens", loaded)
+    monkeypatch.setattr(label_scoring, "ChatTokens", loaded)
 
     def make(server, **options):
         return ScoringVoter(
@@ -230,9 +230,9 @@ def test_a_text_cannot_end_the_turn(serve, voter, guesser):
 
 def test_questions_about_a_text_go_in_as_few_requests_as_may_be(monkeypatch):
     pairs = np.array([(2, 5), (0, 1), (2, 3), (0, 7), (2, 4)])
-    assert [rows.tolist() for rows in scoring.requests(pairs)] == [[1, 3], [2, 4, 0]]
-    monkeypatch.setattr(scoring, "MOST_ITEMS", 2)
-    assert [rows.tolist() for rows in scoring.requests(pairs)] == [[1, 3], [2, 4], [0]]
+    assert [rows.tolist() for rows in label_scoring.requests(pairs)] == [[1, 3], [2, 4, 0]]
+    monkeypatch.setattr(label_scoring, "MOST_ITEMS", 2)
+    assert [rows.tolist() for rows in label_scoring.requests(pairs)] == [[1, 3], [2, 4], [0]]
 
 
 def test_many_requests_at_once_up_to_a_limit(serve, voter):

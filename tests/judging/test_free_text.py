@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from halluscope.judging import rules
+from halluscope.judging import free_text
 
 BAR = "According to the chart, is the red bar taller than the blue bar?"
 
@@ -55,7 +55,7 @@ BAR = "According to the chart, is the red bar taller than the blue bar?"
     ],
 )
 def test_each_rule(text, answer, rule):
-    assert rules.read(text, BAR) == rules.Reading(answer, rule)
+    assert free_text.read(text, BAR) == free_text.Reading(answer, rule)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_each_rule(text, answer, rule):
     ],
 )
 def test_denials_are_not_read_as_yes(text, question, answer):
-    assert rules.read(text, question).answer == answer
+    assert free_text.read(text, question).answer == answer
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_denials_are_not_read_as_yes(text, question, answer):
     ],
 )
 def test_thoughts_are_not_read(text, answer):
-    assert rules.read(text).answer == answer
+    assert free_text.read(text).answer == answer
 
 
 def test_a_statement_needs_the_question():
     text = "The red bar is taller than the blue bar."
-    assert rules.read(text).answer is None
-    assert rules.read(text, BAR).answer == "yes"
-    assert rules.read(text, "Is the bar red or is it not?").answer is None
+    assert free_text.read(text).answer is None
+    assert free_text.read(text, BAR).answer == "yes"
+    assert free_text.read(text, "Is the bar red or is it not?").answer is None
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_a_statement_needs_the_question():
 )
 def test_hostile_texts_are_read_quickly_or_not_at_all(hostile):
     start = time.perf_counter()
-    assert rules.read(hostile, hostile + "?").answer in (None, "yes", "no", "uncertain")
+    assert free_text.read(hostile, hostile + "?").answer in (None, "yes", "no", "uncertain")
     assert time.perf_counter() - start < 2
 
 
 def test_the_same_text_is_read_the_same():
-    rules.read.cache_clear()
-    first = rules.read("Yes, it is.", BAR)
-    rules.read.cache_clear()
-    assert rules.read("Yes, it is.", BAR) == first
+    free_text.read.cache_clear()
+    first = free_text.read("Yes, it is.", BAR)
+    free_text.read.cache_clear()
+    assert free_text.read("Yes, it is.", BAR) == first
