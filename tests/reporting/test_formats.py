@@ -95,7 +95,7 @@ def test_csv_changes_in_one_cell(text):
 
 def test_csv_is_one_table_with_all_digits():
     """pandas reads it directly: fractions as in JSON, ends and marks in separate columns, empty cells for undefined."""
-    rows = [["a", Number(10, "d", 1, mark="*"), share(1 / 3, (0.25, 0.5))], ["b", 20, share(None)]]
+    rows = [["a", Number(10, "d", mark="*"), share(1 / 3, (0.25, 0.5))], ["b", 20, share(None)]]
     text, beside = written([Table("scores", ["responses", "rows", "f1"], rows), Notes(["said"])], CSV)
     assert text.split("\n") == [
         "responses,rows,rows mark,f1,f1 low,f1 high",

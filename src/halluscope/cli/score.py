@@ -11,7 +11,7 @@ from halluscope.explaining import explained, protocols
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON, LINE
-from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, listed, plain, share
+from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, plain, share
 from halluscope.runs import folder as runs
 from halluscope.runs import results as tables
 from halluscope.sanitize import one_line, short_repr
@@ -58,9 +58,8 @@ def score(given: Namespace) -> None:
     if given.format == JSON:
         notes = [line for one in tables.of_each(benchmark, results, options) for line in one.lines]
         tell("\n".join([*notes, *tables.of_printed(benchmark, results), *tables.of_other_rows(results)]))
-        data = listed(
-            [*results, *(tables.comparable(benchmark, results, options) if given.published else ())]
-        )
+        papers = tables.comparable(benchmark, results, options) if given.published else ()
+        data = [{"responses": name, **result} for name, result in (*results, *papers)]
     resampling = Bootstrap(given.bootstrap, given.seed)
     wanted = given.format, given.scores, given.published, given.all
     common.output(given, data, lambda: tables.report(results, scored, options, resampling, *wanted))

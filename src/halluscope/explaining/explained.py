@@ -30,7 +30,7 @@ from halluscope.explaining.protocols import (
 )
 from halluscope.options import MatchingOptions, taken
 from halluscope.registry import QUESTION, Benchmark
-from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, printed, scored
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, gap, printed, scored
 from halluscope.responses.files import Given
 from halluscope.responses.match import plain_question
 from halluscope.sanitize import one_line, quoted, short_repr
@@ -405,13 +405,10 @@ def _differences(
         yield Notes([f"{score} is undefined for these responses."])
         return
 
-    def signed(two: Sequence[float], said: str = "", mark: str = "") -> Number:
+    def signed(two: Sequence[float], text: str = "", mark: str = "") -> Number:
         """Return a difference of printed scores, so that printed parts sum to the printed whole."""
-        if np.isnan(two).any():
-            return Number(None, mark=mark, said=said)
-        before, after = (float(printed(value, is_points)) for value in two)
-        form, times = ("+.3f", 1) if is_points else ("+.1f", 100)
-        return Number((after - before) / times, form, times, mark=mark, said=said)
+        before, after = (math.nan if math.isnan(one) else float(printed(one, is_points)) for one in two)
+        return gap((after - before) / (1 if is_points else 100), is_points)._replace(mark=mark, text=text)
 
     first_file, *others = files
     aspects = ASPECTS if others else CHOSEN  # with one file, the prompt cannot differ

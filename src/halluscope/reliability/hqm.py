@@ -294,7 +294,7 @@ def report(
         result = found.get(name, {})
         is_same = len(result.get("same", ())) == result.get("models")  # nothing was run again
         mark = " (same)" if is_same else ""
-        overview.append(Number(result.get("pearson", result.get(CONTENT)), ".3f", 1, mark=mark))
+        overview.append(Number(result.get("pearson", result.get(CONTENT)), ".3f", mark=mark))
         if name == CONTENT and result:
             rows.append([column, "share valid", *(plain(result[key]) for key in (CONTENT, "low", "high"))])
         for coefficient, ends in result.get("interval", {}).items():

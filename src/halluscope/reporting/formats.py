@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 
 from tabulate import tabulate
 
-from halluscope.reporting.tables import Cell, Notes, Number, Report, Table
+from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, is_defined
 from halluscope.sanitize import one_line
 
 TABLE, CSV, MARKDOWN, LATEX, JSON, LINE = "table", "csv", "markdown", "latex", "json", "line"
@@ -28,23 +28,19 @@ FORMULA = "=+-@＝＋－＠"
 
 def written(report: Report, style: str, intervals: bool = False) -> tuple[str, str]:
     """Return a report in one of the formats: what goes to standard output, and what goes to standard error."""
+    tables = [part for part in report if isinstance(part, Table)]
+    notes = [part for part in report if isinstance(part, Notes)]
     if style == CSV:
-        beside = (_text_notes(part) for part in report if isinstance(part, Notes))
-        return _csv([part for part in report if isinstance(part, Table)]), "\n\n".join(beside)
+        return _csv(tables), "\n\n".join(map(_text_notes, notes))
     as_table, as_notes = _WRITERS[style]
     apart = style != LATEX and not intervals
     parts = (
         as_notes(part)
         if isinstance(part, Notes)
-        else as_table(_with_intervals(part) if apart else part, intervals)
+        else as_table(with_intervals(part) if apart else part, intervals)
         for part in report
     )
     return "\n\n".join(parts), ""
-
-
-def laid_out(report: Report) -> list[tuple[Table, Sequence[Sequence[Cell]]] | Notes]:
-    """Return a report's notes, and its tables each with their lines, the header first, for a page to lay out."""
-    return [part if isinstance(part, Notes) else (part, _lines(_with_intervals(part))) for part in report]
 
 
 def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int = 1) -> str:
@@ -83,22 +79,26 @@ def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
     return [max(len(head) + PADDING, *map(len, cells)) + GAP for head, *cells in zip(*lines, strict=True)]
 
 
-def _with_intervals(table: Table) -> Table:
+def with_intervals(table: Table) -> Table:
     """Put the intervals that are shown beside their score into columns of their own."""
-    header, columns = list[str](), list[Sequence[Cell]]()
+    columns: list[Sequence[Cell]] = []
     for name, *cells in zip(table.header, *table.rows, strict=True):
-        header.append(str(name))
-        columns.append(cells)
-        numbers = [cell if isinstance(cell, Number) else Number(None) for cell in cells]
-        if name in table.intervals and any(number.has_ends for number in numbers):
-            header.append(f"{name} interval")
-            columns.append([number.interval for number in numbers])
-    return table._replace(header=header, rows=[*zip(*columns, strict=True)])
+        columns.append([name, *cells])
+        ends = [cell.interval if isinstance(cell, Number) else "" for cell in cells]
+        if name in table.intervals and any(ends):
+            columns.append([f"{name} interval", *(one or "-" for one in ends)])
+    return _of_lines(table, [*zip(*columns, strict=True)])
 
 
-def _lines(table: Table) -> Sequence[Sequence[Cell]]:
-    lines = [table.header, *table.rows]
-    return [*zip(*lines, strict=True)] if table.turned else lines
+def upright(table: Table) -> Table:
+    """Return a table as it is shown: its columns as rows if it is turned."""
+    if not table.turned:
+        return table
+    return _of_lines(table._replace(left=1), [*zip(table.header, *table.rows, strict=True)])
+
+
+def _of_lines(table: Table, lines: Sequence[Sequence[Cell]]) -> Table:
+    return table._replace(header=[*map(str, lines[0])], rows=lines[1:])
 
 
 # Text
@@ -108,24 +108,26 @@ def _text_table(table: Table, intervals: bool) -> str:
     def write(cell: Cell) -> str:
         text = "-" if cell is None else one_line(cell)
         if isinstance(cell, Number):
-            return f"{text} ({cell.interval})" if intervals and cell.has_ends else text
+            return f"{text} ({cell.interval})" if intervals and cell.interval else text
         half = LONGEST // 2
         return text if len(text) <= LONGEST else f"{text[: half - 2]}...{text[1 - half :]}"
 
     def fits(lines: Sequence[Sequence[str]]) -> bool:
         return sum(_widths(lines)) - GAP <= _widest()
 
-    header, *rows = lines = [[*map(write, line)] for line in _lines(table)]
-    title = [one_line(table.of)] if table.of else []
+    shown = upright(table)
+    header, *rows = lines = [[*map(write, line)] for line in (shown.header, *shown.rows)]
     if table.turned or not table.ranked or fits(lines):
-        return "\n".join([*title, aligned(rows, header, 1 if table.turned else table.left)])
-    if fits(turned := [*zip(*lines, strict=True)]):
-        return "\n".join([*title, aligned(turned[1:], turned[0])])
-    blocks = []  # one per LVLM
-    for name, of in groupby(rows, key=itemgetter(0)):
-        first, *others = zip(header[1:], *(row[1:] for row in of), strict=True)
-        blocks.append("\n".join([*title, name, aligned(others, first)]))
-    return "\n\n".join(blocks)
+        blocks = [aligned(rows, header, shown.left)]
+    elif fits(turned := [*zip(*lines, strict=True)]):
+        blocks = [aligned(turned[1:], turned[0])]
+    else:  # a block per LVLM
+        blocks = []
+        for name, of in groupby(rows, key=itemgetter(0)):
+            first, *others = zip(header[1:], *(row[1:] for row in of), strict=True)
+            blocks.append(f"{name}\n{aligned(others, first)}")
+    title = f"{one_line(table.of)}\n" if table.of else ""
+    return "\n\n".join(title + block for block in blocks)
 
 
 def _text_notes(notes: Notes) -> str:
@@ -135,6 +137,9 @@ def _text_notes(notes: Notes) -> str:
 
 # CSV
 
+# Endings of the names of columns that a number fills: its own column, and others if a number has what belongs there
+_ENDINGS = ("", " low", " high", " mark")
+
 
 def _csv(tables: Sequence[Table]) -> str:
     """Return all tables as one table that has all their columns.
@@ -142,38 +147,32 @@ def _csv(tables: Sequence[Table]) -> str:
     Numbers have all their digits, fractions are not in percent, and undefined numbers are empty. The ends of intervals
     and marks have columns of their own.
     """
-    # of a column: its name, how many columns of the same name are before it in its table, and an ending of the name
-    records: list[dict[tuple[str, int, str], object]] = []
+    records: list[dict[str, object]] = []
+    beside = set[str]()  # columns for the ends of intervals and marks
     for table in tables:
         about = {"table": table.name if len(tables) > 1 else "", "responses": _inert(table.of)}
         for row in table.rows:
-            record: dict[tuple[str, int, str], object] = {
-                (name, 0, ""): text for name, text in about.items() if text
-            }
-            for place, (name, cell) in enumerate(zip(table.header, row, strict=True)):
-                values: Sequence[object] = [_inert(cell) if isinstance(cell, str) else cell, None, None, None]
+            record: dict[str, object] = {name: text for name, text in about.items() if text}
+            for name, cell in zip(map(_inert, table.header), row, strict=True):
+                record[name] = _inert(cell) if isinstance(cell, str) else cell
                 if isinstance(cell, Number):
-                    value = cell.value if cell.is_defined else None
-                    exact = (
-                        value if value is None else int(value) if cell.form.endswith("d") else float(value)
-                    )
-                    ends = map(float, cell.ends) if cell.has_ends else (None, None)
-                    values = [exact, *ends, _inert(cell.mark) or None]
-                column = (name or f"column {place + 1}", [*table.header[:place]].count(name))
-                record |= {(*column, end): value for end, value in zip(_ENDINGS, values, strict=True)}
+                    kind = int if cell.form.endswith("d") else float
+                    value = kind(cell.value) if is_defined(cell.value) else None
+                    ends = map(float, cell.ends) if cell.interval else (None, None)
+                    values = (value, *ends, _inert(cell.mark) or None)
+                    numbers = dict(zip([name + ending for ending in _ENDINGS], values, strict=True))
+                    record |= numbers
+                    beside |= numbers.keys() - {name}
             records.append(record)
-    held = {column for record in records for column, value in record.items() if value is not None}
-    columns = [one for one in dict.fromkeys(chain.from_iterable(records)) if not one[2] or one in held]
+    held = {name for record in records for name, value in record.items() if value is not None}
+    columns = [
+        name for name in dict.fromkeys(chain.from_iterable(records)) if name in held or name not in beside
+    ]
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    if columns:
-        writer.writerow(_inert(f"{name}{end}") for name, _, end in columns)
-        writer.writerows([record.get(column) for column in columns] for record in records)
+    writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
     return file.getvalue().removesuffix("\n")
-
-
-# Endings of the names of columns that a cell may fill: its own column, and those added next to it.
-_ENDINGS = ("", " low", " high", " mark")
 
 
 def _inert(text: str) -> str:
@@ -197,13 +196,13 @@ def _markdown_table(table: Table, intervals: bool) -> str:
         if not isinstance(cell, Number):
             return text
         text = f"**{text}**" if cell.best else text
-        return f"{text} ({cell.interval})" if intervals and cell.has_ends else text
+        return f"{text} ({cell.interval})" if intervals and cell.interval else text
 
-    header, *rows = ([*map(write, line)] for line in _lines(table))
-    left = 1 if table.turned else table.left
-    rule = [":---"] * left + ["---:"] * (len(header) - left)
+    shown = upright(table)
+    rule = [":---"] * shown.left + ["---:"] * (len(shown.header) - shown.left)
+    lines = [[*map(write, shown.header)], rule, *([*map(write, row)] for row in shown.rows)]
     titled = [f"{_markdown_line(table.of)}\n"] if table.of else []
-    return "\n".join([*titled, *(f"| {' | '.join(row)} |" for row in (header, rule, *rows))])
+    return "\n".join([*titled, *(f"| {' | '.join(line)} |" for line in lines)])
 
 
 def _markdown_notes(notes: Notes) -> str:
@@ -234,39 +233,37 @@ def _latex_table(table: Table, intervals: bool) -> str:
     r"""Return a table for `\usepackage{booktabs}`."""
 
     def write(cell: Cell) -> str:
-        if not isinstance(cell, Number):
-            return _latex_text("-" if cell is None else str(cell))
-        return _latex_number(cell, intervals and cell.has_ends)
+        if isinstance(cell, Number):
+            return _latex_number(cell, intervals)
+        return _latex_text("-" if cell is None else cell)
 
-    header = [*map(_latex_head, table.header)]
     rows = [[*map(write, row)] for row in table.rows]
-    lines = [*zip(header, *rows, strict=True)] if table.turned else [header, *rows]
-    head, *body = (" & ".join(line) + r" \\" for line in lines)
-    left = 1 if table.turned else table.left
+    shown = upright(table._replace(header=[*map(_latex_head, table.header)], rows=rows))
+    head, *body = (" & ".join(map(str, line)) + r" \\" for line in (shown.header, *shown.rows))
     about = one_line(", ".join(filter(None, (table.name, table.of))))
-    places = "l" * left + "r" * (len(lines[0]) - left)
-    begin, end = rf"\begin{{tabular}}{{{places}}}", r"\end{tabular}"
-    return "\n".join([f"% {about}", begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", end])
+    begin = rf"\begin{{tabular}}{{{'l' * shown.left}{'r' * (len(shown.header) - shown.left)}}}"
+    return "\n".join(
+        [f"% {about}", begin, r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+    )
 
 
 def _latex_notes(notes: Notes) -> str:
     return "\n".join(f"% {line}" for line in _text_notes(notes).split("\n"))
 
 
-def _latex_text(text: str) -> str:
+def _latex_text(text: object) -> str:
     return _LATEX_MEANS.sub(lambda found: _LATEX_SIGNS.get(found[0], f"{{{found[0]}}}"), one_line(text))
 
 
 def _latex_number(number: Number, with_ends: bool) -> str:
     r"""Return a number; one with a sign or an interval is written between dollar signs."""
-    if number.said or not number.is_defined:
-        return _latex_text(number.said) if number.said else "--"
-    low, high = number.printed_ends if with_ends else ("", "")
-    mark = "*" if number.mark else ""
-    shown = str(number).removesuffix(number.mark) if number.mark else str(number)
-    if with_ends:
-        base = rf"\mathbf{{{shown}}}" if number.best else shown
-        return f"${base}_{{{low}}}^{{{high}{mark}}}$"
+    if number.text or not is_defined(number.value):
+        return _latex_text(number.text) or "--"
+    shown, mark = number.printed(number.value), "*" * bool(number.mark)
+    if with_ends and number.interval:
+        low, high = map(number.printed, number.ends)
+        shown = rf"\mathbf{{{shown}}}" if number.best else shown
+        return f"${shown}_{{{low}}}^{{{high}{mark}}}$"
     if shown[0] in "+-":
         shown = rf"$\mathbf{{{shown}}}$" if number.best else f"${shown}$"
     elif number.best:

@@ -35,7 +35,7 @@ def export_report(export: BatchExport, score: str, take: str) -> Report:
     if not export.files:
         return [Notes([f"Nothing is left to ask: run `{score}` with the same options."])]
     rows: list[list[Cell]] = [
-        [file["name"], file["requests"], Number(file["bytes"] / 1e6, times=1), file["judge"]]
+        [file["name"], file["requests"], Number(file["bytes"] / 1e6, ".1f"), file["judge"]]
         for file in export.files
     ]
     now, later = export.now, export.later
@@ -101,8 +101,8 @@ def plan_report(plan: Plan) -> Report:
         [
             name,
             *map(_count, counts),
-            Number(flop, ".0f", 1, said=f"{flop:.1e}".replace("e+", "e") if flop else ""),
-            Number(seconds, said="" if seconds is None else duration(seconds)),
+            Number(flop, ".0f", text=f"{flop:.1e}".replace("e+", "e") if flop else ""),
+            Number(seconds, text="" if seconds is None else duration(seconds)),
         ]
         for name, (*counts, flop, seconds) in amounts
     ]
@@ -167,4 +167,4 @@ def _notes(load: Load, asked: str) -> Iterator[str]:
 def _count(number: float | None) -> Number:
     """Return a number for a table; an estimated one is rounded to three digits."""
     estimated = number is not None and not isinstance(number, int)
-    return Number(float(f"{number:.3g}") if estimated else number, ",.0f", 1)
+    return Number(float(f"{number:.3g}") if estimated else number, ",.0f")

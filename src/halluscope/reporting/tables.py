@@ -21,40 +21,22 @@ class Number(NamedTuple):
     """A number in a table."""
 
     value: float | None  # None or NaN where it is undefined
-    form: str = ".1f"  # how it is printed, as a specification for `format`
-    times: int = 100  # what it is multiplied by before it is printed: 100 for a fraction in percent, else 1
+    form: str = ".1%"  # how it is printed, as a specification for `format`; of a share, without the sign "%"
     ends: Sequence[float] = ()  # the ends of its interval; () if it has no interval
     mark: str = ""  # what is printed after it
-    said: str = ""  # what is printed instead of it; "" to print the number
+    text: str = ""  # what is printed instead of it; "" to print the number
     best: bool = False  # whether it is highlighted as the best of its column
 
-    @property
-    def is_defined(self) -> bool:
-        """Whether it is neither NaN nor None."""
-        return is_defined(self.value)
-
-    @property
-    def has_ends(self) -> bool:
-        """Whether the number has an interval."""
-        return len(self.ends) == 2 and all(map(is_defined, self.ends))
-
     def __str__(self) -> str:
-        return self.said or f"{self._printed(self.value)}{self.mark}"
+        return self.text or f"{self.printed(self.value)}{self.mark}"
 
     @property
     def interval(self) -> str:
-        """The interval as it is printed; "-" if the number has none."""
-        return " to ".join(self.printed_ends) if self.has_ends else "-"
+        """The interval as it is printed; "" if the number has none."""
+        return " to ".join(map(self.printed, self.ends)) if all(map(is_defined, self.ends)) else ""
 
-    @property
-    def printed_ends(self) -> list[str]:
-        """Both ends of the interval as they are printed."""
-        return [self._printed(end) for end in self.ends]
-
-    def _printed(self, value: float | None) -> str:
-        if not is_defined(value):
-            return "-"
-        return format(value if self.times == 1 else self.times * value, self.form)
+    def printed(self, value: float | None) -> str:
+        return format(value, self.form).removesuffix("%") if is_defined(value) else "-"
 
 
 Cell = str | int | Number | None  # a cell of a table; None if it is empty
@@ -69,8 +51,9 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Cell]]  # a cell per column
     left: int = 1  # how many columns, from the first on, say what a row is about
     of: str = ""  # whose table it is, if the rows do not say so; "" otherwise
-    # whether rows that differ only in their first column compete; each column's best is then highlighted
-    ranked: bool = False
+    ranked: bool = (
+        False  # whether each row is an LVLM, so that text too wide for a terminal shows columns as rows
+    )
     turned: bool = False  # whether columns are shown as rows, for tables with many columns
     intervals: Collection[str] = ()  # the columns whose intervals are shown next to them
 
@@ -94,63 +77,76 @@ def share(value: float | None, ends: Sequence[float] = ()) -> Number:
     return Number(value, ends=ends)
 
 
-def plain(value: float | None, form: str = ".3f", ends: Sequence[float] = ()) -> Number:
+def plain(value: float | None, form: str = ".3f") -> Number:
     """Return a number that is not a fraction, printed as it is."""
-    return Number(value, form, 1, ends)
+    return Number(value, form)
 
 
-def scored(value: float | None, is_plain: bool, ends: Sequence[float] = ()) -> Number:
-    """Return a score, printed with three decimals if it is not a fraction, else in percent."""
-    return plain(value, ends=ends) if is_plain else share(value, ends)
+def scored(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> Number:
+    """Return a score, printed in percent, or with three decimals if it counts points."""
+    return Number(value, ".3f" if is_points else ".1%", ends)
+
+
+def gap(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> Number:
+    """Return a difference of two scores, printed with its sign."""
+    return Number(value, "+.3f" if is_points else "+.1%", ends)
 
 
 def table(
-    results: Named,
-    columns: Sequence[str],
-    is_points: Callable[[str], bool] = lambda _: False,
-    name: str = "scores",
-    turned: bool = False,
-    intervals: Collection[str] = (),
+    results: Named, columns: Sequence[str], is_points: Callable[[str], bool] = lambda _: False, **more: Any
 ) -> Table:
-    """Return a table with one row per LVLM, in the order of the results.
+    """Return a table with one row per LVLM, in the order of the results; `more` sets the other fields of a `Table`.
 
     A column such as "mean_words:.1f" is no fraction, and printed in this form.
     """
 
-    def cell(result: Mapping[str, Any], column: str) -> Number:
-        named, _, form = column.partition(":")
-        return plain(result.get(named), form) if form else score(result, column, is_points(column))
+    def cell(result: Values, column: str) -> Number:
+        name, _, form = column.partition(":")
+        return plain(result.get(name), form) if form else score(result, name, is_points(name))
 
-    are_counted = any(isinstance(result.get(ROWS), Number) for _, result in results)
-    rows: list[list[Cell]] = []
-    for named, result in results:
-        count = result.get(ROWS)
-        counts = [count if isinstance(count, Number) else Number(None)] if are_counted else []
-        rows.append([named, *counts, *(cell(result, column) for column in columns)])
-    names = [column.partition(":")[0] for column in columns]
-    header = [RESPONSES, ROWS, *names] if are_counted else [RESPONSES, *names]
-    return Table(name, header, rows, ranked=True, turned=turned, intervals=intervals)
+    # a result that was not `counted` may have rows of its own
+    counts = [ROWS] if any(isinstance(result.get(ROWS), Number) for _, result in results) else []
+    rows = [
+        [
+            named,
+            *(result.get(of, Number(None)) for of in counts),
+            *(cell(result, column) for column in columns),
+        ]
+        for named, result in results
+    ]
+    header = [RESPONSES, *counts, *(column.partition(":")[0] for column in columns)]
+    return Table(**{"name": "scores", "header": header, "rows": rows, "ranked": True, **more})
 
 
-def counted(results: Named) -> list[tuple[str, Mapping[str, Any]]]:
+def counted(results: Named) -> Named:
     """Return results with how many rows each is about (`ROWS`), marked if these are not the first result's rows.
 
     Those about too few rows (`has_few`) lose their intervals.
     """
     data = [keys_of(result["signature"])["data"] for _, result in results]
-    rows = [Number(int(of.rsplit("-", 2)[1]), "d", 1, mark=OTHER if of != data[0] else "") for of in data]
     return [
-        (name, {**(_bare(result) if has_few(result) else result), ROWS: number})
-        for (name, result), number in zip(results, rows, strict=True)
+        (
+            name,
+            {
+                **(_bare(result) if has_few(result) else result),
+                ROWS: Number(rows_of(result), "d", mark=OTHER if of != data[0] else ""),
+            },
+        )
+        for (name, result), of in zip(results, data, strict=True)
     ]
 
 
-def has_few(result: Mapping[str, Any]) -> bool:
+def rows_of(result: Values) -> int:
+    """Return how many rows a result is about, by its signature."""
+    return int(keys_of(result["signature"])["data"].rsplit("-", 2)[1])
+
+
+def has_few(result: Values) -> bool:
     """Whether a result has intervals, and is about too few rows for them."""
-    return "interval" in result and int(keys_of(result["signature"])["data"].rsplit("-", 2)[1]) < FEWEST
+    return "interval" in result and rows_of(result) < FEWEST
 
 
-def _bare(result: Mapping[str, Any]) -> dict[str, Any]:
+def _bare(result: Values) -> dict[str, Any]:
     """Return a result without intervals, also those of its parts."""
     return {
         key: _bare(value) if isinstance(value, Mapping) else value
@@ -159,9 +155,9 @@ def _bare(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def score(result: Mapping[str, Any], name: str, is_plain: bool = False) -> Number:
+def score(result: Values, name: str, is_points: bool = False) -> Number:
     """Return a score of a result, with its interval if it has one."""
-    number = scored(result.get(name), is_plain, result.get("interval", {}).get(name, ()))
+    number = scored(result.get(name), is_points, result.get("interval", {}).get(name, ()))
     return number._replace(best=True) if result.get(BEST) == name else number
 
 
@@ -171,7 +167,7 @@ def group_table(results: Named, by: str, is_points: Callable[[str], bool] = lamb
     return table(results, list(groups), is_points, name="groups", turned=True)
 
 
-def class_table(result: Mapping[str, Any], of: str) -> Table:
+def class_table(result: Values, of: str) -> Table:
     """Return a table with one row per class: its counts, and its ratios in percent."""
     columns = list(next(iter(result["classes"].values()), {}))
     rows = [
@@ -194,11 +190,6 @@ def below(remarks: Mapping[str, Sequence[str]]) -> list[Notes]:
     return [Notes(lines, ", ".join(of)) for lines, of in names.items()]
 
 
-def listed(results: Named) -> list[dict[str, Any]]:
-    """Return results with their names in them, as JSON has them."""
-    return [{"responses": name, **result} for name, result in results]
-
-
 def to_json(value: Any) -> str:
     """Return a value as JSON in ASCII only; undefined numbers are null."""
     return json.dumps(finite(value), indent=2).replace("\x7f", "\\u007f")
@@ -206,7 +197,7 @@ def to_json(value: Any) -> str:
 
 def percent(fraction: float | None) -> str:
     """Return a fraction as a percentage with one decimal; "-" if it is undefined."""
-    return f"{100 * fraction:.1f}" if is_defined(fraction) else "-"
+    return str(Number(fraction))
 
 
 def is_defined(score: float | None) -> TypeGuard[float]:
@@ -214,12 +205,12 @@ def is_defined(score: float | None) -> TypeGuard[float]:
     return score is not None and math.isfinite(score)
 
 
-def printed(value: float | None, is_plain: bool) -> str:
-    """Return a score as tables print it: like `percent`, or with three decimals if it is not a fraction."""
-    return str(scored(value, is_plain))
+def printed(value: float | None, is_points: bool) -> str:
+    """Return a score as tables print it."""
+    return str(scored(value, is_points))
 
 
-def uncertainty(result: Mapping[str, Any], over: str = "images") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def uncertainty(result: Values, over: str = "images") -> Iterator[tuple[str, Values]]:
     """Yield a result's measures of uncertainty: the name of each, and the ends for each score."""
     for key, text in (("interval", f"interval over {over}"), ("spread", "lowest and highest of the repeats")):
         if key in result:
@@ -231,12 +222,12 @@ def interval(ends: Sequence[float]) -> str:
     return " to ".join(map(percent, ends))
 
 
-def ranked(results: Named, by: str, higher: bool = True) -> list[tuple[str, Mapping[str, Any]]]:
+def ranked(results: Named, by: str, higher: bool = True) -> Named:
     """Return results with the best score first, and those without the score last."""
 
-    def order(one: tuple[str, Mapping[str, Any]]) -> tuple[bool, float]:
+    def order(one: tuple[str, Values]) -> float:
         value = one[1].get(by)
-        return (False, -value if higher else value) if is_defined(value) else (True, 0)
+        return math.inf if not is_defined(value) else -value if higher else value
 
     return sorted(results, key=order)
 
@@ -260,7 +251,7 @@ class _Share(float):
         return super().__format__(form) if form else percent(self)
 
 
-def filled(text: str, result: Mapping[str, Any]) -> str:
+def filled(text: str, result: Values) -> str:
     """Return a text with values of a result; "f0_5_cls" stands for "f0.5_cls"."""
     shown = {name: _Share(one) if isinstance(one, float) else one for name, one in result.items()}
     return text.format(**{name.replace(".", "_"): one for name, one in shown.items()})
@@ -283,7 +274,7 @@ class Declared:
         """Return a table, and notes on each result."""
         return report([self.table(results)], {name: self.notes(result) for name, result in results})
 
-    def notes(self, result: Mapping[str, Any], *more: str) -> list[str]:
+    def notes(self, result: Values, *more: str) -> list[str]:
         """Return the notes that apply, others, the intervals that are named below tables, and the signature."""
         known = [(note, result.get(note["of"])) for note in self.data.get("notes", ())]
         ends = result.get("interval", {})
@@ -302,7 +293,7 @@ class Declared:
             f"signature: {result['signature']}",
         ]
 
-    def meaning(self, scores: Mapping[str, Any]) -> str:
+    def meaning(self, scores: Values) -> str:
         """Say in a sentence what the principal score means, by the convention of the signature."""
         if not is_defined(scores[self.principal]):
             return str(self.data["undefined"])

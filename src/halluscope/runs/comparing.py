@@ -19,7 +19,19 @@ from halluscope import registry
 from halluscope.errors import RunError
 from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting.formats import TABLE, written
-from halluscope.reporting.tables import ROWS, Cell, Notes, Number, Report, Table, Values, plain, scored, share
+from halluscope.reporting.tables import (
+    ROWS,
+    Cell,
+    Notes,
+    Number,
+    Report,
+    Table,
+    Values,
+    gap,
+    plain,
+    scored,
+    share,
+)
 from halluscope.runs.folder import Run, again, benchmark_of, checked, view
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready, clusters
@@ -286,7 +298,7 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tu
             f"{len(found.scores):,} differences are corrected together; those from the best run are shown"
         )
     rows: list[list[Cell]] = [
-        [letter, name, Number(found.of[name], "d", 1)] for name, letter in _letters(found).items()
+        [letter, name, Number(found.of[name], "d")] for name, letter in _letters(found).items()
     ]
     runs = Table("runs", ["run", "responses", ROWS], rows, left=2)
     return runs, _table("differences", scores, found, benchmark), Notes(lines)
@@ -369,8 +381,7 @@ def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark
 
 
 def difference_cells(values: tuple[float, float], by: Difference, is_points: bool) -> list[Cell]:
-    form, times = ("+.3f", 1) if is_points else ("+.1f", 100)
-    return [*(scored(value, is_points) for value in values), Number(by.value, form, times, (by.low, by.high))]
+    return [*(scored(value, is_points) for value in values), gap(by.value, is_points, (by.low, by.high))]
 
 
 # Another judge of the same responses
@@ -479,7 +490,7 @@ def _report(found: Values, benchmark: Benchmark) -> Report:
         [
             one["model"],
             one["score"],
-            Number(one["of"], "d", 1),
+            Number(one["of"], "d"),
             share(one["same"], (one["low"], one["high"])),
             plain(one["kappa"]),
         ]
@@ -511,7 +522,7 @@ def _report(found: Values, benchmark: Benchmark) -> Report:
         ),
     ]
     for one in found["ranks"]:
-        rows = [[name, *(Number(rank, "d", 1) for rank in both)] for name, both in one["ranks"].items()]
+        rows = [[name, *(Number(rank, "d") for rank in both)] for name, both in one["ranks"].items()]
         tau = "{value:.2f} ({low:.2f} to {high:.2f})".format(**one["tau"])
         report += [
             Table("ranks", [f"by {one['score']}", "1st judge", "2nd judge"], rows),

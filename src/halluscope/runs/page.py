@@ -16,12 +16,12 @@ from halluscope.inputs import is_like_a_list, listed, paired, texts
 from halluscope.judging.verdicts import NOBODY
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.figures.plots import figures
-from halluscope.reporting.formats import laid_out
+from halluscope.reporting.formats import upright, with_intervals
 from halluscope.reporting.page.content import Headline, Page, Picture, Table
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
-from halluscope.reporting.tables import Notes, finite, has_few, percent, score
+from halluscope.reporting.tables import Notes, Number, finite, has_few, percent, score
 from halluscope.responses.match import NOT_COMPARED
 from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts, winner
 from halluscope.runs.folder import INPUTS, RESPONSE, Run, benchmark_of, plain, view
@@ -171,11 +171,7 @@ def page(
                 one.name,
                 by,
                 str(number),
-                "too few rows for an interval"
-                if has_few(one.scores)
-                else number.interval
-                if number.has_ends
-                else "",
+                "too few rows for an interval" if has_few(one.scores) else number.interval,
                 benchmark.module("report").meaning(one.scores),
                 list(_warnings(benchmark, one)),
                 one.scores[SIGNATURE],
@@ -228,24 +224,27 @@ def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison 
     if compared:
         told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark, None)]
     tables: list[Table] = []
-    for part in laid_out([*told, *beside(benchmark, results, models[0].options)]):
+    for part in (*told, *beside(benchmark, results, models[0].options)):
         if isinstance(part, Notes):
             lines = [f"{line.removesuffix('.')}." for line in part.lines if not line.startswith(SIGNATURE)]
             if lines and tables:
                 note = f"{tables[-1].note} {f'{part.of}: ' * bool(part.of)}{' '.join(lines)}".strip()
                 tables[-1] = tables[-1]._replace(note=note)
             continue
-        table, (header, *rows) = part
+        table = upright(with_intervals(part))
         best = (
-            (y, x) for y, row in enumerate(rows) for x, cell in enumerate(row) if getattr(cell, "best", False)
+            (y, x)
+            for y, row in enumerate(table.rows)
+            for x, cell in enumerate(row)
+            if isinstance(cell, Number) and cell.best
         )
         tables.append(
             Table(
                 ", ".join(filter(None, (table.name.capitalize(), table.of))),
-                [*map(str, header)],
-                [["-" if cell is None else str(cell) for cell in row] for row in rows],
+                table.header,
+                [["-" if cell is None else str(cell) for cell in row] for row in table.rows],
                 frozenset(best),
-                1 if table.turned else table.left,
+                table.left,
                 published=table.name == "published",
             )
         )

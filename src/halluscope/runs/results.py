@@ -244,7 +244,7 @@ def lines(benchmark: Benchmark, results: Named) -> str:
     by, each = principal(benchmark, [scores for _, scores in results]), []
     for name, result in results:
         shown = score_of(result, by, benchmark.is_points(by))
-        interval = f" ({shown.interval})" if shown.has_ends else ""
+        interval = f" ({shown.interval})" if shown.interval else ""
         each.append(f"{one_line(name)}: {result[SIGNATURE]} = {by} {shown}{interval}")
     return "\n".join(each)
 

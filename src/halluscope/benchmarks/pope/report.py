@@ -24,10 +24,10 @@ from halluscope.reporting.tables import (
     Declared,
     Named,
     Notes,
-    Number,
     Report,
     Table,
     class_table,
+    gap,
     score,
     share,
 )
@@ -87,7 +87,7 @@ def _correction(results: Named) -> Iterator[list[Cell]]:
             own, corrected = pair
             yield [
                 *(name, result["parser"], sampling, other[sampling]["rows"]),
-                *(share(own), share(corrected), Number(corrected - own, "+.1f")),
+                *(share(own), share(corrected), gap(corrected - own, False)),
                 *(1 + sum(each[i] > pair[i] for each in pairs) for i in (0, 1)),
             ]
 
