@@ -5,7 +5,7 @@ Each run is cut to these rows, scored again, and resampled with the same draws a
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from operator import attrgetter
@@ -45,14 +45,11 @@ from halluscope.stats.tallies import Bools, Tally
 # Keys of a signature that do not say how a run was scored, or that are the same once runs are compared.
 NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 
-SAID_OF = ("found", "hallucinated", "missed")  # the lists of classes in a row about an image
+OUTCOMES = ("found", "hallucinated", "missed")  # the lists of classes in a row about an image
 
 FEW = 10  # up to this many differences between models are all shown; of more, only those from the best model
 
 MOST = 20  # of the significant differences in groups, and in classes, so many are shown
-
-# The score's name, the names of two runs, both values, and the difference
-Tested = tuple[str, tuple[str, str], tuple[float, float], Difference]
 
 
 class Result(dict[str, Any]):
@@ -79,9 +76,9 @@ class Compared:
     names: tuple[str, str]  # the names of the two runs
     values: tuple[float, float]  # the score of each run
     by: Difference  # the difference
-    holm: float  # the p value by Holm's correction for all differences that were compared together
+    holm: float = math.nan  # the p value by Holm's correction for all differences that were compared together
     # the better run, if the difference is significant and the score has a better direction
-    better: str | None
+    better: str | None = None
 
 
 @dataclass(frozen=True)
@@ -98,17 +95,17 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Resampled:
     """A run on the rows that all runs have, scored again."""
 
     run: Run
     scores: Mapping[str, float]  # name -> score; the names of nested scores are joined with "/"
-    resampled: Mapping[str, Floats]  # name -> the score of each resample
+    draws: Mapping[str, Floats]  # name -> the score of each resample
     clusters: int  # the number of clusters of rows that depend on each other, such as images
 
-    def against(self, other: "Drawn", name: str, level: float) -> tuple[tuple[float, float], Difference]:
+    def against(self, other: "Resampled", name: str, level: float) -> tuple[tuple[float, float], Difference]:
         """Return both values of a score, and their difference."""
-        values, draws = (self.scores[name], other.scores[name]), (self.resampled[name], other.resampled[name])
+        values, draws = (self.scores[name], other.scores[name]), (self.draws[name], other.draws[name])
         return values, difference(*values, *draws, self.clusters, level)
 
 
@@ -117,88 +114,102 @@ def compare(
 ) -> Comparison:
     if len(runs) < 2:
         raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
-    drawn, level = draw(runs, resampling), resampling.level
-    benchmark, pairs = benchmark_of(runs.values()), [*combinations(drawn, 2)]
-    wanted = list(scores) or [benchmark.principal]
-    known = known_scores(drawn.values(), wanted)
+    benchmark, level, parts = benchmark_of(runs.values()), resampling.level, resampled(runs, resampling)
+    wanted, known = wanted_scores(benchmark, scores, parts.values())
     groups = [
-        name for name in known if any(name.startswith(f"{of}/") or name.endswith(f"/{of}") for of in wanted)
+        name
+        for name in known
+        if any(name.startswith(f"{one}/") or name.endswith(f"/{one}") for one in wanted)
     ]
-    classes = {name: _classes(of.run) for name, of in drawn.items()} if in_parts else {}
 
     def compared(names: Sequence[str]) -> list[Compared]:
-        tested = [
-            (name, pair, *drawn[pair[0]].against(drawn[pair[1]], name, level))
-            for pair in pairs
-            for name in names
-        ]
-        return _corrected(benchmark, tested, level)
+        pairs = combinations(parts.items(), 2)
+        return _corrected(
+            benchmark,
+            [
+                Compared(score, (name, other), *part.against(other_part, score, level))
+                for (name, part), (other, other_part) in pairs
+                for score in names
+            ],
+            level,
+        )
 
-    keys = {name: of.run.keys for name, of in drawn.items()}
-    how = dict.fromkeys(key for of in keys.values() for key in of if key not in NOT_HOW)
-    values = {key: [of.get(key, "") for of in keys.values()] for key in how}
+    classes = {name: _classes(part.run) for name, part in parts.items()} if in_parts else {}
     return Comparison(
-        len(next(iter(drawn.values())).run.found),
+        len(next(iter(parts.values())).run.found),
         {name: len(run.ready.matched.rows) for name, run in runs.items()},
-        {key: of for key, of in values.items() if len({*of}) > 1},
+        _unlike(parts.values()),
         compared(wanted),
         compared(groups if in_parts else ()),
-        _corrected(benchmark, _class_tests(classes, level), level),
+        _corrected(benchmark, [*_class_tests(classes, level)], level),
         resampling,
     )
 
 
-def _corrected(benchmark: Benchmark, tested: Sequence[Tested], level: float) -> list[Compared]:
+def _corrected(benchmark: Benchmark, tested: Sequence[Compared], level: float) -> list[Compared]:
+    """Correct p values for the number of differences, and say which run is better."""
     corrected = []
-    for (score, names, values, by), p in zip(tested, holm([by.p for *_, by in tested]), strict=True):
-        of = score.partition(" of ")[0]
-        direction = HIGHER if of in ("precision", "recall") else benchmark.direction(of)
-        better = names[(by.value > 0) != (direction == HIGHER)] if direction and p < 1 - level else None
-        corrected.append(Compared(score, names, values, by, p, better))
+    for one, p in zip(tested, holm([one.by.p for one in tested]), strict=True):
+        score = one.score.partition(" of ")[0]  # of a class
+        direction = HIGHER if score in ("precision", "recall") else benchmark.direction(score)
+        first_is_worse = (one.by.value > 0) != (direction == HIGHER)
+        better = one.names[first_is_worse] if direction and p < 1 - level else None
+        corrected.append(replace(one, holm=p, better=better))
     return corrected
 
 
-def known_scores(drawn: Collection[Drawn], wanted: Sequence[str]) -> list[str]:
-    """Return the scores that all runs have, after a check that the wanted ones are among them."""
-    known = [name for name in next(iter(drawn)).scores if all(name in of.scores for of in drawn)]
+def wanted_scores(
+    benchmark: Benchmark, scores: Sequence[str], parts: Iterable[Resampled]
+) -> tuple[list[str], list[str]]:
+    """Return these scores, by default the principal one, and all that the runs have in common."""
+    first, *others = (part.scores for part in parts)
+    known = [name for name in first if all(name in other for other in others)]
+    wanted = [*scores] or [benchmark.principal]
     if missing := [name for name in wanted if name not in known]:
         raise RunError(
             f"The runs have no score {short_repr(missing[0])} in common; expected one of {', '.join(known)}."
         )
-    return known
+    return wanted, known
 
 
-def draw(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Drawn]:
+def _unlike(parts: Iterable[Resampled]) -> dict[str, list[str]]:
+    """Return the keys of the signature in which runs were scored differently, each with the value of each run."""
+    keys = [part.run.keys for part in parts]
+    values = {key: [of.get(key, "") for of in keys] for key in {name: 0 for of in keys for name in of}}
+    return {key: of for key, of in values.items() if len({*of}) > 1 and key not in NOT_HOW}
+
+
+def resampled(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Resampled]:
     """Score runs again on the rows that all have, with resamples; each resample draws the same rows of all."""
     if not resampling.resamples:
         raise ValueError("A comparison needs at least 1 resample of the bootstrap; got 0.")
-    drawn = {name: _drawn(runs[name], rows, resampling) for name, rows in shared(runs).items()}
-    data = {name: of.run.keys["data"] for name, of in drawn.items()}
+    parts = {name: _resampled(runs[name], rows, resampling) for name, rows in common_rows(runs).items()}
+    data = {name: part.run.keys["data"] for name, part in parts.items()}
     if len({*data.values()}) > 1:
         each = ", ".join(f"{short_repr(name)} {short_repr(of)}" for name, of in data.items())
         raise RunError(
             f"Rows with the same ids differ between these runs ({each}); expected runs on the same version of one "
             "dataset."
         )
-    return drawn
+    return parts
 
 
-def shared(runs: Mapping[str, Run]) -> dict[str, list[int]]:
+def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
     """Return the indices of the rows that all runs have, in the same order: name of a run -> indices."""
-    own = attrgetter(*registry.identity(benchmark_of(runs.values())).key)
+    key = attrgetter(*registry.identity(benchmark_of(runs.values())).key)
     rows = {
-        name: {own(row): at for at, row in enumerate(run.ready.matched.rows)} for name, run in runs.items()
+        name: {key(row): at for at, row in enumerate(run.ready.matched.rows)} for name, run in runs.items()
     }
     first, *others = rows.values()
-    common = [key for key in first if all(key in other for other in others)]
+    common = [row for row in first if all(row in other for other in others)]
     if not common:
         raise RunError(
             f"The runs {', '.join(map(short_repr, runs))} have no row in common, so they cannot be compared."
         )
-    return {name: [of[key] for key in common] for name, of in rows.items()}
+    return {name: [indices[row] for row in common] for name, indices in rows.items()}
 
 
-def _drawn(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Drawn:
+def _resampled(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Resampled:
     """Score some of a run's rows again, without options that need all rows, such as a certificate."""
     each = run.benchmark.each
     inputs, options = (
@@ -206,18 +217,18 @@ def _drawn(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Drawn:
         for of in (run.ready.inputs, run.options)
     )
     inputs |= {name: [value[row] for row in rows] for name, value in run.columns.items()}
-    part = replace(
-        run,
-        ready=Ready(run.ready.matched.only(rows), inputs),
-        options=options,
-        record=run.record.finished(rows),
-    )
+    ready, record = Ready(run.ready.matched.only(rows), inputs), run.record.finished(rows)
     with bootstrap.kept() as kept:
-        made = again(part, bootstrap=resampling.resamples, seed=resampling.seed, level=resampling.level)
-    resampled = dict(flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
+        made = again(
+            replace(run, ready=ready, options=options, record=record),
+            bootstrap=resampling.resamples,
+            seed=resampling.seed,
+            level=resampling.level,
+        )
+    draws = dict(flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
     values = dict(flat(made.scores))
     of_rows = inputs.get("image_ids") or clusters(run.benchmark, inputs["references"])
-    return Drawn(made, {name: float(values[name]) for name in resampled}, resampled, len({*of_rows}))
+    return Resampled(made, {name: float(values[name]) for name in draws}, draws, len({*of_rows}))
 
 
 def flat(scores: Values, above: str = "") -> Iterator[tuple[str, Any]]:
@@ -232,8 +243,10 @@ def flat(scores: Values, above: str = "") -> Iterator[tuple[str, Any]]:
 def _classes(run: Run) -> Tally:
     """Return counts per image for each class: of precision and recall, or of the score of questions about it."""
     found, inputs, score = run.found, run.ready.inputs, run.benchmark.principal
-    if all({*SAID_OF} <= row.keys() for row in found):
-        said = [(at, name, kind) for at, row in enumerate(found) for kind in SAID_OF for name in {*row[kind]}]
+    if all({*OUTCOMES} <= row.keys() for row in found):
+        said = [
+            (at, name, kind) for at, row in enumerate(found) for kind in OUTCOMES for name in {*row[kind]}
+        ]
         if not said:
             return {}
         image, named, kinds = map(np.array, zip(*said, strict=True))
@@ -254,21 +267,16 @@ def _classes(run: Run) -> Tally:
     return tally
 
 
-def _class_tests(classes: Mapping[str, Tally], level: float) -> list[Tested]:
-    """Return the difference in each class of each two runs, by its counts, since some classes are rare."""
-    tested: list[Tested] = []
+def _class_tests(classes: Mapping[str, Tally], level: float) -> Iterator[Compared]:
+    """Yield the difference in each class of each two runs, by its counts, since some classes are rare."""
     for names in combinations([name for name, tally in classes.items() if tally], 2):
         one, other = (classes[name] for name in names)
-        ours, theirs = (tallies.scores([tally]) for tally in (one, other))
-        able = [
-            score
-            for score in can_differ(one, other, 1 - level)
-            if not math.isnan(ours[score] - theirs[score])
-        ]
+        able = can_differ(one, other, 1 - level)
         counts, others = ({score: tally[score] for score in able} for tally in (one, other))
-        by = ratio_differences(counts, others, level)
-        tested += [(score, names, (ours[score], theirs[score]), by[score]) for score in able]
-    return tested
+        ours, theirs = (tallies.scores([tally]) for tally in (one, other))
+        for score, by in ratio_differences(counts, others, level).items():
+            if not math.isnan(by.value):
+                yield Compared(score, names, (ours[score], theirs[score]), by)
 
 
 # What is printed
@@ -278,42 +286,44 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tu
     """Return tables of the runs, with a letter each, and of their differences, and what a reader has to know."""
     scores, resamples = found.scores, found.resampling.resamples
     lines = [f"Intervals and p values come from {resamples:,} paired resamples."]
-    if cut := [f"{one_line(name)} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]:
-        lines.append(f"Compared on the {found.rows:,} rows that all runs have ({', '.join(cut)}).")
+    if longer := [f"{one_line(name)} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]:
+        lines.append(f"Compared on the {found.rows:,} rows that all runs have ({', '.join(longer)}).")
     for key, values in found.unlike.items():
         each = ", ".join(
-            f"{one_line(name)} {one_line(value)}" for name, value in zip(found.of, values, strict=True)
+            f"{one_line(name)} {one_line(of)}" for name, of in zip(found.of, values, strict=True)
         )
         lines.append(f"The runs were not scored alike, which also changes differences: {key} is {each}.")
-    for what in (found.scores, found.groups):
-        needed = 2 * len(what) / (1 - found.resampling.level)
+    for compared in (found.scores, found.groups):
+        needed = 2 * len(compared) / (1 - found.resampling.level)
         if resamples + 1 <= needed:
             lines.append(
-                f"{len(what):,} differences are corrected together, and {resamples:,} resamples tell no p value small "
-                f"enough for one alone to hold; --bootstrap {int(needed) + 1} does."
+                f"{len(compared):,} differences are corrected together, and {resamples:,} resamples tell no p value "
+                f"small enough for one alone to hold; --bootstrap {int(needed) + 1} does."
             )
     if 0 < most < len(scores):
         scores = _with_the_best(found, benchmark)
         lines.append(
             f"{len(found.scores):,} differences are corrected together; those from the best run are shown"
         )
-    rows: list[list[Cell]] = [
-        [letter, name, Number(found.of[name], "d")] for name, letter in _letters(found).items()
-    ]
-    runs = Table("runs", ["run", "responses", ROWS], rows, left=2)
+    letters = _letters(found)
+    runs = Table(
+        "runs",
+        ["run", "responses", ROWS],
+        [[letters[name], name, Number(rows, "d")] for name, rows in found.of.items()],
+        left=2,
+    )
     return runs, _table("differences", scores, found, benchmark), Notes(lines)
 
 
 def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = MOST) -> Iterator[Table | Notes]:
     """Yield tables of the significant differences in groups and classes, at most so many of each, the surest first."""
-    for what, compared in (("groups", found.groups), ("classes", found.classes)):
-        significant = sorted(
-            (one for one in compared if one.holm < 1 - found.resampling.level), key=lambda one: one.holm
-        )
-        if surest := significant[:most]:
-            yield _table(what, surest, found, benchmark)
+    for name, compared in (("groups", found.groups), ("classes", found.classes)):
+        significant = [one for one in compared if one.holm < 1 - found.resampling.level]
+        surest = sorted(significant, key=attrgetter("holm"))[:most]
+        if surest:
+            yield _table(name, surest, found, benchmark)
         few = sum(math.isnan(one.by.p) for one in compared)
-        line = f"{len(significant):,} of {len(compared) - few:,} differences in {what} are significant"
+        line = f"{len(significant):,} of {len(compared) - few:,} differences in {name} are significant"
         line += ", corrected together"
         if few:
             line += f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
@@ -370,7 +380,7 @@ def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark
         [
             one.score,
             "-".join(letters[name] for name in one.names),
-            *difference_cells(one.values, one.by, benchmark.is_points(one.score)),
+            *_cells(one.values, one.by, benchmark.is_points(one.score)),
             plain(one.holm, ".4f"),
             letters[one.better] if one.better else None,
         ]
@@ -380,7 +390,7 @@ def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark
     return Table(name, header, rows, left=2, intervals=("diff",))
 
 
-def difference_cells(values: tuple[float, float], by: Difference, is_points: bool) -> list[Cell]:
+def _cells(values: tuple[float, float], by: Difference, is_points: bool) -> list[Cell]:
     return [*(scored(value, is_points) for value in values), gap(by.value, is_points, (by.low, by.high))]
 
 
@@ -389,12 +399,12 @@ def difference_cells(values: tuple[float, float], by: Difference, is_points: boo
 # The most values that a row's score may have for a kappa: verdicts and ratings have few, shares have many
 MOST_VALUES = 10
 
-Pairs = Mapping[str, tuple[Drawn, Drawn]]  # LVLM -> its responses by the first judge, and by the second
+Pairs = Mapping[
+    str, tuple[Resampled, Resampled]
+]  # LVLM -> its responses by the first judge, and by the second
 
 
-def swap(
-    first: str | Path, second: str | Path, scores: Sequence[str] = (), resampling: Bootstrap | None = None
-) -> Result:
+def swap(first: str | Path, second: str | Path, scores: Sequence[str], resampling: Bootstrap) -> Result:
     """Compare two judges of the same responses, each by a run, or a folder with a run per LVLM.
 
     Returns:
@@ -403,8 +413,7 @@ def swap(
         difference with a paired interval; `ranks`, for two LVLMs or more, each one's rank by both judges, and
         Kendall's tau with an interval; `judges`, what differs in the two judges' signatures.
     """
-    resampling = resampling or Bootstrap()
-    ours, theirs = checked([Path(first)]), checked([Path(second)])
+    ours, theirs = checked([first]), checked([second])
     if len(ours) == len(theirs) == 1:
         theirs = dict(zip(ours, theirs.values(), strict=True))
     if alone := ours.keys() ^ theirs.keys():
@@ -413,48 +422,56 @@ def swap(
             "files by both."
         )
     runs = {f"{name}, judge {judge}": of[name] for name in ours for judge, of in enumerate((ours, theirs), 1)}
-    benchmark, each = benchmark_of(runs.values()), [*draw(runs, resampling).values()]
-    wanted = [*scores] or [benchmark.principal]
-    known_scores(each, wanted)
-    pairs: Pairs = dict(zip(ours, zip(each[::2], each[1::2], strict=True), strict=True))
-    found: dict[str, Any] = {"rows": len(each[0].run.found), "agreement": [], "scores": []}
-    for name, (one, other) in pairs.items():
-        texts = [of.run.ready.matched.texts for of in (one, other)]
-        if differing := sum(ours != theirs for ours, theirs in zip(*texts, strict=True)):
+    benchmark, parts = benchmark_of(runs.values()), [*resampled(runs, resampling).values()]
+    wanted, _ = wanted_scores(benchmark, scores, parts)
+    pairs: Pairs = dict(zip(ours, zip(parts[::2], parts[1::2], strict=True), strict=True))
+    for name, both in pairs.items():
+        texts = [part.run.ready.matched.texts for part in both]
+        if differing := sum(one != other for one, other in zip(*texts, strict=True)):
             raise RunError(
                 f"{differing:,} of {len(texts[0]):,} responses of {short_repr(name)} differ between the two runs; "
                 "expected one file of responses, scored by two judges. `halluscope compare` compares LVLMs."
             )
-        found["agreement"] += ({"model": name, **of} for of in _agreement(benchmark, one, other))
-    for score in wanted:
-        for name, (one, other) in pairs.items():
-            values, by = one.against(other, score, resampling.level)
-            found["scores"].append({"model": name, "score": score, "values": values, "by": asdict(by)})
-    found["ranks"] = [_ranks(benchmark, score, pairs, resampling) for score in wanted if len(pairs) > 1]
-    keys = [of.run.keys for of in each[:2]]
-    both = {key: tuple(of.get(key, "") for of in keys) for key in {**keys[0], **keys[1]}}
-    found["judges"] = {key: values for key, values in both.items() if values[0] != values[1]}
-    return Result(found, _report(found, benchmark), found["scores"])
+    agreement = [
+        {"model": name, **row} for name, both in pairs.items() for row in _agreement(benchmark, *both)
+    ]
+    differences = [
+        Compared(score, (name, name), *one.against(other, score, resampling.level))
+        for score in wanted
+        for name, (one, other) in pairs.items()
+    ]
+    found: dict[str, Any] = {
+        "rows": len(parts[0].run.found),
+        "agreement": agreement,
+        "scores": [
+            {"model": one.names[0], "score": one.score, "values": one.values, "by": asdict(one.by)}
+            for one in differences
+        ],
+        "ranks": [_ranks(benchmark, score, pairs, resampling) for score in wanted if len(pairs) > 1],
+        "judges": _unlike(parts[:2]),
+    }
+    return Result(found, _swap_report(found, differences, benchmark), found["scores"])
 
 
-def _agreement(benchmark: Benchmark, *both: Drawn) -> Iterator[dict[str, Any]]:
+def _agreement(benchmark: Benchmark, *both: Resampled) -> Iterator[dict[str, Any]]:
     """Yield how often rows have the same value, for each score of a row; for lists of classes, of all mentions."""
-    rows = [one.run.found for one in both]
+    rows = [part.run.found for part in both]
     same: list[tuple[str, int, int, float]] = []  # score, how many are the same, of how many, kappa
     for name in benchmark.means:
-        values = np.array([[row.get(name) for row in of] for of in rows], dtype=float)  # NaN for None
+        values = np.array([[row.get(name) for row in found] for found in rows], dtype=float)  # NaN for None
         one, other = values[:, ~np.isnan(values).any(axis=0)]
         same.append((name, int((one == other).sum()), len(one), _kappa(one, other)))
-    if all({*SAID_OF} <= row.keys() for of in rows for row in of):
+    if all({*OUTCOMES} <= row.keys() for found in rows for row in found):
         ours, theirs = (
-            {(at, name) for at, row in enumerate(of) for name in (*row["found"], *row["hallucinated"])}
-            for of in rows
+            {(at, name) for at, row in enumerate(found) for name in (*row["found"], *row["hallucinated"])}
+            for found in rows
         )
         same.append(("mentions", len(ours & theirs), len(ours | theirs), np.nan))
     for score, count, total, likeness in same:
         if total:
-            ends = dict(zip(("low", "high"), wilson(count, total), strict=True))
-            yield {"score": score, "of": total, "same": count / total, **ends, "kappa": likeness}
+            low, high = wilson(count, total)
+            share = {"same": count / total, "low": low, "high": high}
+            yield {"score": score, "of": total, **share, "kappa": likeness}
 
 
 def _kappa(one: Floats, other: Floats) -> float:
@@ -468,13 +485,13 @@ def _kappa(one: Floats, other: Floats) -> float:
 def _ranks(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap) -> dict[str, Any]:
     """Return each LVLM's rank by both judges, from 1, and Kendall's tau of the two rankings with its interval."""
     sign = 1 if benchmark.direction(score) == LOWER else -1
-    values = np.array([[sign * of.scores[score] for of in both] for both in pairs.values()])
-    resampled = np.array([[of.resampled[score] for of in both] for both in pairs.values()])
-    low, high = resampling.interval(_tau(resampled))
+    values = np.array([[sign * part.scores[score] for part in both] for both in pairs.values()])
+    draws = np.array([[part.draws[score] for part in both] for both in pairs.values()])
+    low, high = resampling.interval(_tau(draws))
     ranks = 1 + (values[:, None] > values[None]).sum(axis=1)
     return {
         "score": score,
-        "ranks": dict(zip(pairs, map(tuple, ranks.tolist()), strict=True)),
+        "ranks": dict(zip(pairs, ranks.tolist(), strict=True)),
         "tau": {"value": float(_tau(values[..., None])[0]), "low": low, "high": high},
     }
 
@@ -485,49 +502,34 @@ def _tau(values: Floats) -> Floats:
     return np.asarray(np.mean(signs, axis=0), dtype=np.float64)
 
 
-def _report(found: Values, benchmark: Benchmark) -> Report:
+def _swap_report(found: Values, differences: Sequence[Compared], benchmark: Benchmark) -> Report:
     agreement: list[list[Cell]] = [
         [
-            one["model"],
-            one["score"],
-            Number(one["of"], "d"),
-            share(one["same"], (one["low"], one["high"])),
-            plain(one["kappa"]),
+            *(row["model"], row["score"], row["of"]),
+            share(row["same"], (row["low"], row["high"])),
+            plain(row["kappa"]),
         ]
-        for one in found["agreement"]
+        for row in found["agreement"]
     ]
     scores: list[list[Cell]] = [
         [
-            one["model"],
-            one["score"],
-            *difference_cells(one["values"], Difference(**one["by"]), benchmark.is_points(one["score"])),
-            plain(one["by"]["p"]),
+            *(one.names[0], one.score),
+            *_cells(one.values, one.by, benchmark.is_points(one.score)),
+            plain(one.by.p),
         ]
-        for one in found["scores"]
+        for one in differences
     ]
+    judges = ["1st judge", "2nd judge"]
+    of_rows = ["responses", "of a row", "rows", "same", "kappa"]
     report: list[Table | Notes] = [
-        Table(
-            "agreement",
-            ["responses", "of a row", "rows", "same", "kappa"],
-            agreement,
-            left=2,
-            intervals=("same",),
-        ),
-        Table(
-            "scores",
-            ["responses", "score", "1st judge", "2nd judge", "diff", "p"],
-            scores,
-            left=2,
-            intervals=("diff",),
-        ),
+        Table("agreement", of_rows, agreement, left=2, intervals=("same",)),
+        Table("scores", ["responses", "score", *judges, "diff", "p"], scores, left=2, intervals=("diff",)),
     ]
     for one in found["ranks"]:
-        rows = [[name, *(Number(rank, "d") for rank in both)] for name, both in one["ranks"].items()]
         tau = "{value:.2f} ({low:.2f} to {high:.2f})".format(**one["tau"])
-        report += [
-            Table("ranks", [f"by {one['score']}", "1st judge", "2nd judge"], rows),
-            Notes([f"Kendall's tau of the two rankings is {tau}"]),
-        ]
+        rows = [[name, *ranks] for name, ranks in one["ranks"].items()]
+        report.append(Table("ranks", [f"by {one['score']}", *judges], rows))
+        report.append(Notes([f"Kendall's tau of the two rankings is {tau}"]))
     differing = [
         f"{name} is {one_line(one)} and {one_line(other)}" for name, (one, other) in found["judges"].items()
     ]
@@ -543,7 +545,7 @@ def _report(found: Values, benchmark: Benchmark) -> Report:
 SHOWN = 60
 
 
-def items(given: Sequence[str | Path], score: str = "", top: int = 20, seed: int = 0) -> Result:
+def items(folders: Sequence[str | Path], score: str = "", top: int = 20, seed: int = 0) -> Result:
     """Return what the answers of at least three models say about each row that all of them have.
 
     `score` is a share that each row has; "" for the principal score, or the first that rows have.
@@ -554,9 +556,9 @@ def items(given: Sequence[str | Path], score: str = "", top: int = 20, seed: int
         `irt_discrimination` (from 20 models on) and `suspect`; and `subset`, the smallest random subset that gives the
         full ranking: `ids`, `kept`, `error`. None for no such subset.
     """
-    runs = checked([Path(folder) for folder in given])
-    benchmark, rows, first = benchmark_of(runs.values()), shared(runs), next(iter(runs))
-    name = _score(benchmark, score)
+    runs = checked(folders)
+    benchmark, rows, first = benchmark_of(runs.values()), common_rows(runs), next(iter(runs))
+    name = _share_of_rows(benchmark, score)
     labels = {of: [run.columns["references"][row] for row in rows[of]] for of, run in runs.items()}
     if other := next((of for of in runs if labels[of] != labels[first]), None):
         raise RunError(
@@ -573,7 +575,7 @@ def items(given: Sequence[str | Path], score: str = "", top: int = 20, seed: int
     if fit := statistics.fitted(right):
         columns |= {"irt_difficulty": fit[0], "irt_discrimination": fit[1]}
     shown, found = view(runs[first]), runs[first].found
-    told = [
+    table: list[dict[str, Any]] = [
         {
             "id": shown[row].id,
             "question": shown[row].question,
@@ -584,45 +586,58 @@ def items(given: Sequence[str | Path], score: str = "", top: int = 20, seed: int
         for at, row in enumerate(np.array(rows[first])[known])
     ]
     small = statistics.smallest(right, seed)
-    subset = small and {
-        "ids": [told[at]["id"] for at in small.rows],
-        "kept": small.kept,
-        "error": small.error,
+    result = {
+        "models": [*runs],
+        "score": name,
+        "rows": len(known),
+        "items": table,
+        "subset": small
+        and {"ids": [table[at]["id"] for at in small.rows], "kept": small.kept, "error": small.error},
     }
     order = sorted(np.flatnonzero(suspects), key=lambda at: (-hard[at], np.nan_to_num(telling[at])))
+    return Result(result, _items_report(result, [table[at] for at in order], top), table)
+
+
+def _items_report(found: Values, suspects: Sequence[Values], top: int) -> Report:
     cells: list[list[Cell]] = [
         [
-            one["id"],
-            f"{one['question'][:SHOWN]}{'...' * (len(one['question']) > SHOWN)}",
-            str(one["label"]),
-            share(one["difficulty"]),
-            plain(one["discrimination"]),
+            row["id"],
+            f"{row['question'][:SHOWN]}{'...' * (len(row['question']) > SHOWN)}",
+            str(row["label"]),
+            share(row["difficulty"]),
+            plain(row["discrimination"]),
         ]
-        for one in (told[at] for at in order[:top])
+        for row in suspects[:top]
     ]
-    header = ["suspect", "question", "label", "wrong", "discrimination"]
-    lines = [f"{len(told):,} rows, {len(runs)} models: {', '.join(map(one_line, runs))}"]
-    if lacking := len(known) - len(told):
-        lines.append(f"{lacking:,} rows are left out: a model has no {name} there")
-    what = f"{len(order):,} suspects: rows that all models get wrong"
-    if len(runs) < statistics.FEWEST_TO_CORRELATE:
-        few = f"Too few models to say how well a row tells them apart: expected {statistics.FEWEST_TO_CORRELATE}"
-        lines.append(f"{what}. {few}")
-    else:
-        lines.append(f"{what}, or good models more often than bad ones")
-    if len(runs) < statistics.FEWEST_TO_FIT:
+    models, rows, subset = found["models"], found["items"], found["subset"]
+    lines = [f"{len(rows):,} rows, {len(models)} models: {', '.join(map(one_line, models))}"]
+    if lacking := found["rows"] - len(rows):
+        lines.append(f"{lacking:,} rows are left out: a model has no {found['score']} there")
+    suspect, enough = (
+        f"{len(suspects):,} suspects: rows that all models get wrong",
+        statistics.FEWEST_TO_CORRELATE,
+    )
+    lines.append(
+        f"{suspect}. Too few models to say how well a row tells them apart: expected {enough}"
+        if len(models) < enough
+        else f"{suspect}, or good models more often than bad ones"
+    )
+    if len(models) < statistics.FEWEST_TO_FIT:
         lines.append(f"too few models for item response theory: expected {statistics.FEWEST_TO_FIT}")
     lines.append(
-        f"{len(small.rows):,} random rows give the full ranking in {small.kept:.0%} of draws; their scores differ from "
-        f"those of all rows by {100 * small.error:.1f} points (root mean square)"
-        if small
+        f"{len(subset['ids']):,} random rows give the full ranking in {subset['kept']:.0%} of draws; their scores "
+        f"differ from those of all rows by {100 * subset['error']:.1f} points (root mean square)"
+        if subset
         else "no smaller random subset gives the full ranking"
     )
-    result = {"models": [*runs], "score": name, "rows": len(known), "items": told, "subset": subset}
-    return Result(result, [Table("suspects", header, cells, left=3), Notes(lines)], told)
+    return [
+        Table("suspects", ["suspect", "question", "label", "wrong", "discrimination"], cells, left=3),
+        Notes(lines),
+    ]
 
 
-def _score(benchmark: Benchmark, score: str) -> str:
+def _share_of_rows(benchmark: Benchmark, score: str) -> str:
+    """Return a score that each row has: this one, or by default the principal one if possible."""
     shares = [one for one in benchmark.means if benchmark.direction(one) and not benchmark.is_points(one)]
     if score and score not in shares:
         raise RunError(

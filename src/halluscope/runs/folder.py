@@ -166,10 +166,10 @@ def check_options(options: Values) -> None:
     _in_json({key: value for key, value in options.items() if key not in HERE})
 
 
-def folders(given: Sequence[Path]) -> list[Path]:
-    """Return the folders of runs: each given folder that is a run, or the runs in it."""
+def folders(paths: Sequence[str | Path]) -> list[Path]:
+    """Return the folders of runs: each of these folders that is a run, or the runs in it."""
     found: list[Path] = []
-    for folder in given:
+    for folder in map(Path, paths):
         is_run = (folder / RUN).is_file()
         inner = [folder] if is_run else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
         if not inner:
@@ -223,9 +223,9 @@ def check(folder: Path) -> Run:
     return read(folder)
 
 
-def checked(given: Sequence[Path]) -> dict[str, Run]:
+def checked(paths: Sequence[str | Path]) -> dict[str, Run]:
     """Read runs, each as `check` does, by their names, or by their folders where names are the same."""
-    runs = {folder: check(folder) for folder in folders(given)}
+    runs = {folder: check(folder) for folder in folders(paths)}
     names = [run.name for run in runs.values()]
     return {run.name if names.count(run.name) == 1 else str(folder): run for folder, run in runs.items()}
 

@@ -287,7 +287,7 @@ def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
 def compare(
     given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
 ) -> Result:
-    of = runs.checked([Path(folder) for folder in given])
+    of = runs.checked(given)
     found, benchmark = compare_runs(of, scores, resampling), next(iter(of.values())).benchmark
     rows = [
         {
@@ -305,4 +305,4 @@ def compare(
 
 def verify(given: Sequence[str | Path]) -> dict[str, Iterator[str]]:
     """Return what was changed in each run, or differs when it is scored again; nothing where all is well."""
-    return {str(folder): runs.differences(folder) for folder in runs.folders([*map(Path, given)])}
+    return {str(folder): runs.differences(folder) for folder in runs.folders(given)}
