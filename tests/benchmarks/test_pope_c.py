@@ -286,12 +286,6 @@ def test_its_own_kind_is_no_source(tmp_path: Path):
         builder_objects365.build(tmp_path / "throne_coco", out=tmp_path / "two", subset=True)
 
 
-@pytest.mark.parametrize("given", [{"images": Path()}, {"with_images": False}, {"only_images_present": True}])
-def test_images_come_with_the_source(given: dict[str, Any], tmp_path: Path):
-    with pytest.raises(BuildError, match="pope_c is built without images of its own; leave out images"):
-        build(throne(tmp_path), tmp_path / "out", **given)
-
-
 def test_what_is_built_in_the_working_directory_is_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from datasets import Features, List, Value
 
@@ -103,10 +102,9 @@ def test_whatever_stands_in_a_place(throne: Path) -> None:
                 said = str(error)
                 assert said.startswith(str(file)) and said.endswith(f"Build {throne} again."), (at, odd, said)
                 assert len(said) < 600 + 2 * len(str(throne)) and said.isprintable(), (at, odd, said)
-                assert all(isinstance(key, int) or key in said for key in at[-1:]) or "not JSON" in said, (
-                    at,
-                    said,
-                )
+                keys = at[:1] if at[:1] == ("counts",) else at[-1:]
+                named = all(isinstance(key, int) or key in said for key in keys)
+                assert named or "not JSON" in said, (at, said)
             else:
                 assert odd not in HOSTILE and not isinstance(odd, list), (at, odd)
     assert refused > 1_000
@@ -131,7 +129,11 @@ def test_hostile_names(of: str, key: str, throne: Path) -> None:
     whole = stats(throne)
     value = {"counts": 1, "sources": {"sha256": None, "published": None}}[of]
     (throne / "stats.json").write_text(json.dumps(whole | {of: {key: value}}))
-    with pytest.raises(BuildError, match=rf"stats.json: {of}, a name is .*; expected (a|the plain) name"):
+    expected = {
+        "counts": "counts is .*; expected an object with plain names",
+        "sources": "sources, a name is .*; expected a name",
+    }
+    with pytest.raises(BuildError, match=f"stats.json: {expected[of]}"):
         build_info.read_stats(throne / "stats.json")
 
 
@@ -210,7 +212,7 @@ def test_a_shard_elsewhere_is_not_compared(given: str, throne: Path) -> None:
     outside = shard.rename(throne.parent / shard.name)
     tables = stats(throne)["tables"]
     tables[0]["shards"][0]["file"] = given.format(outside if given == "{}" else outside.name)
-    with pytest.raises(BuildError, match="which is outside"):
+    with pytest.raises(BuildError, match="or is outside"):
         build_info.compare(throne, tables)
 
 
@@ -218,9 +220,9 @@ def test_a_shard_elsewhere_is_not_compared(given: str, throne: Path) -> None:
 def test_a_link_that_leads_out(what: str, throne: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = next((throne / "data").iterdir()) if what == "the file" else throne / "data"
     path.symlink_to(path.rename(throne.parent / "outside"))
-    with pytest.raises(BuildError, match="which is outside"):
+    with pytest.raises(BuildError, match="or is outside"):
         build_info.compare(throne, stats(throne)["tables"])
-    with pytest.raises(BuildError, match="which is outside"):
+    with pytest.raises(BuildError, match="or is outside"):
         contents.dataset("throne_coco", "acme", throne, subset=True)
 
 
@@ -273,12 +275,6 @@ def test_a_row_that_cannot_be_written(odd: Any, tmp_path: Path) -> None:
     table = Table(FEATURES, rows, "coco")
     with pytest.raises(BuildError, match=r"Row 150 \(the first is 0\) of config 'coco' cannot be"):
         table.write(tmp_path, "test")
-
-
-def test_a_table_that_cannot_be_written(tmp_path: Path) -> None:
-    tables = [pa.table({"id": [1, 2], "text": ["a", "b"], "many": [["a"], []]}), pa.table({"id": ["x"]})]
-    with pytest.raises(BuildError, match="Row 2 "):
-        Table(FEATURES, tables).write(tmp_path, "test")
 
 
 def test_errors_of_who_makes_the_rows_stay_as_they_are(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_what_is_no_list(text: str, message: str, tmp_path: Path) -> None:
     [
         ("[1]", "begins with '[1]'; expected an object with lists of a and b"),
         ('{"a": []}', "has no b; expected an object with lists of a and b"),
-        ('{"a": [], "b": {}}', "b is {}; expected an object with lists of a and b"),
+        ('{"a": [], "b": {}}', "b is {}, no list; expected"),
         ('{"a": [], "a": [], "b": []}', "a is there twice"),
         ('{"a": [], "b": [] "c": 1}', "expecting ',' at character 19"),
         ('{"a": [], "b" []}', "expecting ':'"),

@@ -42,12 +42,6 @@ class Builder:
 
         `options` are the other fields of `Order`, and the builder's own options.
         """
-        of_images = {"with_images", "only_images_present"} & options.keys()
-        if not self.images and (images is not None or of_images):
-            raise BuildError(
-                f"{self.name} is built without images of its own; leave out images, with_images and "
-                "only_images_present."
-            )
         if images is not None and not options.get("with_images", True):
             raise BuildError(f"--images {images} and --no-images are given; expected one of them.")
         shared = {field.name: options.pop(field.name) for field in fields(Order) if field.name in options}

@@ -128,13 +128,9 @@ def _check_members(where: str, archive: Path) -> None:
     except (zipfile.BadZipFile, struct.error, OSError, ValueError, NotImplementedError) as error:
         raise BuildError(f"{where} cannot be read: {error}. Get it again.") from error
     for name, count in names.items():
-        problems = {
-            "which leads out of it": leads_out(name),
-            f"a name of more than {LONGEST_NAME:,} characters": len(name) > LONGEST_NAME,
-            "twice": count > 1,
-        }
-        if problem := next((problem for problem, there in problems.items() if there), ""):
+        if leads_out(name) or len(name) > LONGEST_NAME or count > 1:
             raise BuildError(
-                f"{where} holds {short_repr(name, 200)}, {problem}; expected unique names without '..', "
-                "backslashes, or a drive or slash in front. Get the archive from where it is published."
+                f"{where} holds {short_repr(name, 200)}{' twice' * (count > 1)}; expected unique names of at most "
+                f"{LONGEST_NAME:,} characters, without '..', backslashes, or a drive or slash in front. Get the "
+                "archive from where it is published."
             )

@@ -83,30 +83,29 @@ class Table:
         }
 
     def _groups(self, schema: pa.Schema) -> Iterator[pa.Table]:
-        rows, done = iter(tqdm(self.rows, desc="writing", unit="row", disable=None)), 0
-        for first in rows:
-            some = first if isinstance(first, pa.Table) else [first, *islice(rows, GROUP_ROWS - 1)]
+        rows = iter(tqdm(self.rows, desc="writing", unit="row", disable=None))
+        for number, first in enumerate(rows):
+            if isinstance(first, pa.Table):
+                yield first.cast(schema)
+                continue
+            group = [first, *islice(rows, GROUP_ROWS - 1)]
             if self.folder:
-                some = [row | {"image": _stored(row["image"], self.folder)} for row in some]
+                group = [row | {"image": _stored(row["image"], self.folder)} for row in group]
             try:
-                group = some.cast(schema) if some is first else pa.Table.from_pylist(some, schema=schema)
+                yield pa.Table.from_pylist(group, schema=schema)
             except _UNFIT as error:
-                each = [] if some is first else some
-                index = next((index for index, row in enumerate(each) if not _fits(row, schema)), 0)
+                index = next(index for index, row in enumerate(group) if not _fits(row, schema))
                 raise BuildError(
-                    f"Row {done + index} (the first is 0) of config {self.config!r} cannot be written: "
+                    f"Row {number * GROUP_ROWS + index} (the first is 0) of config {self.config!r} cannot be written: "
                     f"{one_line(error, 200)}. Look at it in the source."
                 ) from error
-            yield group
-            done += group.num_rows
 
 
 def _fits(row: Any, schema: pa.Schema) -> bool:
     try:
-        pa.Table.from_pylist([row], schema=schema)
+        return bool(pa.Table.from_pylist([row], schema=schema))
     except _UNFIT:
         return False
-    return True
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
             for entry in stream.parts("["):
                 yield name, entry
         else:
-            what = short_repr(stream.value()) if name in missing else "there twice"
+            what = f"{short_repr(stream.value())}, no list" if name in missing else "there twice"
             raise BuildError(f"{file}: {name} is {what}; expected {expected}.")
     if missing:
         raise BuildError(f"{file} has no {' and no '.join([*missing][:3])}; expected {expected}.")
