@@ -263,7 +263,7 @@ def prompts_of(
     judge: LanguageModelJudge, shown: Sequence[str], questions: Sequence[Any], pairs: Any
 ) -> list[Ids]:
     """Return the tokens of each pair's prompt."""
-    return judge._token_ids({i: judge.show(one) for i, one in enumerate(shown)}, questions, pairs)
+    return judge.tokens(shown, questions, pairs)
 
 
 def spaced(pairs: Any, number: int) -> Any:

@@ -78,7 +78,7 @@ def test_a_text_cannot_forge_the_separator(checker, text):
     assert ids.count(checker._tokenizer.eos_token_id) == 2 and ids[-1] == checker._tokenizer.eos_token_id
     tail = checker._tokenizer(claim.text)["input_ids"]
     assert ids[-len(tail) - 1 :] == [checker._tokenizer.eos_token_id, *tail]
-    assert checker._token_ids({0: checker.show(text)}, [claim], np.array([[0, 0]])) == [ids]
+    assert checker.tokens([text], [claim], np.array([[0, 0]])) == [ids]
 
 
 def test_claims():

@@ -97,9 +97,11 @@ def t5(tiny_t5):
 
 
 def test_prompts_read_in_parts_are_the_whole_ones(t5):
-    texts = {i: t5.show(text) for i, text in enumerate([*HOSTILE, "", " ", "A dog. ", "dog\n\n", "x" * 300])}
-    pairs = np.array([(text, question) for text in texts for question in range(0, len(QUESTIONS), 7)])
-    assert t5._token_ids(texts, QUESTIONS, pairs) == whole(t5, texts, pairs, QUESTIONS)
+    texts = [t5.show(text) for text in [*HOSTILE, "", " ", "A dog. ", "dog\n\n", "x" * 300]]
+    pairs = np.array(
+        [(text, question) for text in range(len(texts)) for question in range(0, len(QUESTIONS), 7)]
+    )
+    assert t5.tokens(texts, QUESTIONS, pairs) == whole(t5, texts, pairs, QUESTIONS)
 
 
 def test_a_tokenizer_that_cannot_split_there_reads_them_whole(t5, smollm2, monkeypatch):
@@ -107,10 +109,10 @@ def test_a_tokenizer_that_cannot_split_there_reads_them_whole(t5, smollm2, monke
     monkeypatch.setattr(t5, "_tokenizer", smollm2._tokenizer)
     questions = [question for which in (PAPER, RELEASED) for question in which.about(load(["dog", "ski"]))[0]]
     glued = Question("Is there a dog?", "dog", "{response}{question}")
-    texts = {0: "A dog.", 1: "Skis"}
+    texts = ["A dog.", "Skis"]
     pairs = np.array(list(np.ndindex(2, 5)))
     asked = [*questions, glued]
-    assert t5._token_ids(texts, asked, pairs) == whole(t5, texts, pairs, asked)
+    assert t5.tokens(texts, asked, pairs) == whole(t5, texts, pairs, asked)
 
 
 def test_ahead_keeps_the_order_and_raises_where_it_breaks():

@@ -82,14 +82,14 @@ class Seq2SeqJudge(LanguageModelJudge):
                 "the model a T5?"
             )
 
-    def _token_ids(self, visible: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
+    def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
         """Return the tokens of each pair's prompt, joined from a text's beginning and a question's end.
 
         So each text and each question is tokenized once. This needs a tokenizer that splits a prompt between the two,
         as T5's does at white space. The first prompt about a text shows whether it does; if not, all prompts about that
         text are tokenized whole.
         """
-        asked = np.unique(pairs[:, 1]).tolist()
+        visible, asked = self._visible(texts, pairs), np.unique(pairs[:, 1]).tolist()
         tails = dict(zip(asked, self._tokenized([questions[i].parts[2] for i in asked]), strict=True))
         heads: dict[tuple[int, str], Ids] = {}
         found: list[Ids] = []
@@ -100,8 +100,7 @@ class Seq2SeqJudge(LanguageModelJudge):
                 continue
             (whole,) = self._tokenized([self.prompt(visible[text], questions[question])])
             found.append(whole)
-            if beginning not in heads:
-                heads[beginning] = whole[: -len(tail)] if whole[-len(tail) :] == tail else []
+            heads.setdefault(beginning, whole[: -len(tail)] if whole[-len(tail) :] == tail else [])
         return found
 
 

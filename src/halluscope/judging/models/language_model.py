@@ -41,8 +41,9 @@ PADDING = -1
 # Matches how torch, CTranslate2 and CUDA's libraries say that memory is exhausted
 _OUT_OF_MEMORY = re.compile(r"out of memory|_ALLOC_FAILED", re.IGNORECASE)
 
-# The tokens of one prompt
+# The tokens of one prompt, and those of one reply
 Ids = list[int]
+Reply = tuple[int, ...]
 
 T = TypeVar("T")
 
@@ -91,10 +92,9 @@ class LanguageModelJudge:
     def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
         """Vote on each pair, in batches of prompts of equal length, the shortest texts first."""
         self.load()
-        visible = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
-        lengths = np.array([len(visible[i]) for i in pairs[:, 0].tolist()])
+        lengths = np.array([len(text) for text in texts])[pairs[:, 0]]
         pools = np.split(np.argsort(lengths, kind="stable"), range(self.pool, len(pairs), self.pool))
-        read = ((pool, self._token_ids(visible, questions, pairs[pool])) for pool in pools)
+        read = ((pool, self.tokens(texts, questions, pairs[pool])) for pool in pools)
         for pool, ids in self._prepared(read):
             for rows, codes in self._votes(ids, pairs[pool, 0]):
                 yield pool[rows], np.array(codes, dtype=np.int8)
@@ -105,11 +105,11 @@ class LanguageModelJudge:
         The reply is None if it had not ended after `max_new_tokens`, or if the prompt leaves no room for it.
         """
 
-        def read(tokens: Ids) -> Ids | None:
-            return tokens if tokens[-1] in self._ends or len(tokens) == max_new_tokens else None
-
-        def reply(block: Any) -> list[Ids]:
-            return greedy(self._replying.begin(block), self._replying, read, max_new_tokens)
+        def reply(block: Any) -> list[Reply]:
+            steps = self._replying
+            return self._generate(
+                steps, steps.begin(block), lambda tokens, ended: tokens if ended else None, max_new_tokens
+            )
 
         self.load()
         for rows, block in self._blocks(self._whole(prompts), max_new_tokens):
@@ -237,14 +237,14 @@ class LanguageModelJudge:
 
     def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
         """Return the tokens of each pair's prompt; the weights need not be loaded."""
-        visible = {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
-        return self._token_ids(visible, questions, pairs)
-
-    def _token_ids(self, visible: dict[int, str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """Return the tokens of each pair's prompt; `visible` holds what the model sees of each text."""
+        visible = self._visible(texts, pairs)
         return self._tokenized(
             [self.prompt(visible[text], questions[question]) for text, question in pairs.tolist()]
         )
+
+    def _visible(self, texts: Sequence[str], pairs: Pairs) -> dict[int, str]:
+        """Return what the model sees of each text that the pairs are about."""
+        return {i: self.show(texts[i]) for i in np.unique(pairs[:, 0]).tolist()}
 
     def _whole(self, prompts: Sequence[str]) -> list[Ids]:
         return self._tokenized([self.turn(self._disarmed(prompt)) for prompt in prompts])
@@ -301,14 +301,42 @@ class LanguageModelJudge:
         rule = RULES[self.rule]
 
         @cache  # most replies of a batch are the same
-        def read(tokens: tuple[int, ...]) -> int | None:
-            ended = tokens[-1] in self._ends or len(tokens) == MAX_NEW_TOKENS
-            return rule(self._text([*tokens]), ended)
+        def read(tokens: Reply, ended: bool) -> int | None:
+            return rule(self._text(tokens), ended)
 
-        return greedy(begun, self._voting, lambda tokens: read(tuple(tokens)), MAX_NEW_TOKENS)
+        return self._generate(self._voting, begun, read, MAX_NEW_TOKENS)
 
-    def _text(self, tokens: list[int]) -> str:
-        return str(self._tokenizer.decode(tokens, skip_special_tokens=True))
+    def _generate(
+        self,
+        steps: Any,
+        begun: tuple[Any, Any],
+        read: Callable[[Reply, bool], T | None],
+        max_new_tokens: int,
+    ) -> list[T]:
+        """Return what `read` returns for each reply; a reply that has been read is not continued.
+
+        `begun` is what `steps.begin` returned. `read` gets a reply's tokens so far, and whether it has ended; only
+        before the end may it return None.
+        """
+        logits, state = begun
+        rows = list(range(len(logits)))
+        replies: list[Reply] = [()] * len(rows)
+        found: list[T | None] = [None] * len(rows)
+        for length in range(1, max_new_tokens + 1):
+            tokens = logits.argmax(-1)
+            for row, token in zip(rows, tokens.tolist(), strict=True):
+                replies[row] += (token,)
+                found[row] = read(replies[row], token in self._ends or length == max_new_tokens)
+            left = [i for i, row in enumerate(rows) if found[row] is None]
+            if not left:
+                break
+            if len(left) < len(rows):
+                tokens, state, rows = tokens[left], steps.keep(state, left), [rows[i] for i in left]
+            logits, state = steps.go_on(tokens, state)
+        return cast("list[T]", found)
+
+    def _text(self, tokens: Sequence[int]) -> str:
+        return str(self._tokenizer.decode([*tokens], skip_special_tokens=True))
 
     def _check(self, tokenizer: Any) -> None:
         """Refuse a tokenizer that does not suit this kind of judge, before the model is loaded."""
@@ -326,32 +354,6 @@ def placed(device: str | None) -> tuple[Any, Any]:
         raise ValueError(f"device is {device!r:.80}; torch finds {torch.cuda.device_count()} GPUs.")
     half = found.type == "cuda" and torch.cuda.get_device_capability(found)[0] >= BFLOAT16_FROM
     return found, torch.bfloat16 if half else torch.float32
-
-
-def greedy(
-    begun: tuple[Any, Any], steps: Any, read: Callable[[list[int]], T | None], max_new_tokens: int
-) -> list[T]:
-    """Return what `read` returns for each reply; a reply that has been read is not continued.
-
-    `begun` is what `steps.begin` returned. `read` returns None while it needs more of a reply's tokens, but never at
-    the last of `max_new_tokens`.
-    """
-    logits, state = begun
-    found: list[T | None] = [None] * len(logits)
-    replies: list[list[int]] = [[] for _ in found]
-    open_ = list(range(len(found)))
-    for _ in range(max_new_tokens):
-        tokens = logits.argmax(-1)
-        for i, token in zip(open_, tokens.tolist(), strict=True):
-            replies[i].append(token)
-            found[i] = read(replies[i])
-        left = [row for row, i in enumerate(open_) if found[i] is None]
-        if not left:
-            break
-        if len(left) < len(open_):
-            tokens, state, open_ = tokens[left], steps.keep(state, left), [open_[row] for row in left]
-        logits, state = steps.go_on(tokens, state)
-    return cast("list[T]", found)
 
 
 def ahead(items: Iterable[T]) -> Iterator[T]:
