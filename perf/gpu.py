@@ -36,7 +36,7 @@ try:
 
     from halluscope.benchmarks.throne.metric import PAPER
     from halluscope.judging.ask import ask
-    from halluscope.judging.cost import read_tokens, read_weights
+    from halluscope.judging.cost import Prompts, read_tokens, read_weights
     from halluscope.judging.lexical import LexicalJudge
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
     from halluscope.judging.votes import RULES, YES
@@ -275,7 +275,7 @@ def work(
     judge: LanguageModelJudge, made: Made, shown: Sequence[str], questions: Sequence[Any], pairs: Any
 ) -> Any:
     """Return tokens and FLOP of each pair."""
-    tokens = read_tokens(judge, shown, questions, pairs)
+    tokens = read_tokens(judge, Prompts(shown, questions, pairs))
     return tokens, 2 * read_weights(made.config()) * tokens
 
 

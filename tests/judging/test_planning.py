@@ -16,7 +16,7 @@ from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.judging import cost as planning
 from halluscope.judging.ask import ask
 from halluscope.judging.cache import Cache
-from halluscope.judging.cost import READ_WEIGHTS, _shares, inspect_model, read_tokens, read_weights
+from halluscope.judging.cost import READ_WEIGHTS, Prompts, _shares, inspect_model, read_tokens, read_weights
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import CausalJudge, Engine, Seq2SeqJudge
@@ -205,7 +205,7 @@ def test_tokens_are_the_judges_own(tiny_t5, one_thread):
     assert outlook.key == judge.key and not outlook.missing
     judge.load()
     expected = [len(judge._tokenizer(about[j].prompt(texts[i]))["input_ids"]) for i, j in pairs.tolist()]
-    assert read_tokens(outlook.reader, texts, about, pairs).tolist() == expected
+    assert read_tokens(outlook.reader, Prompts(texts, about, pairs)).tolist() == expected
 
 
 def test_a_sample_is_near_the_whole(tiny_t5, monkeypatch, one_thread):
@@ -249,7 +249,7 @@ def test_a_shared_beginning_is_counted_once(tiny_causal):
     for questions in (80, 5):
         pairs = np.array([(0, j) for j in range(questions)])
         list(judge.answer([text], about, pairs))
-        works.append(read_tokens(outlook.reader, [text], about, pairs))
+        works.append(read_tokens(outlook.reader, Prompts([text], about, pairs)))
         assert works[-1].sum() == pytest.approx(sum(read))
         read.clear()
     assert works[0][0] < 0.5 * works[1][0]

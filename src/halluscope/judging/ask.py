@@ -154,7 +154,7 @@ def _votes(
         with _bar(judge, f"{one_line(key.split('@')[0])}{title}", len(pairs), "question", progress) as bar:
             for rows, codes, margins in answers(judge, texts, questions, pairs):
                 came = codes != FAILED
-                if cache:
+                if cache and not cache.is_read:
                     cache.keep_votes(key, questions, texts, pairs[rows[came]], codes[came], margins[came])
                 votes[tuple(pairs[rows].T)] = codes
                 bar.update(len(rows))

@@ -140,7 +140,7 @@ class Cache:
 
     @property
     def is_read(self) -> bool:
-        """Whether nothing can be kept, so that no judge is asked for replies to whole prompts."""
+        """Whether nothing is kept; then no judge is asked for replies to whole prompts."""
         return self.mode == "read"
 
     def count(self) -> tuple[int, int]:

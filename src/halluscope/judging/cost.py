@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from halluscope.inputs import finite
 from halluscope.judging import ask as asking
 from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.client import ENDPOINT
-from halluscope.judging.judge import PRESENT, Answered, AnsweredBy, Judge, Pairs, is_greedy
+from halluscope.judging.judge import PRESENT, Judge, Pairs, is_greedy
 from halluscope.judging.label_scoring import ScoringVoter, requests
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
@@ -56,8 +57,26 @@ READ_WEIGHTS = {
 # The prices of a million tokens read, and of a million tokens generated, in any currency
 Prices = tuple[float, float]
 
-# Texts, questions, and pairs of them, as `Judge.answer` gets them
-Put = tuple[Sequence[str], Sequence[Question], Pairs]
+
+class Prompts(NamedTuple):
+    """Questions about texts, as `Judge.answer` gets them."""
+
+    texts: Sequence[str]
+    questions: Sequence[Question]
+    pairs: Pairs
+
+    @property
+    def characters(self) -> int:
+        """How many characters all prompts have together."""
+        texts = np.array([len(text) for text in self.texts], dtype=np.int64)
+        around = np.array([len(question.prompt("")) for question in self.questions], dtype=np.int64)
+        return int(texts[self.pairs[:, 0]].sum() + around[self.pairs[:, 1]].sum())
+
+    def sample(self, most: int) -> "Prompts":
+        """Return about as many prompts, at the most, about texts that are chosen evenly by length."""
+        by_length = sorted(np.unique(self.pairs[:, 0]).tolist(), key=lambda i: len(self.texts[i]))
+        step = max(1, -(-len(self.pairs) // most))
+        return self._replace(pairs=self.pairs[np.isin(self.pairs[:, 0], by_length[::step])])
 
 
 @dataclass(frozen=True)
@@ -113,8 +132,7 @@ class Plan:
         return None if not amounts or None in amounts else sum(amounts)
 
 
-@dataclass(frozen=True)
-class ModelInfo:
+class ModelInfo(NamedTuple):
     """A judge that is a language model, not loaded."""
 
     name: str  # the model's name in a signature; never a path
@@ -133,17 +151,38 @@ def inspect_model(model: str, engine: Engine, **endpoint: Any) -> ModelInfo:
     found, missing = _find(model_of(model))
     info = ModelInfo(found.name, weights=READ_WEIGHTS.get(found.name), missing=missing)
     try:
-        reader = engine.judge(model, found)
-        assert isinstance(reader, LanguageModelJudge), "workers have no part in a plan"
-        info = replace(info, key=reader.key if found.revision else "")
+        reader = cast("LanguageModelJudge", engine.judge(model, found))
+        info = info._replace(key=reader.key if found.revision else "")
         if found.source:
             reader.load(with_weights=False)
-            info = replace(info, weights=info.weights or read_weights(reader.config), reader=reader)
+            info = info._replace(weights=info.weights or read_weights(reader.config), reader=reader)
     except JudgeUnavailable as error:
         if not (missing or isinstance(error, MissingExtra)):
             raise
-        return replace(info, missing=f"{missing} {error}".strip())
+        return info._replace(missing=f"{missing} {error}".strip())
     return info
+
+
+def _find(model: str) -> tuple[Weights, str]:
+    """Return a model and what is missing of it; the source is "" if no more than its name is known."""
+    if is_there(model):
+        try:
+            return weights.find(model), ""
+        except JudgeUnavailable as error:
+            found = weights.described(model)
+            if not (Path(found.source) / "config.json").is_file():
+                raise
+            return found, str(error)
+    try:
+        found = weights.described(model)
+    except JudgeUnavailable as error:
+        reason = type(error.__cause__ or error).__name__
+        missing = f"neither on this machine nor can it be downloaded ({reason})"
+        revision = weights.REVISIONS.get(model, "")
+        return Weights("", model.partition("@")[0], revision, is_encoder_decoder=True), missing
+    if any(file.suffix in weights.SUFFIXES for file in Path(found.source).iterdir()):
+        return found, ""
+    return found, "its weights are not on this machine yet; scoring downloads them"
 
 
 def read_weights(config: Any) -> int:
@@ -171,35 +210,13 @@ def read_weights(config: Any) -> int:
     return read
 
 
-def _find(model: str) -> tuple[Weights, str]:
-    """Return a model and what is missing of it; the source is "" if no more than its name is known."""
-    try:
-        found = weights.described(model)
-    except JudgeUnavailable as error:
-        if is_there(model):
-            raise
-        name, _, revision = model.partition("@")
-        revision = (revision or weights.REVISIONS[name]) if name in READ_WEIGHTS else ""
-        reason = type(error.__cause__ or error).__name__
-        missing = f"neither on this machine nor can it be downloaded ({reason})"
-        return Weights("", name, revision, is_encoder_decoder=True), missing
-    if not is_there(model):
-        has_weights = any(file.suffix in weights.SUFFIXES for file in Path(found.source).iterdir())
-        return found, "" if has_weights else "its weights are not on this machine yet; scoring downloads them"
-    try:
-        return weights.find(model), ""
-    except JudgeUnavailable as error:
-        if not (Path(found.source) / "config.json").is_file():
-            raise
-        return found, str(error)
-
-
-def read_tokens(judge: LanguageModelJudge, *put: Any) -> NDArray[np.float64]:
-    """Return how many tokens a judge reads for each pair of a `Put`; a shared beginning is read once for all."""
-    pairs, ids = put[2], judge.tokens(*put)
+def read_tokens(judge: LanguageModelJudge, prompts: Prompts) -> NDArray[np.float64]:
+    """Return how many tokens a judge reads for each prompt; a beginning that prompts share is read once for all."""
+    ids = judge.tokens(*prompts)
     tokens = np.array([len(one) for one in ids], dtype=np.float64)
-    for text in np.unique(pairs[:, 0]) if isinstance(judge, CausalJudge) and _shares(judge.config) else ():
-        rows = np.flatnonzero(pairs[:, 0] == text)
+    about = prompts.pairs[:, 0]
+    for text in np.unique(about) if isinstance(judge, CausalJudge) and _shares(judge.config) else ():
+        rows = np.flatnonzero(about == text)
         if len(rows) >= SHARED_FROM:
             before = len(common_prefix([ids[row] for row in rows]))
             tokens[rows] += before / len(rows) - before
@@ -213,19 +230,6 @@ def _shares(config: Any) -> bool:
     return {*kinds} == {"full_attention"} if kinds else getattr(config, "sliding_window", None) is None
 
 
-def read_characters(texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> NDArray[np.float64]:
-    of_text = np.array([len(text) for text in texts], dtype=np.float64)
-    around = np.array([len(question.prompt("")) for question in questions], dtype=np.float64)
-    lengths: NDArray[np.float64] = of_text[pairs[:, 0]] + around[pairs[:, 1]]
-    return lengths
-
-
-class Unchanged(Cache):
-    """A cache that is only read: the votes of stand-ins are not kept."""
-
-    def keep_votes(self, *votes: Any) -> None: ...
-
-
 @dataclass
 class StandIn:
     """A judge in whose place another votes, and what it was asked."""
@@ -234,13 +238,11 @@ class StandIn:
     speaker: Judge
     stored: bool  # whether the cache has the judge's votes
     info: ModelInfo | None = None
-    puts: list[Put] = field(default_factory=list)
+    asked: list[Prompts] = field(default_factory=list)
 
-    def answer(
-        self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
-    ) -> Iterator[Answered | AnsweredBy]:
-        self.puts.append((texts, questions, pairs))
-        return self.speaker.answer(texts, questions, pairs)
+    def answer(self, *prompts: Any) -> Iterator[Any]:
+        self.asked.append(Prompts(*prompts))
+        return self.speaker.answer(*prompts)
 
     def close(self) -> None: ...
 
@@ -254,51 +256,54 @@ def plan_poll(
     prices: Prices | None = None,
     only_present: bool = False,
 ) -> Plan:
-    """Plan what a poll will ask.
+    """Plan what a poll will ask about texts and their objects, of which there may be several sets.
 
     Unless `calibrate` is given, nothing is downloaded except the files that describe a model, no endpoint is asked, and
     nothing is written.
     """
     finite("calibrate", calibrate, 0, 86_400, "a number of seconds, 0 for no measurement,")
-    present = np.concatenate([classes.presence(references) for _, references in sets])
     texts = [question_set.cut(text) for responses, _ in sets for text in responses]
-    about, meant = question_set.about(classes), poll.meant
+    is_text = [bool(text.strip()) for text in texts]  # about an empty text nobody is asked
+    texts = [*compress(texts, is_text)]
+    present = np.concatenate([classes.presence(references) for _, references in sets])[is_text]
+    about, ask = question_set.about(classes), PRESENT if only_present else poll.ask
     k = poll.required(len(about))
-    check_asked(meant, question_set)
-    check_prices(prices, meant)
-    path, engine, lexical = cache_of(poll.store).path, replace(poll.run_by, workers=0), LexicalJudge(classes)
-    stand_ins = []
-    for judge in meant:
-        if judge == LEXICAL:
-            stand_ins.append(StandIn(LEXICAL, lexical, stored=False))
-        elif isinstance(judge, str):
-            info = inspect_model(judge, engine, **poll.endpoints)
-            stand_ins.append(StandIn(info.key or info.name, lexical, bool(info.key), info))
-        else:
-            stand_ins.append(StandIn(judge.key, lexical if judge.stored else judge, judge.stored))
+    check_asked(poll.meant, question_set)
+    check_prices(prices, poll.meant)
+    stand_ins = [_stand_in(judge, poll, LexicalJudge(classes)) for judge in poll.meant]
     check_once([stand_in.key for stand_in in stand_ins])
-    with closing(Unchanged(path, "read")) as cache:
-        votes = asking.ask(stand_ins, about, texts, present, k, PRESENT if only_present else poll.ask, cache)
-    number = {text: i for i, text in enumerate(dict.fromkeys(text for text in texts if text.strip()))}
-    asked = np.zeros((len(number), *votes.shape[1:]), dtype=bool)
-    for text, of_text in zip(texts, votes != UNASKED, strict=True):
-        if text in number:
-            asked[number[text]] |= of_text
-    of_each = asked.sum((0, 1)).reshape(len(meant), -1).sum(1).tolist()
+    path, workers = cache_of(poll.store).path, max(1, poll.workers)
+    with closing(Cache(path, "read")) as cache:
+        votes = asking.ask(stand_ins, about, texts, present, k, ask, cache)
+    number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    asked = np.zeros((len(number), *votes.shape[1:]), dtype=bool)  # once about equal texts
+    np.logical_or.at(asked, [number[text] for text in texts], votes != UNASKED)
+    of_judges = asked.sum((0, 1)).reshape(len(stand_ins), -1).sum(1).tolist()
     loads = tuple(
-        _load(stand_in, questions, prices, calibrate, path, max(1, poll.workers))
-        for stand_in, questions in zip(stand_ins, of_each, strict=True)
+        _load(stand_in, questions, prices, calibrate, path, workers)
+        for stand_in, questions in zip(stand_ins, of_judges, strict=True)
     )
-    ask, at_most = ("all", sum(of_each)) if only_present else (poll.ask, asked.size)
-    at_least = at_most if ask == "all" else len(number) * len(classes.classes)
-    return Plan(loads, ask, at_least, at_most, str(path), max(1, poll.workers))
+    if only_present:
+        return Plan(loads, "all", sum(of_judges), sum(of_judges), str(path), workers)
+    at_least = asked.size if ask == "all" else len(number) * len(classes.classes)
+    return Plan(loads, ask, at_least, asked.size, str(path), workers)
 
 
-def check_prices(prices: Prices | None, meant: Sequence[str | Judge], option: str = "judges") -> None:
+def _stand_in(judge: str | Judge, poll: VoteOptions, lexical: LexicalJudge) -> StandIn:
+    """Return what votes in place of a judge: the lexical judge, or the judge itself if its votes cost nothing."""
+    if not isinstance(judge, str):
+        return StandIn(judge.key, lexical if judge.stored else judge, judge.stored)
+    if judge == LEXICAL:
+        return StandIn(LEXICAL, lexical, stored=False)
+    info = inspect_model(judge, replace(poll.run_by, workers=0), **poll.endpoints)
+    return StandIn(info.key or info.name, lexical, bool(info.key), info)
+
+
+def check_prices(prices: Prices | None, judges: Sequence[str | Judge], option: str = "judges") -> None:
     """Check the prices of tokens."""
     for price in prices or ():
         finite("prices", price, 0, 1e6, "the price of a million tokens")
-    if prices and not any(map(is_served, meant)):
+    if prices and not any(map(is_served, judges)):
         raise ValueError(
             f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), but {option} names none."
         )
@@ -307,38 +312,43 @@ def check_prices(prices: Prices | None, meant: Sequence[str | Judge], option: st
 def _load(
     stand_in: StandIn, questions: int, prices: Prices | None, calibrate: float, path: Path, workers: int
 ) -> Load:
-    info, puts = stand_in.info, stand_in.puts
-    left = sum(len(pairs) for *_, pairs in puts)
+    info, asked = stand_in.info, stand_in.asked
+    left = sum(len(prompts.pairs) for prompts in asked)
     load = Load(info.name if info else stand_in.key, questions, questions - left if stand_in.stored else None)
     if info is None:
         return load
-    characters = sum(read_characters(*put).sum() for put in puts)
-    tokens, counted, reader = characters / CHARACTERS_A_TOKEN, BY_CHARACTERS, info.reader
-    if reader:
-        sample = [_sample(put, SAMPLED_PROMPTS // len(puts)) for put in puts]
-        share = sum(read_characters(*put).sum() for put in sample) / (characters or 1)
-        tokens = sum(read_tokens(reader, *put).sum() for put in sample) / (share or 1)
-        counted = "tokens counted in a sample of the texts" if share < 1 and puts else ""
+    tokens, counted = _tokens(info.reader, asked)
     speed, measured, read = 0.0, 0, 0.0
-    if reader and calibrate and puts and not info.missing:
-        speed, measured, read = _measured(reader, max(puts, key=lambda put: len(put[2])), path, calibrate)
+    if info.reader and calibrate and asked and not info.missing:
+        most = max(asked, key=lambda prompts: len(prompts.pairs))
+        speed, measured, read = _measured(info.reader, most, path, calibrate)
         tokens = max(0.0, tokens - read)
-    served, flop = info.served, 2 * info.weights if info.weights else None  # per token
-    scores = isinstance(served, ScoringVoter)
+    flop, served = info.weights and 2 * info.weights, info.served  # FLOP per token
+    scores = isinstance(served, ScoringVoter)  # a request holds all questions about a text
     said = left * served.max_tokens if served and not scores else None
     return replace(
         load,
-        tokens=float(tokens),
-        flop=flop and flop * float(tokens),
+        tokens=tokens,
+        flop=flop and flop * tokens,
         seconds=tokens / speed / workers if measured else None,
         flop_per_second=flop and flop * speed if measured else None,
         measured=measured,
-        # a request holds all questions about a text
-        requests=sum(len(list(requests(pairs))) for *_, pairs in puts) if scores else None,
+        requests=sum(len([*requests(prompts.pairs)]) for prompts in asked) if scores else None,
         said=said,
         money=price(tokens, said, prices) if served else None,
         note="; ".join(filter(None, [info.missing, counted])),
     )
+
+
+def _tokens(reader: LanguageModelJudge | None, asked: Sequence[Prompts]) -> tuple[float, str]:
+    """Return how many tokens a judge reads, and a note if they are not all counted."""
+    characters = sum(prompts.characters for prompts in asked)
+    if not reader:
+        return characters / CHARACTERS_A_TOKEN, BY_CHARACTERS
+    sample = [prompts.sample(SAMPLED_PROMPTS // len(asked)) for prompts in asked]
+    share = sum(prompts.characters for prompts in sample) / (characters or 1)
+    tokens = float(sum(read_tokens(reader, prompts).sum() for prompts in sample)) / (share or 1)
+    return tokens, "tokens counted in a sample of the texts" if asked and share < 1 else ""
 
 
 def price(read: float, said: float | None, prices: Prices | None) -> float | None:
@@ -346,27 +356,22 @@ def price(read: float, said: float | None, prices: Prices | None) -> float | Non
     return (read * prices[0] + (said or 0) * prices[1]) / 1e6 if prices else None
 
 
-def _sample(put: Put, most: int) -> Put:
-    """Return about as many questions, at the most, about texts that are chosen evenly by length."""
-    texts, questions, pairs = put
-    by_length = sorted(np.unique(pairs[:, 0]).tolist(), key=lambda i: len(texts[i]))
-    step = max(1, -(-len(pairs) // most))
-    return texts, questions, pairs[np.isin(pairs[:, 0], by_length[::step])]
-
-
-def _measured(judge: LanguageModelJudge, put: Put, path: Path, seconds: float) -> tuple[float, int, float]:
+def _measured(
+    judge: LanguageModelJudge, prompts: Prompts, path: Path, seconds: float
+) -> tuple[float, int, float]:
     """Ask a judge for about `seconds`, and keep its votes.
 
     Return how many tokens it reads in a second, how many questions it was asked, and how many tokens it read.
     """
-    texts, questions, pairs = put = _sample(put, MEASURED_PROMPTS)
-    of_row, batches = read_tokens(judge, *put), list[tuple[float, float, int]]()
+    prompts = prompts.sample(MEASURED_PROMPTS)
+    of_row, batches = read_tokens(judge, prompts), list[tuple[float, float, int]]()
     judge.load()
     began = time.perf_counter()
     with closing(Cache(path)) as cache, closing(judge):
-        for rows, codes, margins in asking.answers(judge, *put):
+        for rows, codes, margins in asking.answers(judge, *prompts):
             batches.append((time.perf_counter() - began, float(of_row[rows].sum()), len(rows)))
-            cache.keep_votes(judge.key, questions, texts, pairs[rows], codes, margins)
+            pairs = prompts.pairs[rows]
+            cache.keep_votes(judge.key, prompts.questions, prompts.texts, pairs, codes, margins)
             if len(batches) > MEASURED_BATCHES and sum(spent for spent, *_ in batches[1:]) >= seconds:
                 break
             began = time.perf_counter()
@@ -378,25 +383,24 @@ def _measured(judge: LanguageModelJudge, put: Put, path: Path, seconds: float) -
 def plan_verdicts(
     record: Record, judge: str, info: ModelInfo | None, repeats: int = 1, prices: Prices | None = None
 ) -> Plan:
-    """Plan what a grader will be asked. It is not asked, no weights are loaded, and nothing is written."""
+    """Plan what a grader will be asked; `info` is of one that is not behind a server."""
     if record.judge is None:
         raise ValueError(
             "With these options no language model is asked for a verdict; there is nothing to plan."
         )
     _, kept = record.count()
-    prompts: list[Any] = [prompt for prompt, *_ in record.missing]
-    repeats = 1 if is_greedy(record.judge) else repeats
+    prompts = [str(prompt) for prompt, *_ in record.missing]
     reader, missing = (info.reader, info.missing) if info else (None, "")
     tokens = sum(reader.lengths(prompts)) if reader else sum(map(len, prompts)) / CHARACTERS_A_TOKEN
     said = None if info else len(prompts) * record.judge.max_tokens
-    every = kept + len(record.missing)
     load = Load(
         info.name if info else judge,
-        every,
+        kept + len(prompts),
         None if missing else kept,
         tokens,
         said=said,
         money=price(tokens, said, prices),
         note="; ".join(filter(None, [missing, "" if reader else BY_CHARACTERS])),
     )
+    repeats, every = 1 if is_greedy(record.judge) else repeats, load.questions
     return Plan((load,), "all", every, every, str(record.path), asked="prompts", repeats=repeats)
