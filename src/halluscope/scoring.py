@@ -22,15 +22,12 @@ from halluscope.reading.datasets import Source, check_distinct, is_subset, sourc
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files, thoughts
-from halluscope.responses.files import PROMPT, Given, Reading
+from halluscope.responses.files import IDS, IMAGES, PROMPT, QUESTIONS, Given, Reading
 from halluscope.responses.match import (
-    IDS,
     IMAGE,
-    IMAGES,
     NOT_COMPARED,
     ORDER,
     QUESTION,
-    QUESTIONS,
     STATED_ROWS,
     Identity,
     Matched,
@@ -389,7 +386,6 @@ JUDGED = ("rating", "judge_text", "verdict", "correctness")
 _FIGURE = re.compile(r"([A-Za-z][\w ()%-]{0,30}?)\s*[:|=]\s*(-?\d+(?:\.\d+)?)\b")
 
 _WORDS = ("acc", "score", "rate", "f1")
-_TEXT = re.compile(r"(?!.*(_id|_details)$).*(answer|response|caption|predict)")
 
 FEWEST_WORDS = 8  # texts of this many words, in the median, describe
 MOST = 30  # how many printed scores are listed
@@ -443,7 +439,8 @@ def inspect(file: str | Path) -> Inspection:
     def first(known: Iterable[str], enough: int = 1) -> str:
         return next((column for column in known if held[column] >= enough), "")
 
-    text = first(one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not held["label"])
+    known = (one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not held["label"])
+    text = first((*known, *files.text_columns(rows)))
     if len(rows) == 1 and not text and (figures := _scores(_numbers(rows[0]))):
         return Inspection(name, SCORES, figures=figures)
     question = first(one for one in (*QUESTIONS, "input") if one != text)
@@ -456,8 +453,8 @@ def inspect(file: str | Path) -> Inspection:
     else:
         kind = VERDICTS if is_judged else ASKED if question and has_gold else OTHER
     id = first(("doc_id", *IDS), max(1, len(rows)))
-    known = {"id": id, "text": text, "image": first(IMAGES), "question": question}
-    columns = {of: column for of, column in known.items() if column}
+    places = {"id": id, "text": text, "image": first(IMAGES), "question": question}
+    columns = {of: column for of, column in places.items() if column}
     asked = [str(row[question]) for row in rows if question and question in row]
     benchmarks, about = _benchmarks(asked, names, texts if text else [])
     found = Inspection(name, kind, len(rows), benchmarks, about, columns)
@@ -499,7 +496,7 @@ def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -
     equal = all(
         str(row.get(gold)).lower() == text.strip().lower() for row, text in zip(rows, texts, strict=True)
     )
-    others = {name for name, value in cells if isinstance(value, str) and _TEXT.search(name)}
+    others = {name for name, value in cells if isinstance(value, str) and files.SAYS.match(name)}
     found = {
         "empty": sum(not text.strip() for text in texts),
         f"equal to {gold}": len(rows) if gold and equal else 0,

@@ -119,6 +119,12 @@ def test_a_list_of_one_text_is_the_text(dataset, form):
     assert halluscope.score("pope", rows, dataset, bootstrap=0, parser="strict")["accuracy"] == 1.0
 
 
+def test_lists_by_sampling(dataset, tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps({f"coco_{name}": said(name) for name in THINGS}))
+    result = halluscope.score("pope", str(tmp_path / "r.json"), dataset, bootstrap=0)
+    assert (result["rows"], result["accuracy"], {*result["samplings"]}) == (36, 1.0, {*THINGS})
+
+
 def test_columns_with_capitals_and_spaces(dataset, tmp_path):
     file = tmp_path / "said.csv"
     lines = [f'"{row["question_id"]}","{row["prompt"]}","{row["text"]}"' for row in said("popular", first=0)]

@@ -48,8 +48,35 @@ def coco(number):
         ],
         [{"file": coco(n), "caption": c} for n, c in CAPTIONS.items()],
         [{"img_id": int(n), "caption": c} for n, c in CAPTIONS.items()],
+        [{"img": coco(n), "model": "m", "gt_answer": "?", "generated_text": c} for n, c in CAPTIONS.items()],
+        [{"image_name": coco(n), "said": c, "url": f"https://host/{n}"} for n, c in CAPTIONS.items()],
+        [
+            {"id": n, "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": c}]}
+            for n, c in CAPTIONS.items()
+        ],
+        [
+            {
+                "image": coco(n),
+                "conversations": [{"from": "human", "value": "?"}, {"from": "gpt", "value": c}],
+            }
+            for n, c in CAPTIONS.items()
+        ],
+        [*CAPTIONS.values()],
     ],
-    ids=["chair", "rounds", "by image", "index", "other index", "file", "img_id"],
+    ids=[
+        "chair",
+        "rounds",
+        "by image",
+        "index",
+        "other index",
+        "file",
+        "img_id",
+        "img",
+        "only text",
+        "chat",
+        "LLaVA's chat",
+        "texts",
+    ],
 )
 def test_captions(tmp_path, labels, content):
     result = throne(tmp_path / "captions.json", labels, content)

@@ -27,11 +27,38 @@ TEXTS = (
     *("answer", "text", "caption", "generated_caption"),
 )
 
+# The columns that name an image
+IMAGES = (
+    *("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename"),
+)
+
+# The columns where an id is looked for, after the column with the dataset's own name for the id. They are used only for
+# a dataset whose rows are identified by one column; those that name an image, only where an image identifies them
+IDS = (*dict.fromkeys(("image_id", "question_id", "id", "qid", "index", "image", *IMAGES)),)
+
+# The columns where a response may state the question, and the whole prompt with words around the question
+QUESTIONS = ("question", "prompt", "query", "instruction", "text")
+
 # In a row with this column, `text` is the question, not the response
 LABEL = "label"
 
 # The column that names the model
 MODEL = "model_id"
+
+# How a column is named that somebody's texts are in, but no right answers
+SAYS = re.compile(
+    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)|.*(?:_id|_details|_file|_path)$)"
+    r".*(?:answer|ans$|response|caption|pred|output|generat|complet|reply|descri)"
+)
+# A column with another name holds the texts too, unless it is one of these
+_KNOWN = re.compile(
+    r"(?:gt|gold|ground|tru|correct|ref|label|target|judge|eval|note|reason|model).*"
+    r"|.*(?:type|category|url|file|path)|(?:.*_)?id|sampling|split|source|task"
+)
+_LETTER = re.compile(r"[^\W\d_]")
+
+# The roles of a chat's turns whose texts are prompts, and responses
+_ASKS, _RESPONDS = ("human", "user"), ("gpt", "assistant", "model")
 
 # The key under which a response names the prompt that was asked, if the prompt has a name
 PROMPT = "halluscope_prompt"
@@ -171,6 +198,26 @@ def _text_columns(there: tuple[Any, ...], columns: tuple[str, ...]) -> tuple[Seq
     return known, next((name for name in known if name in there), "")
 
 
+def text_columns(rows: Sequence[Any]) -> tuple[str, ...]:
+    """Return the column with the texts of rows that have none of `TEXTS`, if only one can be meant."""
+    first = next(iter(rows), None)
+    if not isinstance(first, Mapping) or _text_columns(tuple(first), ())[1]:
+        return ()
+    if len(first) > 1 and {*IDS, *QUESTIONS}.isdisjoint(first):
+        return ()
+    names = [
+        name
+        for name, value in first.items()
+        if isinstance(value, str) and not is_image_file(value) and name not in {*IDS, *QUESTIONS, PROMPT}
+    ]
+    names = [*filter(SAYS.match, names)] or [name for name in names if not _KNOWN.fullmatch(name)]
+    if len(names) != 1 or not all(isinstance(row, Mapping) for row in rows):
+        return ()
+    texts = [row.get(*names) for row in rows]
+    are_texts = all(isinstance(text, str) for text in texts) and any(map(_LETTER.search, texts))
+    return (*names,) if are_texts else ()
+
+
 def is_by_name(given: Any) -> bool:
     """Whether these are the responses of several LVLMs by their names (files, lists), not the texts of one by id."""
 
@@ -236,6 +283,8 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
         found = [*_of_samples(found, how.tasks)]
         if len(files) == 1 and not stated.model:
             stated = _results_beside(files[0])
+    if not how.text_columns:
+        how = how._replace(text_columns=text_columns([row for _, row in found]))
     models = [row.get(MODEL) if isinstance(row, Mapping) else None for _, row in found]
     if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
         stated.model = models[0].strip() and models[0]
@@ -259,7 +308,7 @@ def _located(files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _
         for column, values in how.parts.items() if len(files) > 1 else ():
             if len(named := [value for value in values if value in file.name]) == 1:
                 part[column] = named[0]
-        for where, row in _of_file(file, how.text_columns, stated):
+        for where, row in _of_file(file, how, stated):
             if isinstance(row, dict) and (part or _others(tuple(row))):
                 # a second name for each column that has capitals or spaces: "doc_id" for "Doc ID"
                 others = {plain: row[name] for plain, name in _others(tuple(row)).items()}
@@ -274,14 +323,16 @@ def _others(names: tuple[Any, ...]) -> dict[str, str]:
     return {other: name for other, name in plain.items() if other not in names}
 
 
-def _of_file(file: Path, columns: Sequence[str], stated: _Stated) -> Iterator[Located]:
+def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
     if ending(file) == ".eval":  # Inspect's default format, a zip with a member per sample
         for _, header in _members(file, "header"):
             stated.model = _text(_at(header, "eval", "model"))
         yield from _inspected(_members(file, "samples/"), str(file))
         return
     for where, row in tables.rows(file):
-        if not isinstance(row, dict) or not _OWN.isdisjoint(row):
+        if isinstance(row, str):
+            yield where, {TEXTS[0]: row}
+        elif not isinstance(row, dict) or not _OWN.isdisjoint(row):
             yield where, row
         elif row.keys() >= LOG:
             stated.model, samples = _text(_at(row, "eval", "model")), row.get("samples") or []
@@ -293,28 +344,50 @@ def _of_file(file: Path, columns: Sequence[str], stated: _Stated) -> Iterator[Lo
                 ((f"{where}, sample {place}", one) for place, one in enumerate(samples, 1)), where
             )
         else:
-            yield from _unfolded(row, where, columns, stated.figures)
+            yield from _unfolded(row, where, how, stated.figures)
 
 
-def _unfolded(row: Any, where: str, columns: Sequence[str], figures: dict[str, float]) -> Iterator[Located]:
+def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> Iterator[Located]:
     """Yield the rows of a row's only list of objects, with the row's own values, if it has no text; else the row.
 
-    So files are read that hold their rows under a key, beside scores or settings, or image by image.
+    So files are read that hold their rows under a key, beside scores or settings, image by image, or as chats. Several
+    lists are read if the key of each names a part, such as "random".
     """
-    lists = [
-        name
-        for name, value in (row.items() if {*_OWN, *columns}.isdisjoint(row) else ())
+    lists = {
+        name: {
+            column: part
+            for column, values in how.parts.items()
+            for part in values
+            if part in str(name).lower()
+        }
+        for name, value in (row.items() if {*_OWN, *how.text_columns}.isdisjoint(row) else ())
         if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
-    ]
-    if len(lists) != 1:
+    }
+    if len(lists) != 1 and not (lists and all(lists.values())):
         yield where, row
         return
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
     if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
         own["image"] = image
     figures.update(_numbers(row))
-    for number, one in enumerate(row[lists[0]], 1):
-        yield from _unfolded({**own, **one}, f"{where}, {lists[0]} {number}", columns, {})
+    for name, part in lists.items():
+        if chat := _turns(row[name]):
+            yield where, {**own, **chat}
+            continue
+        for number, one in enumerate(row[name], 1):
+            yield from _unfolded({**own, **part, **one}, f"{where}, {name} {number}", how, {})
+
+
+def _turns(turns: Sequence[Row]) -> dict[str, str]:
+    """Return the last prompt and response of a chat, as LLaVA's and OpenAI's files have it; {} if it is none."""
+    said = {}
+    for turn in turns:
+        role, text = turn.get("role", turn.get("from")), turn.get("content", turn.get("value"))
+        if isinstance(text, list):  # OpenAI's form, beside images
+            text = "\n".join(str(part.get("text", "")) for part in text if isinstance(part, Mapping))
+        if isinstance(text, str) and role in (*_ASKS, *_RESPONDS):
+            said["prompt" if role in _ASKS else TEXTS[0]] = text
+    return said if TEXTS[0] in said else {}
 
 
 def _numbers(row: Row) -> Iterator[tuple[str, float]]:

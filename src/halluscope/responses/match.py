@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from halluscope.responses.files import PROMPT, Response, Responses, is_image_file
+from halluscope.responses.files import IDS, IMAGES, PROMPT, QUESTIONS, Response, Responses, is_image_file
 from halluscope.sanitize import short_repr
 
 # The ways of matching responses by other things than ids
@@ -25,16 +25,7 @@ ORDER, IMAGE, QUESTION = "order", "image", "question"
 # The rows were not matched: the responses state them whole
 STATED_ROWS = "their own rows"
 
-# The columns where an id is looked for, after the column with the dataset's own name for the id. They are
-# used only for a dataset whose rows are identified by one column.
-IDS = ("image_id", "question_id", "id", "qid", "index", "image", "file_name", "image_path", "img_id", "file")
-
-# The columns that name an image. They hold the row's id only in datasets whose rows are identified by their
-# image.
-IMAGES = ("image_id", "file_name", "image", "image_path", "img_id", "file")
-
-# The columns where a response may state the question, and the whole prompt with words around the question
-QUESTIONS = ("question", "prompt", "query", "instruction", "text")
+# The columns for the whole prompt
 STATED = ("prompt", "query", "instruction")
 PROMPTS = (*STATED, "question")  # in datasets without questions, a question is a prompt
 
