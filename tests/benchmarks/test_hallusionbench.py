@@ -699,7 +699,7 @@ def test_without_images_and_scored(files):
         (json.dumps([rows()[0] | {"set_id": "9" * 5000}]), "set_id is '9+.*; expected a 64-bit whole number"),
         (
             json.dumps([rows()[0] | {"gt_answer": [["1"]]}]),
-            r"gt_answer is \[\['1'\]\]; expected 'yes' or 'no'",
+            r"gt_answer is \[\['1'\]\]; expected one of 'yes', 'no'",
         ),
     ],
 )

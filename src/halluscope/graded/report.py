@@ -84,15 +84,17 @@ class View:
         yield from ()
 
     def meaning(self, scores: Values) -> str:
-        if not is_defined(scores[self.record.principal]):
-            return str(self.data["undefined"])
-        shown = {
-            name: ("undefined" if not is_defined(scores[name]) else f"{scores[name]:.2f}")
-            if self.record.is_points(name)
-            else percent(scores[name])
-            for name in self.record.means
-        }
-        return str(self.data["meaning"].format(**shown))
+        shown = {name: self._printed(name, scores.get(name)) for name in self.record.scores}
+        return str(self.data[self.sentence(scores)].format(**shown))
+
+    def sentence(self, scores: Values) -> str:
+        """Return the name of the text in the data file that says what the scores mean."""
+        return "meaning" if is_defined(scores[self.record.principal]) else "undefined"
+
+    def _printed(self, name: str, value: float | None) -> str:
+        if self.record.is_points(name):
+            return f"{value:.2f}" if is_defined(value) else "undefined"
+        return percent(value)
 
     # The rows
 

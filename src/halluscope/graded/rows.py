@@ -32,6 +32,9 @@ class Column(NamedTuple):
     upstream: str = ""  # its name in the authors' file, if that differs
     digits: str = ""  # where a whole number may be a text: "" nowhere, "upstream", or "always"
     values: Sequence[str] = ()  # the only texts that are allowed; () allows all
+    spellings: Mapping[
+        str, str
+    ] = {}  # another spelling of a value, such as that of the authors' file -> the value
     called: Mapping[str, str] = {}  # value -> the name of its group, where that differs
     optional: bool = False  # whether the text may be missing
     default: str | None = None  # the value of a missing text
@@ -45,7 +48,9 @@ class Column(NamedTuple):
         if self.kind == "whole":
             return row.whole(self.name, or_digits=self.digits in ("always", *["upstream"] * is_upstream))
         if self.values:
-            return row.one_of(self.name, self.values)
+            value = row.given.get(self.name)
+            plain = isinstance(value, int | str) and self.spellings.get(str(value))
+            return plain or row.one_of(self.name, self.values)
         if self.kind == "text":
             return (row.text_or_none(self.name) or self.default) if self.optional else row.text(self.name)
         texts = row.words(self.name, _LISTS[self.kind])

@@ -12,7 +12,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from itertools import compress
+from typing import Any
 
 import numpy as np
 
@@ -23,23 +24,17 @@ from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
 from halluscope.inputs import listed
 from halluscope.judging import free_text
-from halluscope.judging.options import GIVEN
+from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.judging.prompts import Asked, fill, json_object, json_of
 from halluscope.judging.verdicts import Criterion, Judged
-from halluscope.reading.fields import Fields
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
-from halluscope.reporting.tables import Named, Table, group_table, is_defined, percent, ranked, score, table
+from halluscope.reporting.tables import Named, Table, group_table, is_defined, ranked, score, table
 from halluscope.responses import parsers
 from halluscope.sanitize import encodable, short_repr
 from halluscope.signature import data_of
 from halluscope.stats.tallies import Bools, Ints, Tally
 
-# the kind of image that a question is about, by its `visual_input`
-ROLES = (
-    "no_visual",
-    "original",
-    "edited",
-)
+ROLES = ("no_visual", "original", "edited")  # what a question is about, by its `visual_input`
 
 UNREAD = -1
 # What is asked -> the words of a verdict, and their codes
@@ -59,6 +54,8 @@ class Question(Row):
     category: str
     subcategory: str
     set_id: int
+    figure_id: int
+    question_id: int
     gt_answer: str
 
     @property
@@ -74,24 +71,9 @@ class Question(Row):
         """The set, such as "VD/ocr/3"; questions of a set depend on each other."""
         return f"{self.group}/{self.set_id}"
 
-
-def describe(question: Any) -> str:
-    return (
-        f"{question.group} set {question.set_id} figure {question.figure_id} question {question.question_id}"
-    )
-
-
-def _word(row: Fields, name: str) -> str:
-    if not (word := row.text(name)).isidentifier():
-        raise row.wrong(name, "a word such as 'chart'")
-    return word
-
-
-def _answer(row: Fields, name: str) -> str:
-    known = {"yes": "yes", "no": "no", "1": "yes", "0": "no"}
-    if (answer := known.get(str(row.given.get(name)).strip().lower())) is None:
-        raise row.wrong(name, "'yes' or 'no'")
-    return answer
+    @property
+    def title(self) -> str:
+        return f"{self.group} set {self.set_id} figure {self.figure_id} question {self.question_id}"
 
 
 class HallusionBench(Graded):
@@ -100,10 +82,6 @@ class HallusionBench(Graded):
     rules = (*READERS,)
     over = "sets"
     row_base = Question
-    kinds: ClassVar = {
-        "word": (_word, "string"),
-        "answer": (_answer, "string"),
-    }
 
     # The rows
 
@@ -157,82 +135,59 @@ class HallusionBench(Graded):
         return {**super().defaults(chosen), "bias": chosen["bias"]}
 
     def select(self, case: Case) -> Case:
-        protocol, rows = case.chosen["protocol"], case.rows
-        given = {name: case.options[name] for name in CODES if case.options[name] is not None}
-        codes = {name: _codes(of, name, len(rows)) for name, of in given.items()}
-        kept = [place for place, row in enumerate(rows) if self.wanted(row, protocol=protocol)]
-        if not kept:
+        """Return the rows that the protocol counts, with the codes of given verdicts on them."""
+        protocol, options = case.chosen["protocol"], case.options
+        counts = np.array([self.wanted(row, protocol=protocol) for row in case.rows])
+        given = {
+            name: _codes(options[name], name, len(counts))[:, counts]
+            for name in CODES
+            if options[name] is not None
+        }
+        if not counts.any():
             raise ValueError(
                 f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
             )
-        options = {**case.options, **{name: of[kept] for name, of in codes.items()}}
-        texts = [case.texts[place] for place in kept]
-        return Case([rows[place] for place in kept], texts, case.chosen, options)
+        rows, texts = ([*compress(of, counts)] for of in (case.rows, case.texts))
+        return Case(rows, texts, case.chosen, {**options, **given})
 
     def check(self, rows: Sequence[Any]) -> None:
         if without := [row for row in rows if not row.question.strip()]:
             raise ValueError(
-                f"{describe(without[0])} has no text in 'question' (rows without one: {len(without)}); a language "
+                f"{without[0].title} has no text in 'question' (rows without one: {len(without)}); a language "
                 "model needs the question. Pass the dataset's whole rows, or judge by 'rules'."
             )
 
     def judged(self, case: Case) -> Judged:
-        rows, texts, chosen = case.rows, case.texts, case.chosen
-        given = {name: case.options[name] for name in CODES}
-        layout, diagnosed = Layout(rows), chosen["protocol"] == "official"
+        rows, chosen, layout = case.rows, case.chosen, Layout(case.rows)
+        diagnosed = chosen["protocol"] == "official"
         missing = np.flatnonzero(layout.control == scoring.NO_CONTROL)
         if diagnosed and len(missing):
             raise ValueError(
-                f"references[{missing[0]}] is the question {describe(rows[missing[0]])}, but its control question "
+                f"references[{missing[0]}] is the question {rows[missing[0]].title}, but its control question "
                 f"(figure 0) is missing (rows without one: {len(missing)}); expected whole control pairs. Score all "
                 "rows of the dataset, or leave out the questions without a visual by protocol='lmms-eval' or "
                 "'vlmevalkit'."
             )
-        asks = [name for name in ("correctness", *["same"] * diagnosed) if given[name] is None]
+        known = {what: case.options[what] for what in CODES if case.options[what] is not None}
+        asks = [what for what in CODES if what not in known and (diagnosed or what == "correctness")]
         grading = self.grading(case, not asks)
         rule = grading.judge if grading.named(self.rules) else None
+        by_model = bool(asks and not rule)
         reader, read = READERS[rule or "rules"]
-        bias = chosen["bias"] or ("answers" if given["correctness"] is None and rule else "official")
-        said = np.full(len(rows), UNREAD)  # 0 no, 1 yes, 2 uncertain
+        bias = chosen["bias"] or ("answers" if rule and "correctness" in asks else "official")
         if rule or bias == "answers":
-            pairs = zip(texts, rows, strict=True)
-            said = np.array([ANSWERS[read(text, row.question)] for text, row in pairs])
-        every: list[int] = []  # all verdicts of a judge
+            pairs = zip(case.texts, rows, strict=True)
+            said = np.array([[ANSWERS[read(text, row.question)] for text, row in pairs]])
+        if rule:
+            known = {**_ruled(said, layout), **known}
+        missed: list[Bools] = []  # which of the verdicts that were needed could not be read
 
         def verdicts(what: str, needed: Bools) -> Ints:
-            """Return verdicts [repeats, rows]: 0 where none is needed, `UNREAD` where it is missing."""
-            if given[what] is not None:
-                found: Ints = given[what][np.newaxis]
-                return found
-            places = np.flatnonzero(needed.any(axis=0)).tolist()
-            if rule or not places:
-                control = said[layout.control]
-                same = np.where((said == UNREAD) | (control == UNREAD), UNREAD, said == control)
-                right = np.where((said == 0) | (said == 1), said == layout.yes, said)
-                codes: Any = [(same if what == "same" else right)[places]]
-            else:
-                replies = grading.verdicts(
-                    [
-                        asked(
-                            what,
-                            {
-                                "question": rows[place].question,
-                                "reference": rows[place].gt_answer_details
-                                or ("Yes." if rows[place].yes else "No."),
-                                "control": texts[int(layout.control[place])],
-                                "answer": texts[place],
-                            },
-                            chosen["prompts"],
-                            chosen["reading"],
-                        )
-                        for place in places
-                    ]
-                )
-                codes = [[UNREAD if one is None else CODES[what][one] for one in of] for of in replies]
-            found = np.zeros((len(codes), len(rows)), dtype=np.int64)
-            found[:, places] = codes
-            where, judged = np.broadcast_arrays(needed, found)
-            every.extend(judged[where].tolist())
+            """Return verdicts [repeats, rows], `UNREAD` where one is missing; what is not needed may be anything."""
+            found = known[what] if what in known else self._asked(what, needed, case, layout, grading)
+            if what in asks:
+                where, is_unread = np.broadcast_arrays(needed, found == UNREAD)
+                missed.append(is_unread[where])
             return found
 
         found = verdicts("correctness", np.ones((1, len(rows)), dtype=bool))
@@ -246,25 +201,51 @@ class HallusionBench(Graded):
             values["same"] = verdicts("same", scoring.needs_same(layout, correctness)) == 1
             values["failure"] = scoring.diagnose(layout, correctness, values["same"], chosen["diagnosis"])
         if bias == "answers":
-            values |= {"yes": said[np.newaxis] == 1, "read": said[np.newaxis] != UNREAD}
-        shape = max(map(len, values.values())), len(rows)
-        values = {name: np.broadcast_to(of, shape) for name, of in values.items()}
+            values |= {"yes": said == 1, "read": said != UNREAD}
+        repeats = max(map(len, values.values()))
         judge: Any = reader
-        if by_model := bool(asks and not rule):
+        if by_model:
             official = ["official"] if chosen["reading"] == "official" else []
             judge = [grading.chat.key, PROMPTS[chosen["prompts"]]["key"], *official]
+        by: dict[str, Any] = {what: judge if what in asks else GIVEN for what in CODES}
+        drawn = grading.drawn if by_model else {}
         key = {
-            "protocol": chosen["protocol"],
-            "correctness": judge if "correctness" in asks else GIVEN,
-            "same": judge if "same" in asks else GIVEN if diagnosed else "no",
-            "bias": ["answers", reader] if bias == "answers" else bias,
-            "unread": every.count(UNREAD) / max(1, len(every)) if asks else None,
+            "signature": {
+                "protocol": chosen["protocol"],
+                **(by if diagnosed else {**by, "same": "no"}),
+                "repeats": repeats,
+                **drawn,
+                "bias": ["answers", reader] if bias == "answers" else bias,
+                **({"diagnosis": "paper"} if diagnosed and chosen["diagnosis"] == "paper" else {}),
+            },
+            "unread": sum(map(np.sum, missed)) / max(1, sum(map(len, missed))) if asks else None,
             "uncertain": float((found == UNCERTAIN).mean()) if "correctness" in asks else None,
         }
-        shown = [Criterion("correctness", int)]
-        if by_model:
-            return Judged(shown, values, key, grading.drawn, [{}] * len(rows))
-        return Judged(shown, values, key)
+        values = {name: np.broadcast_to(of, (repeats, len(rows))) for name, of in values.items()}
+        return Judged([Criterion("correctness", int)], values, key, drawn, [{}] * len(rows) * by_model)
+
+    def _asked(self, what: str, needed: Bools, case: Case, layout: Layout, grading: VerdictOptions) -> Ints:
+        """Ask a language model about the rows that need a verdict; return codes [repeats, rows], 0 for the others."""
+        which = np.asarray(needed.any(axis=0))
+        prompts = [
+            asked(
+                what,
+                {
+                    "question": row.question,
+                    "reference": row.gt_answer_details or ("Yes." if row.yes else "No."),
+                    "control": case.texts[control],
+                    "answer": text,
+                },
+                case.chosen["prompts"],
+                case.chosen["reading"],
+            )
+            for row, text, control in compress(zip(case.rows, case.texts, layout.control, strict=True), which)
+        ]
+        codes: Mapping[Any, int] = CODES[what]
+        replies = grading.verdicts(prompts) if prompts else [[]]
+        found = np.zeros((len(replies), len(which)), dtype=np.int64)
+        found[:, which] = [[codes.get(word, UNREAD) for word in each] for each in replies]
+        return found
 
     # The result
 
@@ -276,46 +257,43 @@ class HallusionBench(Graded):
         return {name: found[name] for name in (*self.data["benchmark"]["scores"], *found) if name in found}
 
     def facts(self, case: Case, scores: Values) -> Values:
-        key, known = case.verdicts.key, ("pair", "figure", "set")
         headline = float(np.mean([scores[name] for name in ("aAcc", "qAcc", "fAcc")]))
         return {
-            **({"overall": headline} if key["protocol"] == "vlmevalkit" else {}),
-            **{name: key[name] for name in ("unread", "uncertain")},
+            **({"overall": headline} if case.chosen["protocol"] == "vlmevalkit" else {}),
+            **{name: case.verdicts.key[name] for name in ("unread", "uncertain")},
             "questions": len(case.rows),
-            **{f"{name}s": len({getattr(row, name) for row in case.rows} - {None}) for name in known},
+            "pairs": len({row.pair for row in case.rows}),
+            "figures": len({row.figure for row in case.rows} - {None}),
+            "sets": len({row.set for row in case.rows}),
             "counts": scoring.counted(Layout(case.rows)),
         }
 
     def signed(self, case: Case) -> Values:
-        by = case.verdicts
-        first = {name: by.key[name] for name in ("protocol", "correctness", "same")}
-        paper = {"diagnosis": "paper"} if case.chosen["diagnosis"] == "paper" and "same" in by.values else {}
-        return {**first, "repeats": by.repeats, **by.drawn, "bias": by.key["bias"], **paper}
+        signed: Values = case.verdicts.key["signature"]
+        return signed
 
     def about(self, row: Any) -> Values:
-        return {"question": describe(row)}
+        return {"question": row.title}
 
     def digest(self, case: Case) -> Values:
-        by = case.verdicts
-        codes = (
-            np.concatenate([by.values[name] for name in CODES if name in by.values]).T.astype(int).tolist()
-        )
+        values = case.verdicts.values
+        codes = np.concatenate([values[name] for name in CODES if name in values]).T.astype(int).tolist()
         each = ([*row.id, *of] for row, of in zip(case.rows, codes, strict=True))
-        return {"verdicts": data_of("verdicts", each)} if by.by_model else {}
+        return {"verdicts": data_of("verdicts", each)} if case.verdicts.by_model else {}
 
     def each(self, case: Case) -> list[Values]:
-        values, each = case.verdicts.values, list[Values]()
-        failure = values.get("failure", np.zeros_like(values["correctness"]))[0].tolist()
-        for row, code in enumerate(failure):
-            is_right, is_unread = (bool(values[name][0, row]) for name in ("aAcc", "unread"))
-            of = case.verdicts.of(row)
-            about = {
-                "correctness": of.pop("correctness"),
-                "aAcc": is_right,
+        by = case.verdicts
+        failure = by.values.get("failure", np.zeros_like(by.values["correctness"]))[0]
+        return [
+            {
+                "correctness": None,
+                "aAcc": bool(by.values["aAcc"][0, row]),
                 "failure": FAILURES[code] or None,
+                "unread": bool(by.values["unread"][0, row]),
+                **by.of(row),
             }
-            each.append({**about, "unread": is_unread, **of})
-        return each
+            for row, code in enumerate(failure)
+        ]
 
     def chance(self, references: Sequence[Any], protocol: str = "official") -> dict[str, float]:
         """Return the expected scores of a model that tosses a coin for yes or no.
@@ -332,11 +310,19 @@ def _codes(values: Any, name: str, rows: int) -> Ints:
     expected = ", ".join(map(str, codes))
     digits = list(values) if isinstance(values, str) else values
     given = listed(name, digits, f"a list, one of {expected} per row", rows)
-    known: dict[Any, int] = {key: code for code in codes for key in (code, str(code))}
     for row, value in enumerate(given):
-        if not isinstance(value, int | float | str | np.generic) or value not in known:
+        if not isinstance(value, int | float | str | np.generic) or value not in (*codes, *map(str, codes)):
             raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected {expected}.")
-    return np.array([known[value] for value in given], dtype=np.int64)
+    return np.array([[int(value) for value in given]], dtype=np.int64)
+
+
+def _ruled(said: Ints, layout: Layout) -> dict[str, Ints]:
+    """Return verdicts by what was read in responses: no, yes, uncertain or `UNREAD`."""
+    control = said[:, layout.control]
+    return {
+        "correctness": np.where((said == 0) | (said == 1), said == layout.yes, said),
+        "same": np.where((said == UNREAD) | (control == UNREAD), UNREAD, said == control),
+    }
 
 
 # The prompts
@@ -380,24 +366,23 @@ def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str =
     template: str = PROMPTS[by][what]
     words = {word: word for word in CODES[what]}
     fields = {name: text for name, text in fields.items() if f"{{{name}}}" in template}
-
-    def official(reply: str) -> str:
-        *others, last = words
-        return next((word for word in reversed(others) if word in reply.lower()), last)
-
     if by == "authors":
-        reader = official if reading == "official" else partial(read, known=words)
-        return Asked(fill(template, encodable, **fields), reader)
+        reader = _read_officially if reading == "official" else read
+        return Asked(fill(template, encodable, **fields), partial(reader, known=words))
     text = "\n".join(fields[name] for name in ("control", "answer") if name in fields).lower()
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     marks = ("", *(f"-{digest[:length]}" for length in range(6, len(digest))))
     mark = next(mark for mark in marks if not any(word + mark in text for word in words))
-    for word in words:
-        template = re.sub(rf"([“\"]){word}([”\"])", rf"\1{word}{mark}\2", template)
+    template = re.sub(rf"([“\"])({'|'.join(words)})([”\"])", rf"\1\2{mark}\3", template)
     marked = {word + mark: word for word in words}
     known = marked | {word: word for word in words if word not in text}
     schema = json_of(verdict={"type": "string", "enum": [*marked]})
     return Asked(fill(template, **fields), partial(read, known=known), schema)
+
+
+def _read_officially(reply: str, known: Mapping[str, str]) -> str:
+    *others, last = known
+    return next((word for word in reversed(others) if word in reply.lower()), last)
 
 
 def read(reply: str, known: Mapping[str, str]) -> str | None:
@@ -444,14 +429,11 @@ class HallusionView(View):
             groups._replace(header=[names.get(name, name) for name in groups.header]),
         ]
 
-    def meaning(self, scores: Values) -> str:
-        if not is_defined(scores["aAcc"]):
-            return str(self.data["undefined"])
-        shares = {name: percent(scores[name]) for name in ("aAcc", *FAILURES[1:])}
-        which = "perfect" if scores["aAcc"] == 1 else "meaning"
-        if which == "meaning" and not is_defined(scores[FAILURES[1]]):
-            which = "undiagnosed"
-        return str(self.data[which].format(**shares))
+    def sentence(self, scores: Values) -> str:
+        if scores["aAcc"] == 1:
+            return "perfect"
+        diagnosed = is_defined(scores[FAILURES[1]]) or not is_defined(scores["aAcc"])
+        return super().sentence(scores) if diagnosed else "undiagnosed"
 
     def items(self, rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:
         right: dict[Any, list[bool]] = defaultdict(list)

@@ -198,13 +198,18 @@ def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
     If a claim leaves out a part with "...", the parts around it must occur in this order. A claim inside another claim
     does not count again, and an article alone is not a claim.
     """
-    text = _bare(answer)
-    places = {claim: place for claim in claims if (place := _place(claim, text)) is not None}
-    kept: dict[tuple[int, int], str] = {}
-    for claim, (start, end) in sorted(places.items(), key=lambda one: one[1][0] - one[1][1]):
-        if not any(first <= start and end <= last for first, last in kept):
-            kept[start, end] = claim
-    return tuple(encodable(claim) for claim in places if claim in kept.values())
+    text, spans = _bare(answer), dict[str, tuple[int, int]]()
+    for claim in claims:
+        parts = [*map(_bare, re.split(_LEFT_OUT, claim))]
+        if (found := _spans(parts, text)) and not {*" ".join(parts).split()} <= {"a", "an", "the"}:
+            spans[claim] = found[0][0], found[-1][1]
+    outer: dict[tuple[int, int], str] = {}
+    for claim, (start, end) in sorted(
+        spans.items(), key=lambda one: one[1][0] - one[1][1]
+    ):  # the longest first
+        if not any(first <= start and end <= last for first, last in outer):
+            outer[start, end] = claim
+    return tuple(encodable(claim) for claim in spans if claim in outer.values())
 
 
 def places(claim: str, answer: str) -> list[tuple[int, int]]:
@@ -213,42 +218,25 @@ def places(claim: str, answer: str) -> list[tuple[int, int]]:
     >>> places("A red car ... fast", "A dog; a red  car drives fast."), places("two cats", "A cat.")
     ([(7, 17), (25, 29)], [])
     """
+    return _spans(re.split(_LEFT_OUT, claim), answer)
+
+
+_LEFT_OUT = r"\.{3}|\u2026"
+
+# or a digit, except in scripts that put no space between words
+_LETTER = r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"
+
+
+def _spans(parts: list[str], text: str) -> list[tuple[int, int]]:
+    """Return where parts of a claim occur in a text, as whole words and in order; [] if they do not."""
     found: list[tuple[int, int]] = []
-    for part in _parts(claim):
-        words = r"[\W_]+".join(map(re.escape, re.findall(r"[^\W_]+", part)))
-        pattern = re.compile(_as_words(words), re.IGNORECASE)
-        place = pattern.search(answer, found[-1][1] if found else 0) if words else None
-        if place:
-            found.append(place.span())
-        elif words:
-            return []
-    return found
-
-
-def _parts(claim: str) -> list[str]:
-    return re.split(r"\.{3}|\u2026", claim)
-
-
-def _as_words(pattern: str) -> str:
-    letter = (
-        r"[^\W_\u2e80-\u9fff\uac00-\ud7af]"  # or a digit, except in scripts that put no space between words
-    )
-    return rf"(?<!{letter}){pattern}(?!{letter})"
-
-
-def _place(claim: str, text: str) -> tuple[int, int] | None:
-    """Return the span of a claim's parts in a plain text, as whole words in order; None if they do not occur."""
-    parts = [part for part in map(_bare, _parts(claim)) if part]
-    if not parts or {*" ".join(parts).split()} <= {"a", "an", "the"}:
-        return None
-    start, place = len(text), 0
     for part in parts:
-        found = part in text and re.search(_as_words(re.escape(part)), text[place:])
-        if not found:
-            return None
-        start = min(start, place + found.start())
-        place += found.end()
-    return start, place
+        if words := r"[\W_]+".join(map(re.escape, re.findall(r"[^\W_]+", part))):
+            pattern = re.compile(rf"(?<!{_LETTER}){words}(?!{_LETTER})", re.IGNORECASE)
+            if not (place := pattern.search(text, found[-1][1] if found else 0)):
+                return []
+            found.append(place.span())
+    return found
 
 
 def _bare(text: str) -> str:

@@ -24,7 +24,7 @@ from halluscope.graded.rows import Values
 from halluscope.inputs import id_of
 from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Kind, Mark, several
-from halluscope.reporting.tables import Named, is_defined, percent
+from halluscope.reporting.tables import Named, is_defined
 from halluscope.sanitize import encodable, heard, short_repr
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
@@ -144,11 +144,9 @@ class HQHView(View):
                 "which extra claims were looked for; it may be below main"
             )
 
-    def meaning(self, scores: Values) -> str:
-        main = scores["main_hal"]
-        if is_defined(main) and not is_defined(scores["overall_hal"]):
-            return str(self.data["meaning_without_claims"].format(main_hal=percent(main)))
-        return super().meaning(scores)
+    def sentence(self, scores: Values) -> str:
+        partly = is_defined(scores["main_hal"]) and not is_defined(scores["overall_hal"])
+        return "meaning_without_claims" if partly else super().sentence(scores)
 
     def more(self, row: Values, text: str) -> Values:
         marks = [
