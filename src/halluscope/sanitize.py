@@ -7,6 +7,7 @@ import os
 import re
 import reprlib
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -99,8 +100,13 @@ def redact(text: str) -> str:
 
 def _secrets() -> set[str]:
     """Return the secrets in the environment that are long enough to be blacked out."""
-    names = {name for name in os.environ if _HELD_IN.fullmatch(name)}
+    names = {name for name in os.environ if _holds_secret(name)}
     return {value for value in _held(names) if len(value) >= SHORTEST_SECRET}
+
+
+@lru_cache(1000)
+def _holds_secret(name: str) -> bool:
+    return _HELD_IN.fullmatch(name) is not None
 
 
 def _held(names: Iterable[str]) -> set[str]:

@@ -263,22 +263,22 @@ def differences(folder: Path) -> Iterator[str]:
         yield from _between(row, plain(item), f"{ITEMS}, row {number}")
 
 
-def _between(kept: Any, made: Any, where: str) -> Iterator[str]:
+def _between(kept: Any, made: Any, where: str, keys: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield where two values of JSON differ, numbers by more than rounding."""
     if isinstance(kept, Mapping) and isinstance(made, Mapping):
         for name in {**kept, **made}:
-            inner = f"{where}, {short_repr(name)}"
-            yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), inner)
+            yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), where, (*keys, name))
     elif isinstance(kept, list) and isinstance(made, list) and len(kept) == len(made):
         for one, other in zip(kept, made, strict=True):
-            yield from _between(one, other, where)
+            yield from _between(one, other, where, keys)
     elif type(kept) is not type(made) or (
         not math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING)
         if isinstance(kept, float)
         else kept != made
     ):
+        place = ", ".join([where, *map(short_repr, keys)])
         old, new = ("nothing" if value is NOTHING else short_repr(value, 200) for value in (kept, made))
-        yield f"{where}: {old} in the folder, but {new} when scored again"
+        yield f"{place}: {old} in the folder, but {new} when scored again"
 
 
 def items(run: Run) -> Iterator[dict[str, Any]]:
