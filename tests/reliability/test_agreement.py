@@ -13,7 +13,7 @@ from PIL import Image
 from halluscope import cli, registry
 from halluscope.judging.cache import Record
 from halluscope.reliability import agreement
-from halluscope.reliability.agreement import Pair, Reading
+from halluscope.reliability.agreement import Compared, Reading
 from halluscope.reliability.sheet import Sheet, read_sheet
 from halluscope.responses.match import Matched
 from halluscope.runs.folder import Run
@@ -172,7 +172,7 @@ def test_runs_that_cannot_be_compared(tmp_path, capsys, first, second, message):
 
 def test_rows_that_say_nothing():
     row = ("m", "A dog.", {"image_id": 1, "found": ["dog"], "hallucinated": []})
-    assert agreement.readings([row])["m", "1"] == Reading(frozenset(["dog"]), frozenset(), "A dog.")
+    assert agreement.readings([row])["m", "1"] == Reading("A dog.", frozenset(["dog"]), frozenset())
 
 
 def test_other_texts_of_the_same_names(files, capsys):
@@ -321,17 +321,18 @@ def test_an_image_that_the_dataset_lacks(files, capsys):
     assert "has no row with the image_id 1" in capsys.readouterr().err
 
 
+def drawn(said, agreeing=5, disagreeing=10, seed=0):
+    """Draw from what two methods say: key -> the classes of the first, and of the second; all are annotated."""
+    most = {"agree": agreeing, "disagree": disagreeing}
+    return agreement.draw(("first", "second"), both_of(said), most, seed, lambda image: {})
+
+
 def both_of(said):
-    """Two methods that say this: key -> the classes of the first, and of the second; all are annotated."""
-    readings = {
-        key: tuple(Reading(frozenset(classes), frozenset()) for classes in of)
-        for key, of in sorted(said.items())
-    }
-    return Pair(("first", "second"), readings)
+    return [Compared(key, "", *map(frozenset, of), frozenset()) for key, of in sorted(said.items())]
 
 
-def entries(drawn, says):
-    return [row | {"mark": says(row)} for row in drawn]
+def entries(rows, says):
+    return [row | {"mark": says(row)} for row in rows]
 
 
 def test_so_many_of_each_model():
@@ -340,19 +341,17 @@ def test_so_many_of_each_model():
         for model in ("alpha", "beta")
         for image in range(100)
     }
-    drawn = agreement.draw(both_of(said), 5, 10, seed=1)
-    chosen = {(entry["model"], entry["stratum"], entry["id"]) for entry in drawn}
+    chosen = {(entry["model"], entry["stratum"], entry["id"]) for entry in drawn(said, seed=1)}
     assert Counter(one[:2] for one in chosen) == {
         ("alpha", "agree"): 5,
         ("beta", "agree"): 5,
         ("alpha", "disagree"): 10,
         ("beta", "disagree"): 10,
     }
-    assert agreement.draw(both_of(said), 5, 10, seed=1) == drawn
-    other = {entry["id"] for entry in agreement.draw(both_of(said), 5, 10, seed=2)}
+    other = {entry["id"] for entry in drawn(said, seed=2)}
     assert other != {one[2] for one in chosen}
     alone = {key: of for key, of in said.items() if key[0] == "beta"}
-    again = {(entry["stratum"], entry["id"]) for entry in agreement.draw(both_of(alone), 5, 10, seed=1)}
+    again = {(entry["stratum"], entry["id"]) for entry in drawn(alone, seed=1)}
     assert again == {one[1:] for one in chosen if one[0] == "beta"}
 
 
@@ -360,13 +359,13 @@ def test_nothing_to_mark():
     with pytest.raises(
         ValueError, match="No class is read out of any of the 1 responses on which first and second agree"
     ):
-        agreement.draw(both_of({("m", "1"): ([], []), ("m", "2"): (["dog"], [])}))
+        drawn({("m", "1"): ([], []), ("m", "2"): (["dog"], [])})
 
 
 @pytest.mark.parametrize("more", [{"agreeing": 0}, {"disagreeing": -1}])
 def test_a_sample_of_none(more):
-    with pytest.raises(ValueError, match="expected a number of responses of at least 1"):
-        agreement.draw(both_of({("m", "1"): (["dog"], ["dog"])}), **more)
+    with pytest.raises(ValueError, match="ing is .*; expected a whole number of at least 1"):
+        drawn({("m", "1"): (["dog"], ["dog"]), ("m", "2"): (["dog"], [])}, **more)
 
 
 # The error rates
@@ -452,13 +451,12 @@ def test_a_marker_with_known_error_rates_is_recovered():
                     if rng.random() < 0.9:
                         wrong.add((key, name))
             said[key] = (first, second)
-    both = both_of(said)
-    truth = _true_rates(both, wrong)
+    truth = _true_rates(both_of(said), wrong)
     assert truth["second"] > 1.5 * truth["first"]
     got = {name: [] for name in truth}
     for seed in range(40):
         marked = entries(
-            agreement.draw(both, 10, 20, seed),
+            drawn(said, 10, 20, seed),
             lambda row: (
                 "wrong"
                 if ((row["model"], row["id"]), row["question"].partition(":")[0]) in wrong
@@ -476,12 +474,12 @@ def test_a_marker_with_known_error_rates_is_recovered():
 def _true_rates(both, wrong):
     """The formula of section 4.1, over all responses."""
     rates = {}
-    for place, name in enumerate(both.names):
+    for name in ("first", "second"):
         value = 0.0
-        for same in (True, False):
-            part = {key: of for key, of in both.readings.items() if (of[0].classes == of[1].classes) is same}
-            judged = [(key, one) for key, of in part.items() for one in of[place].classes]
-            value += len(part) / len(both.readings) * sum(one in wrong for one in judged) / len(judged)
+        for stratum in ("agree", "disagree"):
+            part = [one for one in both if one.stratum == stratum]
+            judged = [(one.key, word) for one in part for word in getattr(one, name)]
+            value += len(part) / len(both) * sum(one in wrong for one in judged) / len(judged)
         rates[name] = value
     return rates
 

@@ -161,7 +161,7 @@ def test_bad_input(tmp_path, capsys):
     assert "no mark" in fails("certify", tmp_path / "sheet" / "sheet.csv", "--run", run)
     marked = mark(tmp_path / "sheet", lambda row: YES_MARK)
     assert "drawn from" in fails("certify", marked, "--run", another)
-    assert "--responses is missing" in fails("certify", marked)
-    assert "expected no --responses" in fails(
+    assert "Expected --responses and --dataset" in fails("certify", marked)
+    assert "--run alone for a grader" in fails(
         "certify", marked, "--run", run, "--responses", "a", "--dataset", "b"
     )

@@ -1,6 +1,6 @@
 """Commands about what people mark: sheets to mark (`review`, `agree`), and how often judges err by them (`certify`)."""
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,19 +12,20 @@ from halluscope.judging.options import VoteOptions
 from halluscope.options import defaults
 from halluscope.reading.datasets import Source, read_rows
 from halluscope.registry import Benchmark
-from halluscope.reliability import agreement, certificate
+from halluscope.reliability import agreement, certificate, review
 from halluscope.reliability.sheet import (
     AGREE,
     IMPLIED,
     READING,
     VALID,
     VERDICT,
+    Draft,
     check_folder,
     read_sheet,
     write,
 )
 from halluscope.reporting.formats import JSON
-from halluscope.reporting.tables import to_json
+from halluscope.reporting.tables import Json, Report, to_json
 from halluscope.responses import files
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.runs import certifying as graders
@@ -33,6 +34,8 @@ from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.signature import data_of_texts
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.corrected import FEWEST_TEXTS
+from halluscope.stats.samples import FEWEST_MARKED
 from halluscope.terminal import say, tell
 
 
@@ -44,7 +47,7 @@ def _certified() -> Benchmark:
 
 
 def _judged_texts(
-    given: argparse.Namespace, benchmark: Benchmark, dataset: list[str] | None = None
+    given: Namespace, benchmark: Benchmark, dataset: list[str]
 ) -> tuple[Ready, list[str], dict[str, Any]]:
     """Return one LVLM's responses, the ids of their images, and the judges' options."""
     if len(given.responses) != 1:
@@ -75,7 +78,7 @@ FOR = {
 }
 
 
-def parser_review_make(parser: argparse.ArgumentParser, _: None) -> None:
+def parser_review_make(parser: ArgumentParser, _: None) -> None:
     group = parser.add_argument_group(
         "with --marks implied", "the judges whose votes guide the draw of texts, and how responses are read"
     )
@@ -84,89 +87,79 @@ def parser_review_make(parser: argparse.ArgumentParser, _: None) -> None:
     common.declare(group, {"with": ["benchmark", "reading"]}, benchmark)
 
 
-def review_make(options: argparse.Namespace) -> None:
+def review_make(options: Namespace) -> None:
     """Draw a sample, and write a page and a CSV to mark it on."""
-    from halluscope.reliability import review
-
     marks, out, benchmark = options.marks, options.out, _certified()
     for name, kinds in (FOR | {one.name: (IMPLIED,) for one in benchmark.options}).items():
         if getattr(options, name, None) not in (None, ()) and marks not in kinds:
             raise ValueError(f"--{name} is for --marks {' or '.join(kinds)}; the marks are {marks}.")
     check_folder(out)
-    drawn, few, fewest, classes = "", "", 0, ()
-    if marks == VERDICT:  # a run's responses, drawn by their verdicts
-        from halluscope.stats.samples import FEWEST_MARKED
-
-        run = check(Path(options.rows))
-        image = review.image_by_id(options.dataset, options.images)
-        rows = graders.sheet(run, options.sample, options.seed, image)
-        title, drawn = f"Verdicts on the responses of {run.name}", f"{options.sample:,} responses, "
-        fewest = FEWEST_MARKED
-        few = f"This shows how the judge errs; to correct scores, mark at least {fewest} responses."
-    elif marks == IMPLIED:  # texts, drawn by the judges' votes
-        from halluscope.stats.corrected import FEWEST_TEXTS
-
-        ready, ids, judging = _judged_texts(options, benchmark, [options.rows])
-        texts, references = ready.matched.texts, ready.inputs["references"]
-        judgement = benchmark.module("metric").judge(texts, references, **judging)
-        rows = certificate.sheet(judgement, ids, options.sample, options.seed)
-        title, drawn = f"What the responses of {ready.matched.name} imply", f"{options.sample:,} texts, "
-        classes, fewest = judgement.vocabulary.classes, min(FEWEST_TEXTS, len(texts))
-        few = f"This is enough to certify a judge; to correct scores, label at least {FEWEST_TEXTS} texts."
-    else:
-        rows = review.draw(
-            read_rows(options.rows),
-            options.sample,
-            options.seed,
-            stratum=options.stratum,
-            responses={
-                file.name: [{**one.row, "response": one.text} for one in file.each]
-                for file in files.read(options.responses)
-            },
-            images=options.images,
-            folder=Source.of(options.rows).folder,
-        )
-        title = f"Review of {Path(options.rows).name}"
-    name = write(rows, out, marks, title, classes)
-    pictured = sum("image" in row for row in rows)
-    say(f"{one_line(out)}: the sheet {name}, {drawn}{len(rows):,} rows, {pictured:,} with an image")
+    draft = {VERDICT: _verdicts, IMPLIED: _texts}.get(marks, _rows)(options, benchmark)
+    name = write(draft, out, marks)
+    pictured = sum("image" in row for row in draft.rows)
+    say(f"{one_line(out)}: the sheet {name}, {len(draft.rows):,} rows, {pictured:,} with an image")
+    fewest = {VERDICT: FEWEST_MARKED, IMPLIED: FEWEST_TEXTS}.get(marks, 0)
     if options.sample < fewest:
-        say(few)
+        say(f"This shows how the judge errs; to correct scores, mark at least {fewest} responses, or all.")
     say(_how_to_mark(out))
 
 
-def review_read(options: argparse.Namespace) -> None:
-    """Print what a marked sheet says."""
-    from halluscope.reliability import review
+def _rows(options: Namespace, _: Benchmark) -> Draft:
+    texts = {
+        file.name: [{**one.row, "response": one.text} for one in file.each]
+        for file in files.read(options.responses)
+    }
+    rows, source = read_rows(options.rows), Source.of(options.rows)
+    images = review.Images(rows, options.images, source.folder)
+    drawn = review.draw(images, options.sample, options.seed, options.stratum, texts)
+    return Draft(drawn, f"Review of {Path(options.rows).name}")
 
-    data, lines = review.says(read_sheet(options.sheet, options.allow_unmarked))
-    say(to_json(data) if options.json else "\n".join(lines))
+
+def _verdicts(options: Namespace, _: Benchmark) -> Draft:
+    """Draw a run's responses by their verdicts."""
+    run = check(Path(options.rows))
+    image = review.image_by_id(options.dataset, options.images)
+    rows = graders.sheet(run, options.sample, options.seed, image)
+    return Draft(rows, f"Verdicts on the responses of {run.name}")
+
+
+def _texts(options: Namespace, benchmark: Benchmark) -> Draft:
+    """Draw texts by the judges' votes."""
+    ready, ids, judging = _judged_texts(options, benchmark, [options.rows])
+    judgement = benchmark.module("metric").judge(ready.matched.texts, ready.inputs["references"], **judging)
+    rows = certificate.sheet(judgement, ids, options.sample, options.seed)
+    return Draft(rows, f"What the responses of {ready.matched.name} imply", judgement.vocabulary.classes)
+
+
+def review_read(options: Namespace) -> None:
+    """Print what a marked sheet says."""
+    data, report = review.says(read_sheet(options.sheet, options.allow_unmarked))
+    common.output(options, data, lambda: report)
 
 
 # agree. Source: THRONE, supplement, section 4. `halluscope review read` reads the marked sheet.
 
 
-def agree(given: argparse.Namespace) -> None:
+def agree(given: Namespace) -> None:
     """Tell how often two methods read the same classes, and which one errs."""
-    from halluscope.reliability import review
-
     if (given.dataset and not given.out) or (given.images and not given.dataset):
         raise ValueError(
             "--dataset needs --out, because its images go on the sheet; --images needs --dataset, whose files it holds."
         )
     if given.each:
         common.check_output(given, given.each)
-    (first, ours), (second, theirs) = map(_method, (given.first, given.second))
-    both = agreement.pair((first, second), ours, theirs)
-    result = agreement.compare(both)
+    names, methods = zip(*map(_method, (given.first, given.second)), strict=True)
+    compared = agreement.pair(names, *methods)
+    result = agreement.compare(names, compared)
     sheet = None
     if given.out:
         picture = review.image_by_id(given.dataset, given.images)
-        rows = agreement.draw(both, given.agreeing, given.disagreeing, given.seed, picture)
-        sheet = write(rows, given.out, READING, f"Review of {agreement.AND.join(both.names)}")
+        most = {agreement.AGREE: given.agreeing, agreement.DISAGREE: given.disagreeing}
+        rows = agreement.draw(names, compared, most, given.seed, picture)
+        sheet = write(Draft(rows, f"Review of {agreement.AND.join(names)}"), given.out, READING)
     if given.each:
         with new_file(given.each) as lines:
-            lines.writelines(map(json_line, agreement.each(both)))
+            lines.writelines(json_line(one.as_json()) for one in compared)
     common.output(given, {**result, "sheet": sheet}, lambda: agreement.report(result))
     if sheet and given.format != JSON:
         tell(f"{one_line(given.out)}: the sheet {sheet}. {_how_to_mark(given.out)}")
@@ -189,40 +182,37 @@ def options_certify(_: None) -> Benchmark:
     return _certified().without({"ask"})
 
 
-def certify(given: argparse.Namespace) -> None:
-    """Measure how often judges err about the responses' texts, by labels that people gave."""
+def certify(given: Namespace) -> None:
+    """Measure how often judges err, by labels that people gave."""
     if not given.by.strip():
         raise ValueError("--by is empty; expected who gave the labels.")
+    if [bool(one) for one in (given.graded, given.responses, given.dataset)] not in (
+        [True, False, False],
+        [False, True, True],
+    ):
+        raise ValueError(
+            "Expected --responses and --dataset, or --run alone for a grader, since a run has both."
+        )
     if given.out:
         common.check_output(given, given.out)
-    missing = [name for name in ("responses", "dataset") if not getattr(given, name)]
-    if given.graded and len(missing) < 2:
-        raise ValueError(
-            "--run has the responses and their rows; expected no --responses and no --dataset beside it."
-        )
-    if missing and not given.graded:
-        raise ValueError(
-            f"--{missing[0]} is missing; expected --responses and --dataset, or --run for a grader."
-        )
-    if given.graded:
-        resampling = Bootstrap(given.bootstrap, given.seed)
-        run = check(given.graded)
-        found = graders.certify(given.labels, run, given.by, given.allow_unmarked, resampling)
-        content, shown, report = dict(found), dict(found), found.report
-    else:
-        content = _certificate(given)
-        shown = {name: value for name, value in content.items() if name != "labels"}
-        report = certificate.report(content)
+    content, report = (_of_grader if given.graded else _of_judges)(given)
     if given.out:
         with new_file(given.out) as file:
             file.write(to_json(content) + "\n")
+    shown = {name: value for name, value in content.items() if name != "labels"}
     common.output(given, shown, lambda: report)
 
 
-def _certificate(given: argparse.Namespace) -> dict[str, Any]:
+def _of_grader(given: Namespace) -> tuple[Json, Report]:
+    resampling = Bootstrap(given.bootstrap, given.seed)
+    found = graders.certify(given.labels, check(given.graded), given.by, given.allow_unmarked, resampling)
+    return found, found.report
+
+
+def _of_judges(given: Namespace) -> tuple[Json, Report]:
     given.ask = "all"  # the labelled texts are few, so every vote is worth asking for
     benchmark = _certified()
-    ready, ids, options = _judged_texts(given, benchmark)
+    ready, ids, options = _judged_texts(given, benchmark, given.dataset)
     judge = benchmark.module("metric").judge
     options = defaults(judge) | options
     texts, _ = take_out(ready.matched.texts, options["thoughts"])
@@ -233,7 +223,7 @@ def _certificate(given: argparse.Namespace) -> dict[str, Any]:
     judgement = judge(
         [texts[row] for row in rows], [references[row] for row in rows], **options | {"thoughts": KEPT}
     )
-    return certificate.certify(
+    content = certificate.certify(
         judgement,
         labels,
         options.get("store"),
@@ -241,4 +231,5 @@ def _certificate(given: argparse.Namespace) -> dict[str, Any]:
         labelled_by=given.by,
         responses=ready.matched.name,
         data=data_of_texts(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),
-    ).content
+    )
+    return content, certificate.report(content)

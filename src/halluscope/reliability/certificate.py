@@ -13,9 +13,8 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,8 +39,10 @@ from halluscope.reliability.sheet import (
     chance_of,
     class_names,
     read_sheet,
+    rows_about,
+    with_ends,
 )
-from halluscope.reporting.tables import Cell, Json, Notes, Report, Table, finite, interval, percent, share
+from halluscope.reporting.tables import Json, Notes, Report, Table, finite, interval, percent, share
 from halluscope.responses.lengths import words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
@@ -62,19 +63,20 @@ ANY_OTHER = "Any other class?"
 RESAMPLING = Bootstrap(RESAMPLES)
 FEWEST = 10  # a class has its own line if people or the judge say yes to it in at least this many texts
 LENGTHS = ((0, 50), (50, 100), (100, None))  # numbers of words, from the first to below the second
+
 PLAIN, UNNAMED, COMPOUND, QUESTION, QUOTATION = "plain", "no word for it", "compound", "question", "quotation"
-VOTES = "single votes"
+CUES = {kind: re.compile(rf"(?<!\w)(?:{'|'.join(cues)})(?!\w)") for kind, cues in DATA["cues"].items()}
+KINDS = (PLAIN, *CUES, COMPOUND, QUESTION, QUOTATION, UNNAMED)
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     texts: Sequence[str]  # as they are scored, one per image
     present: Bools  # the ground truth [texts, classes]
     vocabulary: Vocabulary
     questions: QuestionSet  # what was asked about each class
     poll: voting.VoteResult  # the votes
 
-    @cached_property
+    @property
     def labels(self) -> NDArray[np.int8]:
         return voting.label(*voting.count(self.poll.votes), self.poll.k)
 
@@ -115,33 +117,25 @@ def sheet(judgement: Judgement, ids: Sequence[str], texts: int, seed: int = 0) -
     stops early has marked a random part of the sample.
     """
     population = rows_of(judgement.texts)
-    first = np.array(list(population.values()), dtype=np.int64)
+    first = np.array([*population.values()])
     whole("sample", texts, 1, len(first), "a number of texts")
     present, votes, classes = judgement.present[first], judgement.poll.votes, judgement.vocabulary.classes
-    labels = voting.known(judgement.labels[first], present)
     yes, no = (count[first].astype(float) for count in voting.count(votes))
     outvoted = np.nan_to_num(ratio(np.minimum(yes, no), yes + no))  # the share of each cell's votes
+    labels = voting.known(judgement.labels[first], present)
     rows, chances = draw(labels, present, texts, seed, outvoted)
-    order = random.Random(seed)
-    drawn = sorted(zip(first[rows].tolist(), chances.tolist(), strict=True), key=lambda _: order.random())
+    drawn = [*zip(first[rows].tolist(), chances.tolist(), strict=True)]
+    random.Random(seed).shuffle(drawn)
     reader, names = LexicalJudge(judgement.vocabulary), class_names({*classes})
     lines: list[Entry] = []
     for row, chance in drawn:
         text = judgement.texts[row]
-        voted = (votes[row] == voting.YES).any(axis=-1)
         named = {mention.object for mention in reader.mentions(text)}
-        asked = [name for name, yes in zip(classes, voted, strict=True) if yes or name in named]
-        shared = {
-            "id": ids[row],
-            "drawn_from": name_of(population),
-            "text": digest(text),
-            # in plain digits, which no spreadsheet rewrites
-            "chance": f"{chance:.9f}".rstrip("0").rstrip("."),
-        }
-        entries = [{"class": name, "question": names.get(name, name)} for name in asked]
-        entries.append({"class": "", "question": ANY_OTHER})
-        entries[0]["response"] = text
-        lines += [shared | entry for entry in entries]
+        named.update(np.array(classes)[(votes[row] == voting.YES).any(axis=-1)].tolist())
+        asked = [{"class": name, "question": names.get(name, name)} for name in classes if name in named]
+        asked.append({"class": "", "question": ANY_OTHER})
+        about = {"id": ids[row], "drawn_from": name_of(population), "text": digest(text)}
+        lines += rows_about(about, chance, asked, {"response": text})
     return lines
 
 
@@ -168,15 +162,11 @@ def read_labels(
     # texts with unmarked rows count as never drawn
     part = len(marked) / (len(marked) + len({entry["text"] for entry in sheet.left}))
     implied = [_implied(entries, vocabulary, sheet) for entries in marked.values()]
-    return Labels(
-        sheet.name,
-        list(marked),
-        np.array([[name in of for name in vocabulary.classes] for of in implied]),
-        np.array([part * chance_of(entries[0]) for entries in marked.values()]),
-    )
+    chances = np.array([part * chance_of(entries[0]) for entries in marked.values()])
+    return Labels(sheet.name, list(marked), vocabulary.presence(implied), chances)
 
 
-def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> set[str]:
+def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> list[str]:
     """Return the classes that a text implies, by the marks of its rows."""
     marks = {entry["class"]: entry["mark"] for entry in entries}
     last = next(entry for entry in entries if not entry["class"])
@@ -190,49 +180,39 @@ def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> 
             f"{short_repr(last['note'])}; expected no note with {OTHERS[0]!r}, and with {OTHERS[1]!r} the names of "
             f"classes of the vocabulary {vocabulary.name!r} that have no row marked {sheet.marks[1]!r}.{hint}"
         )
-    own = {name for name, mark in marks.items() if name and mark == sheet.marks[0]}
-    return own.union(filter(None, others.values()))
+    own = [name for name, mark in marks.items() if name and mark == sheet.marks[0]]
+    return [*own, *filter(None, others.values())]
 
 
 def _of_lines(path: Path, digests: Mapping[str, str], vocabulary: Vocabulary) -> Labels:
-    known, classes = {*digests.values()}, vocabulary.classes
-    lines: dict[tuple[str, str], tuple[bool, float]] = {}  # text, class -> answer, weight or 0
+    texts, classes = {*digests.values()}, vocabulary.classes
+    lines: dict[tuple[str, str, bool, float], None] = {}  # text, class, answer, weight or 0; each once
     for where, row in json_rows(path):
-        given = row if isinstance(row, dict) and ("id" in row) != ("text" in row) else {}
-        text = digests.get(str(given["id"]), "") if "id" in given else digest(str(given.get("text")))
-        name, said = given.get("class"), given.get("answer")
-        answer = {"yes": True, "no": False}.get(str(said), said)
-        if text not in known or name not in classes or answer not in (0, 1):
+        line = row if isinstance(row, dict) else {}
+        text = digests.get(str(line["id"]), "") if "id" in line else digest(str(line.get("text")))
+        name, answer = line.get("class"), line.get("answer")
+        answer = {"yes": True, "no": False}.get(str(answer), answer)
+        if text not in texts or name not in classes or answer not in (0, 1):
             raise ValueError(
                 f"{where}: expected an object with the id or the text of a response, a class of the vocabulary "
                 f"{vocabulary.name!r}, answer (yes or no) and perhaps weight; got {short_repr(row, 120)}."
             )
-        weight = number("weight", row["weight"], 1, LARGEST_WEIGHT) if "weight" in row else 0.0
-        label = bool(answer), weight
-        if lines.setdefault((text, str(name)), label) != label:
-            raise ValueError(
-                f"{where}: an earlier line gives another label of the class {short_repr(name)} for the same text; "
-                "expected one label. Remove one of the two."
-            )
-    if not lines:
-        raise ValueError(f"{path} holds no labels; expected JSON lines with id or text, class and answer.")
-    labelled = list(dict.fromkeys(text for text, _ in lines))
-    if len(lines) < len(labelled) * len(classes):
+        weight = number("weight", line["weight"], 1, LARGEST_WEIGHT) if "weight" in line else 0.0
+        lines[text, name, bool(answer), weight] = None
+    answers = {(text, name): answer for text, name, answer, _ in lines}
+    weights = {text: weight for text, *_, weight in lines}
+    is_whole = len(lines) == len(answers) == len(weights) * len(classes)
+    is_weighted = {weight > 0 for weight in weights.values()}
+    if not is_whole or len(is_weighted) != 1 or any(weight != weights[text] for text, *_, weight in lines):
         raise ValueError(
-            f"{path} has {len(lines):,} labels of {len(labelled):,} texts; expected one for each of "
-            f"the {len(classes):,} classes of a text. The choice of classes would bias each estimate: label every "
-            "class of these texts."
+            f"{path} has {len(lines):,} labels of {len(weights):,} texts; expected one for each of the "
+            f"{len(classes):,} classes of a text, with the same weight for all, and weights of all texts or of none. A "
+            "choice of classes or a second label of one would bias each estimate: label every class of a text once."
         )
-    labels = np.array([[lines[text, name] for name in classes] for text in labelled])
-    implied, weights = labels[..., 0] == 1, labels[..., 1]
-    if (weights != weights[:, :1]).any() or (weights == 0).any() != (weights == 0).all():
-        raise ValueError(
-            f"{path} has {np.count_nonzero(weights):,} weights in {len(lines):,} lines; expected the same weight in "
-            "all lines of a text, and a weight in all lines or in none."
-        )
-    chances = 1 / weights[:, 0] if weights.any() else np.full(len(labelled), len(labelled) / len(known))
-    name = hashlib.sha256(repr(sorted(lines.items())).encode()).hexdigest()[:8]
-    return Labels(f"labels-{name}", labelled, implied, chances)
+    name = hashlib.sha256(repr(sorted(lines)).encode()).hexdigest()[:8]
+    implied = np.array([[answers[text, name] for name in classes] for text in weights])
+    chances = [1 / weight if weight else len(weights) / len(texts) for weight in weights.values()]
+    return Labels(f"labels-{name}", [*weights], implied, np.array(chances))
 
 
 # A judge's errors
@@ -250,28 +230,22 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> Json:
     frequent = (judged.yes | judged.implied).sum(axis=0) >= FEWEST
     classes, lengths = np.array(vocabulary.classes), np.array(words(judgement.texts))[:, np.newaxis]
     reader = LexicalJudge(vocabulary)
-    found = [kinds(reader, text, vocabulary.classes) for text in judgement.texts]
+    kinds_of = [kinds(reader, text, vocabulary.classes) for text in judgement.texts]
     parts: dict[str, dict[str, Bools]] = {
         "group": {name: np.isin(classes, list(of)) for name, of in vocabulary.groups.items()},
         "class": {name: classes == name for name in classes[frequent].tolist()},
-        "length": {
-            f"{least} to {most - 1} words" if most else f"{least} words or more": (lengths >= least)
-            & (lengths < (most or np.inf))
-            for least, most in LENGTHS
-        },
-        "kind": {
-            kind: np.array([[kind in cell for cell in row] for row in found])
-            for kind in (PLAIN, *_cues(), COMPOUND, QUESTION, QUOTATION, UNNAMED)
-        },
+        "length": {f"{name} words": cells for name, cells in by_length(lengths)},
+        "kind": {kind: np.array([[kind in cell for cell in row] for row in kinds_of]) for kind in KINDS},
     }
-    among = {f"{by}/{name}": judged.among(cells) for by, of in parts.items() for name, cells in of.items()}
-    labelled = {name: part for name, part in among.items() if part.weights.any()}
-    rates = error_rates({"all": judged} | labelled, RESAMPLING)
+    cells = {f"{by}/{name}": judged.among(cells) for by, of in parts.items() for name, cells in of.items()}
+    rates = error_rates(
+        {"all": judged} | {key: part for key, part in cells.items() if part.weights.any()}, RESAMPLING
+    )
     of_judges = [np.split(of, len(poll.judges), axis=-1) for of in (poll.votes, margins)]
     return {
         "errors": {"all": rates["all"]}
         | {
-            by: {name: rates[f"{by}/{name}"] for name in of if f"{by}/{name}" in rates}
+            by: {name: rates[key] for name in of if (key := f"{by}/{name}") in rates}
             for by, of in parts.items()
         },
         "votes": {
@@ -279,6 +253,15 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> Json:
         },
         "interval": str(RESAMPLING),
     }
+
+
+def by_length(lengths: NDArray[Any]) -> Iterator[tuple[str, Bools]]:
+    """Yield each range of numbers of words, and which of the lengths are in it."""
+    for low, high in LENGTHS:
+        yield (
+            f"{low} to {high - 1}" if high else f"{low} or more",
+            (low <= lengths) & (lengths < (high or np.inf)),
+        )
 
 
 def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> Json:
@@ -319,21 +302,12 @@ def _cues_around(text: str, mention: Mention) -> set[str]:
     before = re.split(r"[.!?\n]", text[: mention.start])[-1]
     after, *end = re.split(r"([.!?\n])", text[mention.end :], maxsplit=1)
     sentence = (before + text[mention.start : mention.end] + after).lower().replace("’", "'")
-    cued = {kind: cue.search(sentence) for kind, cue in _cues().items()} | {
+    cued = {kind: cue.search(sentence) for kind, cue in CUES.items()} | {
         COMPOUND: before.endswith("-") or text.startswith("-", mention.end),
         QUESTION: end[:1] == ["?"],
         QUOTATION: re.search(r'["“]', before) and re.search(r'["”]', text[mention.end :]),
     }
     return {kind for kind, found in cued.items() if found}
-
-
-@cache
-def _cues() -> dict[str, re.Pattern[str]]:
-    def pattern(cues: Sequence[str]) -> re.Pattern[str]:
-        each = (word if word == "n't" else rf"(?<!\w){re.escape(word)}" for word in cues)
-        return re.compile(rf"(?:{'|'.join(each)})(?!\w)")
-
-    return {kind: pattern(cues) for kind, cues in DATA["cues"].items()}
 
 
 # The certificate
@@ -352,24 +326,20 @@ class Certificate(NamedTuple):
             "labelled_by": self.content["labelled_by"],
         }
 
-    def check(self, about: Json) -> None:
-        """Check that it is about what is being scored, by names in people.toml; unknown ones may be left out."""
-        for name in about:
-            # judges may be listed in any order
-            certified, scored = (
-                sorted(value) if isinstance(value, list | tuple) else value
-                for value in (self.content[name], about[name])
-            )
-            if certified != scored:
+    def check(self, **about: Any) -> None:
+        """Check that it is about what is being scored; judges may be listed in any order."""
+        for name, scored in about.items():
+            certified = self.content[name]
+            if sorted(certified) != sorted(scored) if name == "judges" else certified != scored:
                 raise ValueError(
-                    f"The certificate {self.content[DIGEST]} is about the {DATA['about'][name]} "
-                    f"{short_repr(certified, 200)}, but this score uses {short_repr(scored, 200)}. "
-                    "Score what was certified, or certify what you score: `halluscope certify`."
+                    f"The certificate {self.content[DIGEST]} is about the {name} {short_repr(certified, 200)}, but "
+                    f"this score uses {short_repr(scored, 200)}. Score what was certified, or certify what you score: "
+                    "`halluscope certify`."
                 )
 
     def check_texts(self, texts: Sequence[str]) -> None:
         """Check, before judges are asked, that it is about these texts, and has enough labels to correct scores."""
-        self.check({"texts": name_of(rows_of(texts))})
+        self.check(texts=name_of(rows_of(texts)))
         fewest, labelled = min(FEWEST_TEXTS, len(set(texts))), len(self.content["labels"])
         if labelled < fewest:
             raise ValueError(
@@ -383,87 +353,83 @@ class Certificate(NamedTuple):
         A text in several rows has its labels in each row. A judge that has changed its verdict is an error.
         """
         of_text = {entry["text"]: entry for entry in self.content["labels"]}
-        of_rows = [(row, of_text[name]) for row, name in enumerate(map(digest, texts)) if name in of_text]
-        rows = np.array([row for row, _ in of_rows], dtype=np.int64)
+        of_row = {row: of_text[name] for row, name in enumerate(map(digest, texts)) if name in of_text}
+        rows = np.array([*of_row])
         implied, judged = (
-            np.array([[name in entry[what] for name in vocabulary.classes] for _, entry in of_rows])
-            for what in ("implied", "judged")
+            vocabulary.presence([entry[what] for entry in of_row.values()]) for what in ("implied", "judged")
         )
-        if (judged != (labels[rows] == 1)).any():
+        if (judged != (labels[rows] == voting.YES)).any():
             raise ValueError(
                 f"The judges that the certificate {self.content[DIGEST]} names have changed their verdict on some of "
                 "the labelled texts since it was made. Certify them again: `halluscope certify`."
             )
-        return Sample(rows, np.array([entry["chance"] for _, entry in of_rows]), implied)
+        return Sample(rows, np.array([entry["chance"] for entry in of_row.values()]), implied)
 
 
-def certify(
-    judgement: Judgement, labels: Labels, store: Cache | str | Path | None = None, **about: str
-) -> Certificate:
+def certify(judgement: Judgement, labels: Labels, store: Cache | str | None = None, **about: str) -> Json:
     """Make a certificate from judges' votes on labelled texts, in the order of `labels`.
 
     `store` is the cache of the judges' votes; `about` are `texts` (the name of those from which the labelled ones were
     drawn), `labelled_by`, `responses` and `data`.
     """
-    poll, questions = judgement.poll, judgement.questions
+    poll, questions, vocabulary = judgement.poll, judgement.questions, judgement.vocabulary
     cut = [questions.cut(text) for text in judgement.texts]
-    cache = store if isinstance(store, Cache) else Cache(store, "read")
-    asked = questions.about(judgement.vocabulary)
-    margins = [cache.votes(judge, about, cut)[1] for judge in poll.judges for about in asked]
-    if cache is not store:
-        cache.close()
-    classes = np.array(judgement.vocabulary.classes)
-    cells = {
-        "implied": labels.implied,
-        "not_implied": ~labels.implied,
-        "judged": judgement.labels == voting.YES,
-    }
-    content = {
-        "form": FORM,
-        "judges": list(poll.judges),
-        "questions": poll.questions,
-        "agreement": f"{poll.k}of{poll.votes.shape[-1]}",
-        "vocabulary": judgement.vocabulary.name,
-        "labels_from": labels.name,
-        **about,
-        **finite(errors(judgement, labels, np.stack(margins, axis=-1))),
-        "labels": [
-            {
-                "text": text,
-                "chance": chance,
-                **{name: classes[of[row]].tolist() for name, of in cells.items()},
-            }
-            for row, (text, chance) in enumerate(zip(labels.texts, labels.chances.tolist(), strict=True))
-        ],
-        "version": __version__,
-    }
-    return Certificate(content | {DIGEST: digest_of(content)})
+    with closing(store if isinstance(store, Cache) else Cache(store, "read")) as cache:
+        margins = [
+            cache.votes(judge, asked, cut)[1]
+            for judge in poll.judges
+            for asked in questions.about(vocabulary)
+        ]
+    names = np.array(vocabulary.classes)
+    each = zip(
+        labels.texts, labels.chances.tolist(), labels.implied, judgement.labels == voting.YES, strict=True
+    )
+    return sealed(
+        {
+            "form": FORM,
+            "judges": list(poll.judges),
+            "questions": poll.questions,
+            "agreement": f"{poll.k}of{poll.votes.shape[-1]}",
+            "vocabulary": vocabulary.name,
+            "labels_from": labels.name,
+            **about,
+            **errors(judgement, labels, np.stack(margins, axis=-1)),
+            # classes that are not named are not implied, and not judged to be
+            "labels": [
+                {
+                    "text": text,
+                    "chance": chance,
+                    "implied": names[implied].tolist(),
+                    "judged": names[judged].tolist(),
+                }
+                for text, chance, implied, judged in each
+            ],
+        }
+    )
 
 
-def digest_of(content: Json) -> str | None:
-    """Return the checksum over all content but itself; None for content that JSON cannot hold."""
+def sealed(content: Json) -> Json:
+    """Return a certificate's content as JSON has it, with our version and the digest."""
+    found: Json = finite(content | {"version": __version__})
+    return found | {DIGEST: digest_of(found)}
+
+
+def digest_of(content: Mapping[str, Any]) -> str:
+    """Return the checksum over all content but itself."""
     rest = {name: value for name, value in content.items() if name != DIGEST}
-    try:
-        return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
-    except (TypeError, ValueError, RecursionError):
-        return None
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def read(source: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
+def read(source: str | Path | Mapping[str, Any]) -> Certificate:
     """Read a certificate from a file or its content, and check that it is unchanged."""
-    if isinstance(source, Certificate):
-        return source
     content: Any = source
     if isinstance(source, str | Path) and Path(source).is_file():
         content = read_json(Path(source))
-    digest = (
-        digest_of(dict(content)) if isinstance(content, Mapping) and content.get("form") == FORM else None
-    )
-    if not digest:
+    if not isinstance(content, Mapping) or content.get("form") != FORM:
         raise ValueError(
             f"certificate is {short_repr(source)}; expected a file that `halluscope certify` wrote."
         )
-    if content.get(DIGEST) != digest:
+    if content.get(DIGEST) != digest_of(content):
         raise ValueError(
             f"certificate {short_repr(source)}: the content does not match its digest "
             f"{short_repr(content.get(DIGEST))}; the file was changed after it was written. Take the original, or run "
@@ -477,30 +443,23 @@ def read(source: "str | Path | Mapping[str, Any] | Certificate") -> Certificate:
 
 def report(content: Json) -> Report:
     """Return how often the judges err: by kind of text, vote by vote, and how far their probabilities hold."""
-    rates = content["errors"]
-    counts, by = rates["all"], content["labelled_by"]
-    whose = f"against {counts['labels']:,} labels of {counts['texts']:,} texts, given by {by}"
-    report: list[Table | Notes] = [Notes([", ".join(content["judges"]), whose])]
-    tables = rates | {"all": {"all": counts}, VOTES: content["votes"]}
-    for by, table in tables.items():
-        cells: list[list[Cell]] = [
-            [
-                name,
-                *(row[count] for count in ("texts", "labels", "implied")),
-                *(share(row[rate]["value"], [row[rate][end] for end in ("low", "high")]) for rate in RATES),
-            ]
-            for name, row in table.items()
+    errors, votes = content["errors"], content["votes"]
+    whose = f"labels of {errors['all']['texts']:,} texts, given by {content['labelled_by']}"
+    judges = Notes([", ".join(content["judges"]), f"against {errors['all']['labels']:,} {whose}"])
+    report: list[Table | Notes] = [judges]
+    for by, rows in {**errors, "all": {"all": errors["all"]}, "single votes": votes}.items():
+        header = [by, "texts", "votes" if rows is votes else "labels", "people: yes", *RATES]
+        cells = [
+            [name, row["texts"], row["labels"], row["implied"]]
+            + [share(row[rate]["value"], (row[rate]["low"], row[rate]["high"])) for rate in RATES]
+            for name, row in rows.items()
         ]
-        if cells:
-            header = [by, "texts", "votes" if by == VOTES else "labels", "people: yes", *RATES]
-            report.append(Table(f"by {by}", header, cells, intervals=RATES))
-    for judge, of in content["votes"].items():
+        report += [Table(f"by {by}", header, cells, intervals=RATES)] if cells else []
+    for judge, of in votes.items():
         lines = [f"{judge}: {percent(of['unreadable'])} % of the votes were neither yes nor no"]
         report.append(Notes(lines))
         if known := of["calibration"]:
-            ece = known["ece"]
-            ends = interval((ece["low"], ece["high"]))
-            lines.append(f"expected calibration error: {percent(ece['value'])} % ({ends})")
+            lines.append(f"expected calibration error: {with_ends(known['ece'])}")
             cells = [
                 [interval((bin["from"], bin["to"])), bin["votes"], share(bin["said"]), share(bin["implied"])]
                 for bin in known["bins"]
@@ -508,8 +467,5 @@ def report(content: Json) -> Report:
             header = ["P(yes) %", "votes", "mean P(yes) %", "people say yes %"]
             report.append(Table("calibration", header, cells, of=judge))
     how = "cue words in the sentences that mention a class decide its kinds; a label may count in several"
-    return [
-        *report,
-        Notes([f"{name}: {meaning}, in percent" for name, meaning in DATA["meaning"].items()]),
-        Notes([how, f"certificate: {content[DIGEST]}"]),
-    ]
+    meaning = [f"{name}: {meaning}, in percent" for name, meaning in DATA["meaning"].items()]
+    return [*report, Notes([*meaning, how, f"certificate: {content[DIGEST]}"])]

@@ -3,7 +3,6 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,36 +12,63 @@ from halluscope.reading.datasets import Source, picture_columns, read_rows, with
 from halluscope.reading.pictures import open_named, open_stored
 from halluscope.reliability import agreement, hqm
 from halluscope.reliability.parallel import ANSWERS, OPTIONS, QUESTIONS, Row
-from halluscope.reliability.sheet import AGREE, IMPLIED, READING, VALID, VERDICT, Entry, Sheet
-from halluscope.reporting.formats import aligned
+from halluscope.reliability.sheet import (
+    AGREE,
+    IMPLIED,
+    READING,
+    VALID,
+    VERDICT,
+    Entry,
+    Sheet,
+    left_out,
+    with_ends,
+)
 from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.page.pictures import picture as small
-from halluscope.reporting.tables import percent
+from halluscope.reporting.tables import Json, Notes, Report, Table, share
 from halluscope.responses.files import TEXTS
 from halluscope.signature import signature
-from halluscope.stats.samples import error_rate, share
+from halluscope.stats.samples import share as share_of_ones
 
 IDS = ("question_id", "id", "image_id")
 FILES = ("file_name", "filename", "image")
 LARGEST_SIDE = 1280
 
 
+class Images:
+    """The images of a dataset's rows, in the rows or as files in a folder."""
+
+    def __init__(self, rows: Any, images: Path | None = None, folder: Path | None = None) -> None:
+        self.rows, self.table = rows, without_pictures(rows)
+        self.images, self.folder = images, folder
+        self.column = next(iter(picture_columns(rows)), None)
+
+    def entry(self, index: int) -> Entry:
+        """Return a sheet's column "image", at most `LARGEST_SIDE` pixels wide and high; empty if the row has none."""
+        name, file = f"The image of rows[{index}]", _first(self.table[index], FILES, str)
+        stored = self.rows[index][self.column] if self.column else None
+        if stored:
+            picture = open_stored(stored, self.images or self.folder, name)
+        elif self.images is not None and file is not None:
+            picture = open_named(file, self.images, name)
+        else:
+            return {}
+        return {"image": data_uri(small(picture, LARGEST_SIDE).content, "image/webp")}
+
+
 def draw(
-    rows: Any,
+    images: Images,
     sample: int,
     seed: int = 0,
-    *,
     stratum: str | None = None,
     responses: Mapping[str, Sequence[Row]] | None = None,
-    images: Path | None = None,
-    folder: Path | None = None,
 ) -> list[Entry]:
     """Draw a sample of rows, in the order of the dataset; with `stratum`, a column, of each of its values.
 
     With `responses` (model -> its responses), each drawn row is on the sheet once per model, in an order that the
     reviewer cannot guess.
     """
-    table, generator = without_pictures(rows), random.Random(seed)
+    table, generator = images.table, random.Random(seed)
     strata: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for index, row in enumerate(table):
         if stratum is not None and row.get(stratum) in (None, ""):
@@ -50,14 +76,13 @@ def draw(
                 f"rows[{index}] has no {stratum!r:.80}, the column of strata, only {list(row)!r:.120}."
             )
         strata["" if stratum is None else str(row[stratum])].append((generator.random(), index))
-    most = max(map(len, strata.values()))
-    whole("sample", sample, 1, most, "a number of rows")
+    whole("sample", sample, 1, max(map(len, strata.values())), "a number of rows")
     chosen = sorted((index, name) for name, of in strata.items() for _, index in sorted(of)[:sample])
     key, texts = _by_key(responses, table[0]) if responses else ("", {})
     drawn: list[Entry] = []
     for index, name in chosen:
         row = table[index]
-        entry = identify(row, index) | _image(rows, index, row, images, folder)
+        entry = {**identify(row, index), **images.entry(index)}
         if stratum is not None:
             entry |= {"stratum": name, "stratum_rows": str(len(strata[name]))}
         if not texts:
@@ -113,37 +138,21 @@ def _by_key(responses: Mapping[str, Sequence[Row]], row: Row) -> tuple[str, dict
     return key, texts
 
 
-def _image(rows: Any, index: int, row: Row, images: Path | None, folder: Path | None) -> dict[str, str]:
-    """Return a sheet's column "image", at most `LARGEST_SIDE` pixels wide and high; empty if the row has none."""
-    name = f"The image of rows[{index}]"
-    stored = next((rows[index][column] for column in picture_columns(rows)[:1]), None)
-    file = _first(row, FILES, str)
-    if stored:
-        picture = open_stored(stored, images or folder, name)
-    elif images is not None and file is not None:
-        picture = open_named(file, images, name)
-    else:
-        return {}
-    return {"image": data_uri(small(picture, LARGEST_SIDE).content, "image/webp")}
-
-
-def image_by_id(dataset: str | None, folder: Path | None) -> Callable[[str], dict[str, str]]:
+def image_by_id(dataset: str | None, folder: Path | None) -> Callable[[str], Entry]:
     """Return a function that finds the column "image" for a given `image_id` of a dataset; without one, it is empty."""
     if dataset is None:
         return lambda image: {}
-    rows = read_rows(dataset)
-    table = without_pictures(rows)
-    indices = {str(row.get("image_id")): index for index, row in enumerate(table)}
+    images = Images(read_rows(dataset), folder, Source.of(dataset).folder)
+    indices = {str(row.get("image_id")): index for index, row in enumerate(images.table)}
 
-    def picture(image: str) -> dict[str, str]:
+    def entry(image: str) -> Entry:
         if image not in indices:
             raise ValueError(
                 f"{dataset} has no row with the image_id {image:.80}; expected the images that were scored."
             )
-        index = indices[image]
-        return _image(rows, index, table[index], folder, Source.of(dataset).folder)
+        return images.entry(indices[image])
 
-    return picture
+    return entry
 
 
 # What a marked sheet says
@@ -170,88 +179,80 @@ def rejected(rows: Sequence[Row], sheet: Sheet) -> dict[int, str]:
     return {index: reasons[mark] for index, mark in enumerate(found) if not mark}
 
 
-def says(sheet: Sheet) -> tuple[Any, list[str]]:
-    """Return what a sheet says as JSON has it, and as lines of text.
+def says(sheet: Sheet) -> tuple[Any, Report]:
+    """Return what a sheet says as JSON has it, and as a report.
 
     For models' responses, the former is the list that `halluscope reliability` takes.
     """
     if sheet.kind == READING:
         result = agreement.summary(sheet)
-        return result, agreement.lines(result)
+        return result, agreement.summary_report(result)
     return _texts(sheet) if sheet.kind in (IMPLIED, VERDICT) else _shares(sheet)
 
 
-def _texts(sheet: Sheet) -> tuple[dict[str, Any], list[str]]:
+def _texts(sheet: Sheet) -> tuple[Json, Report]:
     """Count how much of a sheet is marked: texts, and the rows of those texts whose rows are all marked."""
     texts, unmarked = sheet.texts(), len({entry["text"] for entry in sheet.left})
-    counts = Counter(entry["mark"] for entries in texts.values() for entry in entries)
-    result = {
+    marks = Counter(entry["mark"] for entries in texts.values() for entry in entries)
+    result: Json = {
         "sheet": sheet.name,
         "texts": len(texts) + unmarked,
         "unmarked_texts": unmarked,
-        "marked": counts.total(),
-        "marks": dict(sorted(counts.items())),
+        "marked": marks.total(),
+        "marks": dict(sorted(marks.items())),
         "signature": signature("review", data=sheet.name, marks=sheet.kind),
     }
     lines = [
-        f"{len(texts):,} of {result['texts']:,} texts are marked; these have {counts.total():,} rows",
-        ", ".join(f"{mark}: {count:,}" for mark, count in sorted(counts.items())),
-        f"signature: {result['signature']}",
+        f"{len(texts):,} of {result['texts']:,} texts are marked; these have {marks.total():,} rows",
+        ", ".join(f"{mark}: {count:,}" for mark, count in result["marks"].items()),
     ]
     if unmarked:
-        left = f"{unmarked:,} texts have rows without a mark; `certify --allow-unmarked` leaves them out"
-        lines.insert(2, left)
-    return result, lines
+        lines.append(
+            f"{unmarked:,} texts have rows without a mark; `certify --allow-unmarked` leaves them out"
+        )
+    return result, [Notes([*lines, f"signature: {result['signature']}"])]
 
 
-def _shares(sheet: Sheet) -> tuple[Any, list[str]]:
+def _shares(sheet: Sheet) -> tuple[Any, Report]:
     """Return the share with the first mark, over all rows if there are strata; and by model, if the sheet names any."""
     ones, strata, (first, second) = sheet.ones(), sheet.strata(), sheet.marks
-    name, estimate = "agreement", _agreement(sheet)
-    if sheet.kind == VALID:
-        name, estimate["signature"] = "content validity", hqm.content(ones, strata)["signature"]
-    lines = [f"{len(ones):,} rows: {sum(ones):,} {first}, {len(ones) - sum(ones):,} {second}"]
-    if sheet.left:
-        lines.append(f"{len(sheet.left):,} rows without a mark are left out")
-    lines.append(f"{name}: {agreement.with_ends(estimate)}")
-    models = []
-    for model in dict.fromkeys(entry["model"] for entry in sheet.entries if entry["model"]):
-        part = replace(sheet, entries=[entry for entry in sheet.entries if entry["model"] == model])
-        of = _agreement(part)
-        scores = {"agree": of["value"], "disagree": 1 - of["value"], "rows": len(part.entries)}
-        models.append({"responses": model, **scores, "signature": of["signature"]})
-    if models:
-        cells = [
-            [row["responses"], row["rows"], percent(row["agree"]), percent(row["disagree"])] for row in models
-        ]
-        lines.append("\n" + aligned(cells, ["model", "rows", f"{first} %", f"{second} %"], left=4))
-    rate = {}
-    if strata:  # THRONE, supplement, Table 3
-        total = sum(stratum.rows for stratum in strata.values())
-        cells = [
-            [name, rows, percent(rows / total), judgements, errors, percent(errors / judgements)]
-            for name, (rows, judgements, errors) in strata.items()
-        ]
-        header = ["stratum", "rows", "share %", "marked", "errors", "error rate %"]
-        rate = error_rate(list(strata.values()))
-        lines.append("\n" + aligned(cells, header, left=6))
-        lines.append(f"error rate over all rows: {agreement.with_ends(rate)}")
-    result = {
-        "sheet": sheet.name,
-        "name": name,
-        **{key: estimate[key] for key in ("value", "low", "high")},
+    counts = {
         "marked": len(ones),
         first: sum(ones),
         "other": len(ones) - sum(ones),
         "unmarked": len(sheet.left),
-        "signature": estimate["signature"],
-        **{f"error_{'rate' if key == 'value' else key}": number for key, number in rate.items()},
     }
-    return models or result, [*lines, f"signature: {estimate['signature']}"]
+    result = {"sheet": sheet.name, "name": "agreement", **_agreement(sheet), **counts}
+    if sheet.kind == VALID:
+        result |= {"name": "content validity", "signature": hqm.content(ones, strata)["signature"]}
+    counted = f"{len(ones):,} rows: {sum(ones):,} {first}, {counts['other']:,} {second}"
+    report: list[Table | Notes] = [
+        Notes([counted, *left_out(len(sheet.left)), f"{result['name']}: {with_ends(result)}"])
+    ]
+    models = []
+    for model in dict.fromkeys(entry["model"] for entry in sheet.entries if entry["model"]):
+        part = sheet._replace(entries=[entry for entry in sheet.entries if entry["model"] == model])
+        agree = _agreement(part)
+        scores = {hqm.AGREE: agree["value"], hqm.DISAGREE: 1 - agree["value"], "rows": len(part.entries)}
+        models.append({"responses": model, **scores, "signature": agree["signature"]})
+    if models:
+        cells = [
+            [one["responses"], one["rows"], share(one[hqm.AGREE]), share(one[hqm.DISAGREE])] for one in models
+        ]
+        report.append(Table("models", ["model", "rows", f"{first} %", f"{second} %"], cells))
+    if strata:  # THRONE, supplement, Table 3
+        total = sum(sheet.sizes().values())
+        cells = [
+            [name, rows, share(rows / total), judgements, errors, share(errors / judgements)]
+            for name, (rows, judgements, errors) in strata.items()
+        ]
+        header = ["stratum", "rows", "share %", "marked", second, f"{second} %"]
+        report.append(Table("strata", header, cells))
+    return models or result, [*report, Notes([f"signature: {result['signature']}"])]
 
 
-def _agreement(sheet: Sheet) -> dict[str, Any]:
+def _agreement(sheet: Sheet) -> Json:
     ones, strata = sheet.ones(), sheet.strata()
     weighted = {"strata": len(strata)} if strata else {}
     choices = {"marks": AGREE, "rows": len(ones), **weighted, "interval": "0.95,wilson"}
-    return {**share(ones, strata), "signature": signature("review", data=sheet.name, **choices)}
+    return {**share_of_ones(ones, strata), "signature": signature("review", data=sheet.name, **choices)}

@@ -15,15 +15,15 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from halluscope import limits, vocabularies
 from halluscope.files.opening import read_text
 from halluscope.files.writing import new_folder
 from halluscope.reporting.page.html_template import template
+from halluscope.reporting.tables import interval, percent
 from halluscope.sanitize import encodable, short_repr
 from halluscope.stats.samples import Stratum
 
@@ -55,8 +55,17 @@ _GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}")
 Entry = Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Draft(NamedTuple):
+    """What a new sheet holds."""
+
+    rows: Sequence[Entry]  # rows about one text follow each other
+    title: str
+    classes: Sequence[str] = ()  # suggested where other classes may be named
+
+
+class Sheet(NamedTuple):
+    """A marked sheet."""
+
     name: str
     kind: str  # a key of `KINDS`
     entries: list[Entry]  # the rows with a mark, in order
@@ -110,6 +119,13 @@ class Sheet:
         }
 
 
+def rows_about(text: Entry, chance: float, questions: Sequence[Entry], shown: Entry) -> list[Entry]:
+    """Return a row per question about a text that was drawn with this probability; only the first row shows it."""
+    # in plain digits, which no spreadsheet rewrites
+    about = {**text, "chance": f"{chance:.9f}".rstrip("0").rstrip(".")}
+    return [{**about, **question, **(shown if not row else {})} for row, question in enumerate(questions)]
+
+
 def chance_of(entry: Entry) -> float:
     """Return the probability with which a row's text was drawn; a spreadsheet may have put a comma into it."""
     return float(entry["chance"].replace(",", "."))
@@ -161,13 +177,10 @@ def unguarded(cell: str) -> str:
     return _GUARDED.sub("", cell)
 
 
-def write(drawn: Sequence[Entry], folder: Path, marks: str, title: str, classes: Sequence[str] = ()) -> str:
-    """Write a sheet into a folder as sheet.csv and page.html, both or neither, and return its name.
-
-    Rows about one text follow each other; `classes` are suggested where other classes may be named.
-    """
+def write(draft: Draft, folder: Path, marks: str) -> str:
+    """Write a sheet into a folder as sheet.csv and page.html, both or neither, and return its name."""
     check_folder(folder)
-    texts = [{column: encodable(cell) for column, cell in entry.items()} for entry in drawn]
+    texts = [{column: encodable(cell) for column, cell in entry.items()} for entry in draft.rows]
     name = name_of(texts, marks)
     entries = [{**entry, "sheet": name, "row": str(number)} for number, entry in enumerate(texts, 1)]
     used = {"mark", "note"}.union(*({column for column, cell in entry.items() if cell} for entry in entries))
@@ -177,7 +190,7 @@ def write(drawn: Sequence[Entry], folder: Path, marks: str, title: str, classes:
     # A card holds the rows about one text, or any other row by itself.
     cards = groupby(entries, lambda entry: entry.get("text") or entry["row"])
     page = template(__package__).render(
-        title=title,
+        title=draft.title,
         asks=KINDS[marks].get(
             "asks", f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"
         ),
@@ -187,7 +200,7 @@ def write(drawn: Sequence[Entry], folder: Path, marks: str, title: str, classes:
         count=len(entries),
         others=OTHERS,
         pictures={image: index for index, image in enumerate(pictures)},
-        data={"columns": columns, "rows": lines, "pictures": pictures, "classes": list(classes)},
+        data={"columns": columns, "rows": lines, "pictures": pictures, "classes": list(draft.classes)},
         sheet=name,
     )
     with new_folder(folder) as new:
@@ -280,6 +293,15 @@ def _lines(path: Path) -> list[dict[str, str]]:
             "again as that."
         )
     return lines
+
+
+def left_out(unmarked: int) -> list[str]:
+    return [f"{unmarked:,} rows without a mark are left out"] if unmarked else []
+
+
+def with_ends(rate: Mapping[str, float]) -> str:
+    """Return an estimate and its interval as text, in percent."""
+    return f"{percent(rate['value'])} % ({interval((rate['low'], rate['high']))})"
 
 
 def _some(rows: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ People do not see the verdicts.
 import hashlib
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from halluscope.errors import RunError
 from halluscope.inputs import whole
 from halluscope.judging.cache import sha256
 from halluscope.registry import Benchmark
-from halluscope.reliability.certificate import DIGEST, LENGTHS, digest_of, name_of
-from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, chance_of, read_sheet
-from halluscope.reporting.tables import Json, Notes, Table, finite, plain, scored, share
+from halluscope.reliability.certificate import by_length, name_of, sealed
+from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, chance_of, read_sheet, rows_about
+from halluscope.reporting.tables import Json, Notes, Table, plain, scored, share
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
 from halluscope.runs.comparing import Result
@@ -28,7 +28,6 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, wilson
 from halluscope.stats.samples import FEWEST_MARKED, allot, corrected_score
 from halluscope.stats.tallies import Bools, numbers
-from halluscope.version import __version__
 
 FORM = "halluscope certificate of a grader 1"
 LARGEST_SCALE = 10  # larger numbers are marked as this one
@@ -50,19 +49,19 @@ class Verdicts:
         rows = list(folder.items(run))
         self.items = list(self.view.items(rows, run.options, None))
         self.asks = [self.view.asks(row) for row in rows]
-        # what the judge says of each row: criterion -> number, NaN where it says nothing
-        self.said: list[dict[str, float]] = [
+        # the judge's verdicts on each row: criterion -> number, NaN where there is none
+        self.values: list[dict[str, float]] = [
             {name: np.nan if value is None else float(value) for name, (value, _) in of.items()}
             for _, of in self.asks
         ]
         # score -> what each row adds to it, and whether it counts
-        self.counts: Mapping[str, tuple[Floats, Floats]] = self.view.counted(self.said)
-        self.principal, counts = self.counts[run.benchmark.principal]
+        self.counts: Mapping[str, tuple[Floats, Floats]] = self.view.counted(self.values)
         self.names = [
             hashlib.sha256(sha256(f"{name} {item.id}") + sha256(item.text)).hexdigest() for item in self.items
         ]
         self.population = name_of(sorted(self.names))
-        known = [bool(said) and not np.isnan([*said.values()]).any() for said in self.said]
+        known = [bool(of) and not np.isnan([*of.values()]).any() for of in self.values]
+        self.principal, counts = self.counts[run.benchmark.principal]
         # the rows that have a verdict to be marked
         self.able = np.array(known) & np.asarray(counts, dtype=bool)
 
@@ -73,15 +72,10 @@ class Verdicts:
             of = np.array([str(item.parts.get(by, "")) for item in self.items])
             groups |= {(by, name): of == name for name in dict.fromkeys(of.tolist()) if name}
         lengths = np.array(words([item.text for item in self.items]))
-        for low, high in LENGTHS:
-            name = f"{low} to {high}" if high else f"{low} or more"
-            groups[WORDS, name] = (low <= lengths) & (lengths < (high or np.inf))
-        return groups
+        return groups | {(WORDS, name): rows for name, rows in by_length(lengths)}
 
 
-def sheet(
-    run: Run, sample: int, seed: int = 0, image: Callable[[str], dict[str, str]] = lambda image: {}
-) -> list[Entry]:
+def sheet(run: Run, sample: int, seed: int, image: Callable[[str], Entry]) -> list[Entry]:
     """Draw responses, and make the rows of a sheet for them: one per criterion, with the marks that it offers."""
     verdicts = Verdicts(run)
     able = np.flatnonzero(verdicts.able)
@@ -97,22 +91,19 @@ def sheet(
     drawn: list[Entry] = []
     for row, chance in chosen:
         item, (known, asks) = verdicts.items[row], verdicts.asks[row]
-        picture = {} if item.image is None else image(item.image)
-        about = {"answer": "\n".join(filter(None, (item.question, known))), "response": item.text}
-        for name, (_, most) in asks.items():
-            scale = [YES_MARK, NO_MARK] if most == 1 else map(str, range(min(most, LARGEST_SCALE) + 1))
-            entry = {
-                "id": item.id,
-                "drawn_from": verdicts.population,
-                "text": verdicts.names[row],
-                "chance": f"{chance:.9f}",
-                "class": name,
-                "question": name.replace("_", " "),
-                "scale": " ".join(scale),
-            }
-            drawn.append(entry | about | picture)
-            about = {}  # only the first row of a response shows it
+        criteria = [
+            {"class": name, "question": name.replace("_", " "), "scale": " ".join(_scale(most))}
+            for name, (_, most) in asks.items()
+        ]
+        answer = "\n".join(filter(None, (item.question, known)))
+        shown = {"answer": answer, "response": item.text, **(image(item.image) if item.image else {})}
+        text = {"id": item.id, "drawn_from": verdicts.population, "text": verdicts.names[row]}
+        drawn += rows_about(text, chance, criteria, shown)
     return drawn
+
+
+def _scale(most: int) -> Iterable[str]:
+    return [YES_MARK, NO_MARK] if most == 1 else map(str, range(min(most, LARGEST_SCALE) + 1))
 
 
 def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Bootstrap) -> Result:
@@ -130,14 +121,14 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
     sheet, verdicts = read_sheet(path, allow_unmarked), Verdicts(run)
     sheet.check(VERDICT, verdicts.population)
     row_of = {name: row for row, name in enumerate(verdicts.names)}
-    said: list[dict[str, float]] = [{} for _ in verdicts.items]  # what people say
-    chances = np.zeros(len(said))  # the chance to be drawn of each row whose criteria are all marked
+    by_people: list[dict[str, float]] = [{} for _ in verdicts.items]  # as `Verdicts.values`
+    chances = np.zeros(len(by_people))  # the chance to be drawn of each row whose criteria are all marked
     for text, entries in sheet.texts().items():
         if verdicts.able[row := row_of[text]]:
             chances[row] = chance_of(entries[0])
-            marks = {entry["class"]: entry["mark"] for entry in entries}
-            said[row] = {
-                name: float({YES_MARK: 1, NO_MARK: 0}.get(mark, mark)) for name, mark in marks.items()
+            by_people[row] = {
+                entry["class"]: float({YES_MARK: 1, NO_MARK: 0}.get(entry["mark"], entry["mark"]))
+                for entry in entries
             }
     marked = np.flatnonzero(chances).tolist()
     if not marked:
@@ -146,13 +137,13 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
         )
     # criterion -> row, what the judge says, and what people say; criteria that each row has for itself, such as its
     # nouns, are one
-    values: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
-    alike = len({frozenset(said[row]) for row in marked}) == 1
+    pairs: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+    alike = len({frozenset(by_people[row]) for row in marked}) == 1
     for row in marked:
-        for name, people in said[row].items():
-            judge = min(verdicts.said[row][name], LARGEST_SCALE)
-            values[name if alike else ALL].append((row, judge, people))
-    by_people = verdicts.view.counted(said)
+        for name, value in by_people[row].items():
+            judge = min(verdicts.values[row][name], LARGEST_SCALE)
+            pairs[name if alike else ALL].append((row, judge, value))
+    counts_of_people = verdicts.view.counted(by_people)
 
     def scores(group: Bools) -> Iterator[Json]:
         """Yield each score of a group by the judge and as people would give it."""
@@ -160,7 +151,7 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
         own = np.flatnonzero(chances[rows])
         clusters = numbers([verdicts.items[row].image or verdicts.items[row].id for row in rows])
         for name, (part, counts) in verdicts.counts.items():
-            people, wholes = (np.asarray(one[rows][own], dtype=float) for one in by_people[name])
+            people, wholes = (np.asarray(of[rows][own], dtype=float) for of in counts_of_people[name])
             judge, drawn = np.asarray(part[rows], dtype=float), chances[rows[own]]
             most = max(judge.max(), *people, 1.0) if run.benchmark.is_points(name) else 1.0
             yield {
@@ -171,25 +162,25 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
             }
 
     groups = verdicts.groups()
-    content = finite(
+    content = sealed(
         {
             "form": FORM,
             "labelled_by": by,
             "sheet": sheet.name,
             "responses": run.name,
             "signature": run.scores["signature"],
-            "rows": len(said),
+            "rows": len(by_people),
             "unjudged": int((~verdicts.able).sum()),
             "marked": len(marked),
             "confusion": {
                 name: [[*pair, count] for pair, count in sorted(Counter(one[1:] for one in of).items())]
-                for name, of in values.items()
+                for name, of in pairs.items()
             },
             "errors": [
-                {"by": of, "group": group, "criterion": name, **_error(np.array(pairs))}
+                {"by": of, "group": group, "criterion": name, **_error(np.array(own))}
                 for (of, group), rows in groups.items()
-                for name, every in values.items()
-                if len(pairs := [pair for row, *pair in every if rows[row]]) >= (1 if of == ALL else IN_GROUP)
+                for name, every in pairs.items()
+                if len(own := [pair for row, *pair in every if rows[row]]) >= (1 if of == ALL else IN_GROUP)
             ],
             "scores": [
                 {"by": of, "group": group, **score}
@@ -197,10 +188,8 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
                 if of == ALL or (of != WORDS and np.count_nonzero(chances[rows]) >= FEWEST_MARKED)
                 for score in scores(rows)
             ],
-            "version": __version__,
         }
     )
-    content[DIGEST] = digest_of(content)
     return Result(content, [*_report(content, run.benchmark)], content["scores"])
 
 
@@ -232,26 +221,22 @@ def _report(found: Json, benchmark: Benchmark) -> Iterator[Table | Notes]:
             [name, *(f"people: {value:g}" for value in values)],
             [[f"judge: {one:g}", *(counts.get((one, other), 0) for other in values)] for one in values],
         )
-    groups = {
-        what: [(ALL if of["by"] == ALL else f"{of['by']}: {of['group']}", of) for of in found[what]]
-        for what in ("errors", "scores")
-    }
     yield Table(
         "errors",
         ["responses", "criterion", "verdicts", "same", "bias", "correlation", "kappa"],
         [
-            [group, of["criterion"], of["of"], share(of["same"], (of["low"], of["high"]))]
+            [_group(of), of["criterion"], of["of"], share(of["same"], (of["low"], of["high"]))]
             + [plain(of[name]) for name in ("bias", "correlation", "kappa")]
-            for group, of in groups["errors"]
+            for of in found["errors"]
         ],
         left=2,
         intervals=("same",),
     )
     rows = []
-    for group, of in groups["scores"]:
+    for of in found["scores"]:
         points = benchmark.is_points(of["score"])
         corrected = scored(of["value"], points, (of["low"], of["high"]))
-        rows.append([group, of["score"], scored(of["judge"], points), corrected, of["marked"]])
+        rows.append([_group(of), of["score"], scored(of["judge"], points), corrected, of["marked"]])
     header = ["responses", "score", "judge", "corrected", "marked"]
     yield Table("scores", header, rows, left=2, intervals=("corrected",))
     lines = ["bias: the judge's verdict minus people's; kappa: Cohen's, with squared weights."]
@@ -260,3 +245,7 @@ def _report(found: Json, benchmark: Benchmark) -> Iterator[Table | Notes]:
     if without := found["unjudged"]:
         lines.append(f"{without:,} responses have no verdict; no score here counts them.")
     yield Notes([*lines, f"signature: {found['signature']}", f"certificate: {found['digest']}"])
+
+
+def _group(of: Json) -> str:
+    return ALL if of["by"] == ALL else f"{of['by']}: {of['group']}"

@@ -33,7 +33,7 @@ from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:  # judges and certificates are imported at first use
     from halluscope.judging.cost import Plan
-    from halluscope.reliability.certificate import Certificate, Judgement
+    from halluscope.reliability.certificate import Judgement
 
 ClassF = Literal["of_means", "mean"]
 AllAverage = Literal["pooled", "image"]
@@ -72,7 +72,7 @@ def compute(
     per_image: bool = False,
     explain: bool = False,
     thoughts: str = REMOVED,
-    certificate: "str | Path | Mapping[str, Any] | Certificate | None" = None,
+    certificate: str | Path | Mapping[str, Any] | None = None,
     **judging: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's descriptions of images.
@@ -167,7 +167,7 @@ def compute(
         cast = VoteResult(given, voting.required(poll.agreement, given.shape[-1]), ["given"], "given", ())
     else:
         if certified:
-            certified.check({"vocabulary": vocabulary.name, "questions": questions.name})
+            certified.check(vocabulary=vocabulary.name, questions=questions.name)
             certified.check_texts(predictions)
         cast = poll.collect_votes(predictions, present, vocabulary, questions)
     labels = voting.label(*voting.count(cast.votes), cast.k)
@@ -211,7 +211,7 @@ def compute(
     if certified:
         from halluscope.stats.corrected import correct
 
-        certified.check({name: made_by[name] for name in ("judges", "agreement")})
+        certified.check(judges=made_by["judges"], agreement=made_by["agreement"])
         labels_known = voting.known(labels, present)
         of_people = certified.sample(predictions, labels_known, vocabulary)
         found = correct(labels_known, present, of_people, conventions.betas, class_f, level)
