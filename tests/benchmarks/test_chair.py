@@ -271,7 +271,7 @@ def test_a_synonym_list_that_is_none(tmp_path, content, message):
 
 
 def test_no_synonym_list(tmp_path):
-    with pytest.raises(FileNotFoundError, match="synonyms: there is no file"):
+    with pytest.raises(FileNotFoundError, match="There is no file"):
         words.load_synonyms(tmp_path / "nothing.txt")
 
 
@@ -327,10 +327,10 @@ def test_ground_truth_from_annotations_and_captions(coco_files, listed):
         ),
         (
             {"annotations": [{"image_id": 1, "caption": None}]},
-            r"annotations\[0\] .* expected an object with image_id",
+            r"annotations\[0\] has caption None; expected text",
         ),
-        ({"annotations": [{"image_id": 1, "category_id": 18}]}, r"Are these COCO's captions"),
-        ([], "is not COCO: expected an object with a list of annotations"),
+        ({"annotations": [{"image_id": 1, "category_id": 18}]}, r"as in COCO's captions"),
+        ([], "expected an object with lists of annotations"),
         (None, "is not JSON, or is cut off"),
     ],
 )
@@ -390,7 +390,10 @@ def test_the_command_without_ground_truth(command, coco_files, tmp_path, capsys)
         assert cli.main([*command, "--dataset", *dataset, "--captions", captions]) == 2
         assert message in capsys.readouterr().err
     assert cli.main([*command, "--dataset", instances, "--captions", labels]) == 2
-    assert "labels.json is not COCO: expected an object with a list of annotations" in capsys.readouterr().err
+    assert (
+        "labels.json has no annotations; expected an object with lists of annotations"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.fixture

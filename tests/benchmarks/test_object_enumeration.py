@@ -26,6 +26,7 @@ from halluscope.building import fetch
 from halluscope.building import spec as specs
 from halluscope.errors import BuildError, OutputError
 from halluscope.paths import share
+from halluscope.reading.coco import CocoTable
 from tests import small_datasets
 
 builder = small_datasets.builder("object_enumeration")
@@ -188,8 +189,9 @@ def test_without_negatives(tmp_path: Path) -> None:
 
 def in_order(*named: tuple[str, tuple[float, ...]]) -> list[tuple[str, str]]:
     """What is listed of named boxes in one image."""
-    rows = [(0, "Image 0", name, *box, WIDTH, HEIGHT) for name, box in named]
-    return listed(pd.DataFrame(rows, columns=BOXES), False, Counter()).get(0, [])
+    rows = [(0, name, *box, WIDTH, HEIGHT) for name, box in named]
+    table = CocoTable((), (), (0,), ("0.jpg",), np.array([]), np.array([]))
+    return listed(pd.DataFrame(rows, columns=BOXES), False, Counter(), table).get(0, [])
 
 
 def place(*box: float) -> str:
@@ -692,7 +694,7 @@ def test_never_both_for_one_image(tmp_path: Path) -> None:
         (
             [vg_image(2, 10)],
             [{"image_id": 2, "objects": [one("a", at=(170, 0, 20, 2))]}],
-            r"objects.json: entry 1 has the box \[170, 0, 20, 2\] .* extends beyond its picture of 180 x 120 pixels",
+            r"Image 10 .* has the box \[170, 0, 20, 2\] .* extends beyond its picture of 180 x 120 pixels",
         ),
     ],
 )
@@ -750,7 +752,7 @@ def changed(key: str, place: int, **values: Any) -> dict[str, Any]:
     ("content", "message"),
     [
         ([1], "expected an object with lists of images and annotations and categories"),
-        (coco(OBJECTS) | {"annotations": {}}, "annotations is {}; expected a list"),
+        (coco(OBJECTS) | {"annotations": {}}, "annotations is {}, no list; expected"),
         (coco(OBJECTS) | {"images": []}, "names no images"),
         (coco({10: []}, {}), "names no categories"),
         (coco(OBJECTS) | {"annotations": [3]}, r"annotations\[0\] is 3; expected an object"),

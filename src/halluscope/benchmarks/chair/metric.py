@@ -23,13 +23,13 @@ import numpy as np
 
 from halluscope import vocabularies
 from halluscope.cores import map_texts
-from halluscope.files.opening import check_file, read_text
+from halluscope.files.opening import read_text
 from halluscope.inputs import class_names, flags, ids, kind, labelled, paired, texts
 from halluscope.reading.words import lemmas, readers
 from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.sanitize import one_line, short_repr
+from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
@@ -241,11 +241,6 @@ def load_synonyms(path: str | Path | None = None, allow_other: bool = False) -> 
 
     kind("synonyms", path, str | Path | None, "the path of a synonym list, or None")
     file = Path(path or fetch.download(Source(URL, SHA256, BYTES), "synonyms=... (--synonyms)"))
-    if not file.exists():
-        raise FileNotFoundError(
-            f"synonyms: there is no file {one_line(file, 200)}. Leave the option out to fetch the list from {URL}."
-        )
-    check_file(file)
     sha256 = fetch.sha256_of(file)
     if sha256 != SHA256 and not allow_other:
         raise ValueError(

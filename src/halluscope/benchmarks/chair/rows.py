@@ -6,14 +6,14 @@ from pathlib import Path
 from halluscope import vocabularies
 from halluscope.benchmarks.chair.metric import load_synonyms, read
 from halluscope.errors import BuildError
-from halluscope.files.opening import read_json
-from halluscope.inputs import is_id
+from halluscope.files.opening import entries_of
 from halluscope.reading import presence
-from halluscope.reading.coco import read_annotations
+from halluscope.reading.coco import WHOLE, Kind, read_annotations, take
 from halluscope.reading.presence import ImageObjects, inputs, read_all
 from halluscope.reading.words import lemmas, readers
 from halluscope.reading.words.tokens import Word
-from halluscope.sanitize import short_repr
+
+CAPTION: Kind = lambda value: isinstance(value, str), "text, as in COCO's captions_*.json"
 
 __all__ = ["ImageObjects", "inputs", "load", "read_all"]
 
@@ -63,20 +63,10 @@ def ground_truth(
 
 def _captions(file: Path) -> dict[int, list[str]]:
     """Return image id -> its captions."""
-    data = read_json(file)
-    rows = data.get("annotations") if isinstance(data, dict) else None
-    if not isinstance(rows, list):
-        raise BuildError(f"{file} is not COCO: expected an object with a list of annotations.")
     texts: dict[int, list[str]] = {}
-    for number, row in enumerate(rows):
-        if (
-            not isinstance(row, dict)
-            or not is_id(row.get("image_id"))
-            or not isinstance(row.get("caption"), str)
-        ):
-            raise BuildError(
-                f"{file}: annotations[{number}] is {short_repr(row, 120)}; expected an object with image_id and "
-                "caption. Are these COCO's captions_*.json?"
-            )
-        texts.setdefault(row["image_id"], []).append(row["caption"])
+    for number, (_, entry) in enumerate(entries_of(file, "annotations")):
+        where = f"{file}: annotations[{number}]"
+        texts.setdefault(take(entry, "image_id", WHOLE, where), []).append(
+            take(entry, "caption", CAPTION, where)
+        )
     return texts

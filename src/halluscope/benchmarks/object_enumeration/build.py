@@ -8,13 +8,14 @@ same numbers; the dataset's card says how the lines that cannot run as printed a
 import json
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import pandas as pd
 from datasets import Features, List, Value
 from numpy.typing import NDArray
 from tqdm import tqdm
@@ -59,9 +60,8 @@ FEATURES = Features(
     }
 )
 
-# The columns of a table of boxes: the index of the image, its location for messages, the object's name, its box, and
-# the width and height of the picture
-BOXES = ("image", "where", "name", *"xywh", "width", "height")
+# The columns of a table of boxes: the index of the image, the object's name, its box, and the size of the picture
+BOXES = ("image", "name", *"xywh", "width", "height")
 
 # A sample in LLaVA's files, {"id", "image", "conversations": [{"from": "human" or "gpt", "value"}]}, with the index of
 # its image, or with None if the sample stays unchanged
@@ -78,8 +78,6 @@ def make(
     no_negatives: bool = False,
 ) -> Path:
     """Build object_enumeration; without negatives, an image without objects has no enumeration."""
-    import pandas as pd
-
     out = order.target()
     if conversations is not None:
         if conversations.resolve().is_relative_to(out):
@@ -95,29 +93,29 @@ def make(
     files = {name: source.path for name, source in sources.items()}
 
     table, sizes, boxes = read_boxes(files["annotations"])
-    ids = table.image_ids
+    ids, present = table.image_ids, table.present()
     if not order.subset:
         known = vocabularies.load(order.spec.vocabulary or "coco")
         known.check_known(table.classes, "COCO's annotations, or --subset if you mean others")
-    if ids[0] < 0 or ids[-1] > MOST:
+    if wrong := [number for number in ids if not 0 <= number <= MOST]:
         raise BuildError(
-            f"The annotations have the image id {ids[0] if ids[0] < 0 else ids[-1]}; expected one from 0 to "
-            f"{MOST:,}, because it is the seed for drawing absent classes. Renumber the images."
+            f"The annotations have the image id {wrong[0]}; expected one from 0 to {MOST:,}, because it is the seed "
+            "for drawing absent classes. Renumber the images."
         )
-    present = table.present()
-    numbers: dict[str, Any] = {
-        "images": len(ids),
-        "images_with_objects": int(present.any(axis=1).sum()),
-        "annotations": len(table.kinds),
-        "classes": len(table.classes),
-    }
-    order.spec.matches(numbers, order.subset)
+    counts = Counter(
+        images=len(ids),
+        images_with_objects=int(present.any(axis=1).sum()),
+        annotations=len(table.kinds),
+        classes=len(table.classes),
+    )
+    order.spec.matches(counts, order.subset)
 
-    counts = dict.fromkeys(("boxes_cut", "boxes_left_out"), 0)
+    of_coco = pd.DataFrame(np.hstack([boxes, sizes[table.owners]]), columns=BOXES[2:])
+    of_coco = of_coco.assign(image=table.owners, name=np.array(table.classes, object)[table.kinds])
     company, scenes = present.copy(), dict[int, list[tuple[str, str]]]()
     if visual_genome is not None:
-        frame, named = read_scenes(files["image_data"], files["objects"], table)
-        scenes = listed(frame, clip, counts)
+        of_scenes, named = read_scenes(files["image_data"], files["objects"], table)
+        scenes = listed(of_scenes, clip, counts, table)
         if not scenes:
             raise BuildError(
                 f"{files['objects']} and {files['image_data']} have no objects for any of the {len(ids):,} images of "
@@ -125,16 +123,7 @@ def make(
             )
         for image in scenes:
             company[image] = [name in named[image] for name in table.classes]
-    where = [f"Image {number} ({name})" for number, name in zip(ids, table.file_names, strict=True)]
-    columns = (
-        table.owners,
-        np.array(where, object)[table.owners],
-        np.array(table.classes, object)[table.kinds],
-        *boxes.T,
-        *sizes[table.owners].T,
-    )
-    frame = pd.DataFrame(dict(zip(BOXES, columns, strict=True)))
-    objects = scenes | listed(frame[~frame["image"].isin([*scenes])], clip, counts)
+    objects = scenes | listed(of_coco[~of_coco["image"].isin([*scenes])], clip, counts, table)
     absent: list[list[str]] = [[] for _ in ids]
     if not no_negatives:
         # the number of images in which two classes occur together
@@ -143,105 +132,96 @@ def make(
         for image, number in enumerate(tqdm(ids, desc="enumerating", unit="image", disable=None)):
             likely = chances(together, company[image], never=present[image] | company[image])
             absent[image] = [table.classes[kind] for kind in draw(number, likely)]
-    files_of = {name: i for i, name in enumerate(table.file_names) if i in objects or absent[i]}
+    images = {name: i for i, name in enumerate(table.file_names) if i in objects or absent[i]}
 
-    def samples() -> Iterator[Sample]:
-        """Yield the samples to write: those of the instructions, or one per image that has something to say."""
-        if instructions is not None:
-            yield from read_samples(files["instructions"], files_of)
-        else:
-            for file_name, image in files_of.items():
-                yield {"id": str(ids[image]), "image": file_name, "conversations": []}, image
+    samples: Iterable[Sample] = (
+        ({"id": str(ids[image]), "image": name, "conversations": []}, image) for name, image in images.items()
+    )
+    if instructions is not None:
+        samples = read_samples(files["instructions"], images)
 
     def rows(file: IO[str] | None) -> Iterator[dict[str, Any]]:
         """Yield the dataset's rows, and write all samples to a file, as a JSON list."""
         before = "[\n"
-        for sample, image in samples():
+        for sample, image in samples:
+            counts.update(rows=image is not None, samples_left_as_they_are=image is None)
             if image is not None:
-                about = {"image_id": ids[image], "file_name": table.file_names[image]}
-                yield row_of(sample, about, objects.get(image, []), absent[image])
+                its, missing = objects.get(image, []), absent[image]
+                # with brackets as the paper prints them
+                lines = [
+                    f"{name} [{place}]" for name, place in (*its, *((name, "absent") for name in missing))
+                ]
+                response = "\n".join(lines)
+                sample["conversations"] = [*turns(sample["conversations"], response)]
+                yield {
+                    "id": str(sample["id"]),
+                    "image_id": ids[image],
+                    "file_name": table.file_names[image],
+                    "objects": [{"name": name, "place": place} for name, place in its],
+                    "absent": missing,
+                    "instruction": INSTRUCTION,
+                    "response": response,
+                }
+                counts.update(
+                    rows_with_absences_alone=not its,
+                    rows_with_fewer_absences=len(missing) < NEGATIVES,
+                    rows_of_visual_genome=image in scenes,
+                    objects=len(its),
+                    absences=len(missing),
+                )
             if file:
                 file.write(before + json.dumps(sample))
                 before = ",\n"
         if file:
             file.write("\n]\n")
+        if not counts["rows"]:
+            raise BuildError(
+                f"None of the {counts['samples_left_as_they_are']:,} samples is about one of the {len(ids):,} images "
+                "of the annotations. Are these instructions about COCO's train images?"
+            )
 
-    each = [image for _, image in samples()]
-    kept = [image for image in each if image is not None]
-    if not kept:
-        raise BuildError(
-            f"None of the {len(each):,} samples is about one of the {len(ids):,} images of the "
-            "annotations. Are these instructions about COCO's train images?"
-        )
-    numbers |= {
-        "rows": len(kept),
-        "rows_with_absences_alone": sum(image not in objects for image in kept),
-        "rows_with_fewer_absences": sum(len(absent[image]) < NEGATIVES for image in kept),
-        "rows_of_visual_genome": sum(image in scenes for image in kept),
-        "objects": sum(len(objects.get(image, ())) for image in kept),
-        "absences": sum(len(absent[image]) for image in kept),
-        "samples_left_as_they_are": len(each) - len(kept),
-        **counts,
-    }
     with new_file(conversations) if conversations else nullcontext() as file:
-        return order.save(out, [Table(FEATURES, rows(file))], numbers, sources)
+        # what the rows hold is counted while they are written
+        return order.save(out, [Table(FEATURES, rows(file))], counts, sources)
 
 
-def row_of(
-    sample: dict[str, Any], about: Mapping[str, Any], objects: Sequence[tuple[str, str]], absent: list[str]
-) -> dict[str, Any]:
-    """Return the dataset's row, and put its turns in front of the sample's, with the placeholder of the image."""
-    lines = [*objects, *((name, "absent") for name in absent)]  # with brackets as the paper prints them
-    response = "\n".join(f"{name} [{place}]" for name, place in lines)
-    turns = [{"from": "human", "value": INSTRUCTION}, {"from": "gpt", "value": response}]
-    for turn in sample["conversations"]:
+def turns(spoken: list[dict[str, Any]], response: str) -> Iterator[dict[str, Any]]:
+    """Yield the enumeration's turns and those of a sample, which lose their placeholders of the image."""
+    yield {"from": "human", "value": INSTRUCTION}
+    yield {"from": "gpt", "value": response}
+    for turn in spoken:
         value = turn["value"]
-        plain = value.replace("<image>", "").strip() if "<image>" in value else value
-        turns.append(turn | {"value": plain})
-    sample["conversations"] = turns
-    return {
-        "id": str(sample["id"]),
-        **about,
-        "objects": [{"name": name, "place": place} for name, place in objects],
-        "absent": absent,
-        "instruction": INSTRUCTION,
-        "response": response,
-    }
+        yield turn | {"value": value.replace("<image>", "").strip() if "<image>" in value else value}
 
 
-def listed(boxes: Any, clip: bool, counts: dict[str, int]) -> dict[int, list[tuple[str, str]]]:
+def listed(
+    boxes: pd.DataFrame, clip: bool, counts: Counter[str], table: CocoTable
+) -> dict[int, list[tuple[str, str]]]:
     """Return each image's largest objects, at most `PER_CLASS` of a name, with their places.
 
     With `clip`, boxes that leave their pictures are cut or left out, and counted; otherwise they are an error. A centre
     on a grid line belongs to the right or below.
-
-    Args:
-        boxes: a data frame with the columns `BOXES`.
     """
-    start, size, picture = (
-        boxes[list(columns)].to_numpy(float) for columns in ("xy", "wh", ("width", "height"))
-    )
+    start, size, picture = (boxes[[*columns]].to_numpy(float) for columns in ("xy", "wh", BOXES[-2:]))
     beyond = ((start < -BEYOND) | (start + size > picture + BEYOND)).any(axis=1)
     if beyond.any() and not clip:
-        _, where, _, *box, width, height = boxes[beyond].iloc[0]
+        image, _, *box, width, height = boxes.loc[beyond, [*BOXES]].iloc[0]
         raise BuildError(
-            f"{where} has the box [{', '.join(f'{number:g}' for number in box)}] (x, y, width, height), which extends "
-            f"beyond its picture of {width:g} x {height:g} pixels. Are these annotations of the same images? If so, "
-            "correct the file, or pass --clip to cut boxes to their picture, leave out those outside it, and count "
-            "both."
+            f"Image {table.image_ids[image]} ({table.file_names[image]}) has the box "
+            f"[{', '.join(f'{number:g}' for number in box)}] (x, y, width, height), which extends beyond its picture "
+            f"of {width:g} x {height:g} pixels. Are these annotations of the same images? If so, correct the file, or "
+            "pass --clip to cut boxes to their picture, leave out those outside it, and count both."
         )
     end, outside = np.minimum(start + size, picture), beyond[:, np.newaxis]
     start = np.where(outside, np.maximum(start, 0), start)
     size = np.where(outside, end - start, size)
     there = ~beyond | (size > 0).all(axis=1)
-    counts["boxes_cut"] += int((beyond & there).sum())
-    counts["boxes_left_out"] += int((~there).sum())
+    counts.update(boxes_cut=int((beyond & there).sum()), boxes_left_out=int((~there).sum()))
     across, down = (3 * (start + size / 2) / picture).astype(int).clip(0, 2).T
     shown = boxes[["image", "name"]].assign(area=size.prod(axis=1), place=np.array(PLACES)[down, across])
     shown = shown[there].sort_values("area", ascending=False, kind="stable")
-    shown = shown[shown.groupby(["image", "name"], sort=False).cumcount() < PER_CLASS]
     found = defaultdict(list)
-    for image, name, place in zip(*(shown[column] for column in ("image", "name", "place")), strict=True):
+    for image, name, _, place in shown.groupby(["image", "name"]).head(PER_CLASS).itertuples(index=False):
         found[image].append((name, place))
     return dict(found)
 
@@ -270,25 +250,25 @@ def _shares(values: Floats) -> Floats:
     return shares
 
 
-def read_scenes(image_data: Readable, objects: Readable, table: CocoTable) -> tuple[Any, dict[int, set[str]]]:
+def read_scenes(
+    image_data: Readable, objects: Readable, table: CocoTable
+) -> tuple[pd.DataFrame, dict[int, set[str]]]:
     """Return Visual Genome's boxes in the table's images, and which classes it names in each; sizes are its own."""
-    import pandas as pd
+
+    def read(file: Readable) -> Iterator[tuple[int, Any, str]]:
+        for number, entry in enumerate(entries(file), 1):
+            where = f"{file}: entry {number}"
+            yield take(entry, "image_id", WHOLE, where), entry, where
 
     index = {image_id: image for image, image_id in enumerate(table.image_ids)}
     shared: dict[int, tuple[int, int, int]] = {}
-    for number, entry in enumerate(entries(image_data), 1):
-        where = f"{image_data}: entry {number}"
-        image_id, coco_id = take(entry, "image_id", WHOLE, where), take(entry, "coco_id", COCO_ID, where)
-        if coco_id in index:
-            shared[image_id] = (
-                index[coco_id],
-                *(take(entry, side, SIDE, where) for side in ("width", "height")),
-            )
-    rows = []
-    named: dict[int, set[str]] = {}
-    for number, entry in enumerate(entries(objects), 1):
-        where = f"{objects}: entry {number}"
-        image, *size = shared.get(take(entry, "image_id", WHOLE, where), (-1,))
+    for image_id, entry, where in read(image_data):
+        if (coco_id := take(entry, "coco_id", COCO_ID, where)) in index:
+            width, height = (take(entry, side, SIDE, where) for side in ("width", "height"))
+            shared[image_id] = index[coco_id], width, height
+    rows, named = [], dict[int, set[str]]()
+    for image_id, entry, where in read(objects):
+        image, *size = shared.get(image_id, (-1,))
         held = take(entry, "objects", LIST, where)
         if image < 0 or image in named:
             continue
@@ -297,12 +277,12 @@ def read_scenes(image_data: Readable, objects: Readable, table: CocoTable) -> tu
             box = take({"box": [one.get(key) for key in "xywh"]}, "box", BOX, where)
             plain = [sys.intern(" ".join(name.lower().split())) for name in names if name.strip()]
             if plain:
-                rows.append((image, where, plain[0], *box, *size))
+                rows.append((image, plain[0], *box, *size))
                 named.setdefault(image, set()).update({*plain} & {*table.classes})
     return pd.DataFrame(rows, columns=BOXES), named
 
 
-def read_samples(file: Readable, files: Mapping[str, int]) -> Iterator[Sample]:
+def read_samples(file: Readable, images: Mapping[str, int]) -> Iterator[Sample]:
     """Yield samples, each with the index of its image, if that is annotated."""
     for number, sample in enumerate(entries(file), 1):
         if not _is_sample(sample):
@@ -311,9 +291,9 @@ def read_samples(file: Readable, files: Mapping[str, int]) -> Iterator[Sample]:
                 "none), and conversations, a list of objects with from and value, both text."
             )
         parts = sample.get("image", "").split("/")
-        tails = ["/".join(parts[start:]) for start in range(len(parts))]
-        names = (*tails, re.sub(r"COCO_(?:train|val)2014_", "", parts[-1]))
-        yield sample, next((files[name] for name in names if name in files), None)
+        ends = ["/".join(parts[start:]) for start in range(len(parts))]
+        names = (*ends, re.sub(r"COCO_(?:train|val)2014_", "", parts[-1]))
+        yield sample, next((images[name] for name in names if name in images), None)
 
 
 def _is_sample(value: Any) -> bool:

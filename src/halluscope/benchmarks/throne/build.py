@@ -138,36 +138,32 @@ def read_names(file: Readable) -> dict[int, tuple[str, str]]:
     Spaces around a name are dropped.
     """
     names: dict[int, tuple[str, str]] = {}
-    corrected = set()
     for number, row in enumerate(cells(read_text(file), str(file)), 1):
-        where, fields = f"{file}, row {number}", [field.strip() for field in row]
-        if len(fields) != 3 or not all(fields) or (category := id_of(fields[0])) is None:
+        identifier, *both = (field.strip() for field in row)
+        category = id_of(identifier) if len(both) == 2 and all(both) else None
+        if category is None or category in names or both[1] in {corrected for _, corrected in names.values()}:
             raise BuildError(
-                f"{where} is {short_repr(','.join(row))}; expected category id, published name, corrected name."
+                f"{file}, row {number} is {short_repr(','.join(row))}; expected category id, published name, corrected "
+                "name, each id and each corrected name once."
             )
-        if category in names or fields[2] in corrected:
-            what = f"category {category}" if category in names else f"the name {short_repr(fields[2])}"
-            raise BuildError(f"{where}: {what} is already in an earlier row; expected each once.")
-        names[category] = fields[1], fields[2]
-        corrected.add(fields[2])
+        names[category] = both[0], both[1]
     return names
 
 
 def read_ids(file: Readable) -> list[int]:
     """Read a list of image ids, one per line."""
-    line_of: dict[int, int] = {}
+    found: dict[int, int] = {}
     for number, line in enumerate(read_text(file).split("\n"), 1):
         if line.strip():
-            where, image_id = f"{file}, line {number}", id_of(line)
-            if image_id is None:
+            image_id = id_of(line)
+            if image_id is None or image_id in found:
                 raise BuildError(
-                    f"{where}: {short_repr(line.strip())} is not a number; expected an image id."
+                    f"{file}, line {number} is {short_repr(line.strip())}; expected an image id, each once."
                 )
-            if line_of.setdefault(image_id, number) != number:
-                raise BuildError(f"{where}: image id {image_id} is already in line {line_of[image_id]}.")
-    if not line_of:
+            found[image_id] = number
+    if not found:
         raise BuildError(f"{file} holds no image ids; expected one per line.")
-    return list(line_of)
+    return list(found)
 
 
 def correct(table: CocoTable, names: Mapping[int, tuple[str, str]]) -> CocoTable:
@@ -196,12 +192,10 @@ def natural_k_shot(
     order of the images.
     """
     pool, size = sorted(image for image, present in classes_of.items() if present), shots * classes
-    if shots < 1:
-        raise BuildError(f"{shots} shots were asked for; expected at least 1.")
-    if size > len(pool):
+    if not 0 < size <= len(pool):
         raise BuildError(
-            f"{shots} x {classes:,} = {size:,} images were asked for, but only {len(pool):,} of the "
-            f"{len(classes_of):,} images hold any class. Ask for fewer with --shots."
+            f"{shots} x {classes:,} = {size:,} images were asked for, but {len(pool):,} of the {len(classes_of):,} "
+            "images hold any class. Name another number with --shots."
         )
     every = {cls for present in classes_of.values() for cls in present}
     # One key per image instead of random.sample: of the generator's methods, only random() will never change.

@@ -5,7 +5,7 @@ Votes become labels; comparing the labels with the ground truth gives precision,
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -138,13 +138,11 @@ def compute(
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
     poll = checks.build(VoteOptions, judging, "throne")
-    for name, value in {"explain": explain or None, "certificate": certificate}.items():
-        if value is not None and votes is not None:
-            raise ValueError(
-                f"{name} is about judges that read the responses, but votes are given; leave votes out and pass "
-                "judges='lexical' or others."
-            )
-    reader = None
+    if votes is not None and (explain or certificate is not None):
+        raise ValueError(
+            f"{'explain' if explain else 'certificate'} is about judges that read the responses, but votes are given; "
+            "leave votes out and pass judges='lexical' or others."
+        )
     if explain:
         from halluscope.judging.resolve import lexical
 
@@ -178,7 +176,7 @@ def compute(
     result: dict[str, Any] = points(score(hits, conventions)) | {
         "ignored": float((labels == IGNORED).mean()) if is_whole else None,
         "unparsed": float(unparsed) if votes is None else None,
-        "undefined_classes": undefined_classes(hits),
+        "undefined_classes": int((~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)).sum()),
         "images": len(present),
         "median_characters": float(np.median([len(text) for text in predictions])),
         MEAN_WORDS: mean_words(predictions),
@@ -241,7 +239,7 @@ def compute(
             {kind: [vocabulary.classes[i] for i in np.flatnonzero(of[row])] for kind, of in kinds.items()}
             for row in range(len(present))
         ]
-    if reader is not None:
+    if explain:
         result["explained"] = [reader.explain(questions.cut(text)) for text in predictions]
     return result
 
@@ -255,15 +253,15 @@ def judge(
     **judging: Any,
 ) -> "Judgement":
     """Ask the judges without scoring; the arguments are those of `compute`."""
+    from halluscope.reliability.certificate import Judgement
+
     predictions, references = paired(predictions, references)
     said, _ = take_out(predictions, thoughts)
     classes = vocabularies.load(vocabulary)
     present = classes.presence(class_names(references))
     poll = checks.build(VoteOptions, judging, "throne")
-    questions = questions_of(poll.questions)
-    from halluscope.reliability.certificate import Judgement
-
-    return Judgement(said, present, classes, questions, poll.collect_votes(said, present, classes, questions))
+    asked = said, present, classes, questions_of(poll.questions)
+    return Judgement(*asked, poll.collect_votes(*asked))
 
 
 def plan(
@@ -343,20 +341,22 @@ def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -
     """
     weights = np.ones((1, len(hits.true))) if weights is None else weights
     counts, betas = [weights @ table.astype(float) for table in hits], conventions.betas
-    class_p, class_r = _precision_recall(*counts)
+
+    def with_f(precision: Floats, recall: Floats, f: Callable[..., Floats]) -> list[Floats]:
+        return [precision, recall, *(f(precision, recall, beta) for beta in betas)]
+
     if conventions.all_average == "pooled":
-        p, r = _precision_recall(*(of.sum(axis=1) for of in counts))
-        overall = [p, r, *(f_of_means(p, r, beta) for beta in betas)]
+        overall = with_f(*_precision_recall(*(of.sum(axis=1) for of in counts)), f_of_means)
     else:
         of_images = [table.sum(axis=1).astype(float) for table in hits]
         empty = (of_images[1] == 0) | (of_images[2] == 0)
         p, r = (np.where(empty, 0.0, one) for one in _precision_recall(*of_images))
-        overall = [weighted_mean(one, weights) for one in (p, r, *(f_score(p, r, beta) for beta in betas))]
-    p, r = defined_mean(class_p), defined_mean(class_r)
+        overall = [weighted_mean(one, weights) for one in with_f(p, r, f_score)]
+    p, r = _precision_recall(*counts)
     if conventions.class_f == "of_means":
-        by_class = [p, r, *(f_of_means(p, r, beta) for beta in betas)]
+        by_class = with_f(defined_mean(p), defined_mean(r), f_of_means)
     else:
-        by_class = [p, r, *(defined_mean(f_score(class_p, class_r, beta)) for beta in betas)]
+        by_class = [*map(defined_mean, with_f(p, r, f_score))]
     names = ("precision", "recall", *(f"f{beta:g}" for beta in betas))
     return {
         f"{name}_{over}": value
@@ -379,8 +379,3 @@ def of_each_class(hits: Hits, beta: float) -> dict[str, NDArray[Any]]:
         "recall": recall,
         **{f"f{one:g}": f_score(precision, recall, one) for one in (1.0, beta)},
     }
-
-
-def undefined_classes(hits: Hits) -> int:
-    """Count the classes that have no precision (never predicted) or no recall (never present)."""
-    return int(np.count_nonzero(~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)))
