@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -439,7 +440,7 @@ def test_questions_whose_subject_amber_knows(prompt, dimension, expected):
 
 def test_every_real_row_has_a_parallel_form(real):
     form = parallel_form([row.row for row in real], subject=rows.subject)
-    assert form.how == {"rephrased": 1004, "negated": 14216} and not form.refused
+    assert Counter(form.methods) == {"rephrased": 1004, "negated": 14216} and not form.refused
 
 
 def test_the_parallel_form_is_scored(built, tmp_path, capsys):

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import time
+from collections import Counter
 from string import ascii_uppercase
 
 import datasets
@@ -292,13 +293,15 @@ def test_a_question_that_holds_its_options(question):
 )
 def test_yes_and_no_in_other_dress_are_negated(answer, expected):
     form = parallel_form([{"question": "Is there a dog in the image?", "answer": answer}])
-    assert form.how == {"negated": 1} and form.rows[0]["answer"] == expected
+    assert Counter(form.methods) == {"negated": 1} and form.rows[0]["answer"] == expected
 
 
 def test_an_answer_that_says_more_than_yes_is_refused():
     rows = [{"question": "Is there a dog in the image?", "answer": "Yes, a brown one."}]
     assert list(parallel_form(rows).refused) == ["its answer says more than yes or no"]
-    assert parallel_form([{"question": "What is behind it?", "answer": "No place."}]).how == {"rephrased": 1}
+    assert Counter(parallel_form([{"question": "What is behind it?", "answer": "No place."}]).methods) == {
+        "rephrased": 1
+    }
 
 
 def test_a_letter_that_is_an_option():
@@ -319,7 +322,12 @@ def test_rows_keep_their_ids_and_say_what_has_no_form():
         {"image_id": 11, "prompt": "Describe this image in detail.", "objects": ["dog"]},
     ]
     form = parallel_form(rows, seed=1)
-    assert form.how == {"negated": 1, "rephrased": 2, "shuffled": 1} and form.originals == [0, 2, 3, 4]
+    assert Counter(form.methods) == {"negated": 1, "rephrased": 2, "shuffled": 1} and form.originals == [
+        0,
+        2,
+        3,
+        4,
+    ]
     assert form.refused == {"no rule can tell where its subject ends": [1]}
     negated, counted, chosen, described = form.rows
     assert (negated["question_id"], negated["answer"], negated["sampling"]) == (7, "no", "random")
@@ -361,12 +369,9 @@ def test_details_do_not_keep_the_old_answer(details, expected):
     assert (got["gt_answer"], got["gt_answer_details"]) == ("1", expected)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"), [([], "There are no rows"), ([{"id": 1}], r"rows\[0\] has no question")]
-)
-def test_rows_without_questions(rows, message):
-    with pytest.raises(ValueError, match=message):
-        parallel_form(rows)
+def test_rows_without_questions():
+    with pytest.raises(ValueError, match=r"rows\[0\] has no question"):
+        parallel_form([{"id": 1}])
 
 
 # The command

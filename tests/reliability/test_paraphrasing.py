@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -185,7 +186,7 @@ def test_what_a_model_is_asked_about():
     ]
     assert free_questions(rows) == ["What is it?"]
     form = parallel_form(rows, 1, {"What is it?": "What might it be?"}, "model")
-    assert form.how == {"rephrased": 3, "negated": 1, "shuffled": 1}
+    assert Counter(form.methods) == {"rephrased": 3, "negated": 1, "shuffled": 1}
     assert form.rows[0]["question"] == form.rows[4]["question"] == "What might it be?"
     assert "-model-1" in form.rows[0]["form"]
     refused = parallel_form(rows, 1, {"What is it?": Refused("no")}, "model")

@@ -22,7 +22,7 @@ from halluscope.reporting.tables import Cell, Json, Notes, Number, Report, Table
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, keys_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
-from halluscope.stats.correlation import by_chance, correlations, undefined
+from halluscope.stats.correlation import COEFFICIENTS, by_chance, correlations, undefined
 from halluscope.stats.samples import Stratum, share
 
 # Equations 1, 2 and 4: the same correlation with three kinds of second test; equation 3: the share of valid rows.
@@ -146,35 +146,28 @@ def content(marks: Sequence[float], strata: Mapping[str, Stratum] | None = None,
 # Results of several models, as `halluscope score NAME ... --json` printed them
 
 
-def _makers(results: Results) -> list[str]:
-    return sorted({str(result.get("signature", "")).partition("|")[0] for result in results.values()})
+def benchmark_of(results: Results) -> Benchmark | None:
+    """Return the benchmark that all results are of; None if there is no such."""
+    makers = {str(result.get("signature", "")).partition("|")[0] for result in results.values()}
+    return next((one for one in registry.benchmarks() if makers == {one.name}), None)
 
 
 def direction(results: Results, score: str) -> Direction:
     """Return whether a higher or a lower score is better; None if neither is, or if the score is unknown."""
-    made = _makers(results)
-    ways = {one.better(score) for one in registry.benchmarks() if one.name in made} or {PEOPLE.get(score)}
-    return ways.pop() if len(ways) == 1 else None
+    benchmark = benchmark_of(results)
+    return benchmark.better(score) if benchmark else PEOPLE.get(score)
 
 
-def _turned(first: Direction, second: Direction, values: Sequence[float]) -> tuple[bool, Sequence[float]]:
-    """Return whether one of two scores is better if higher and the other if lower, and the values, turned if so.
+def _pairs(
+    first: Results, second: Results, by: Sequence[str], models: Sequence[str], option: str = "--by"
+) -> tuple[Sequence[float], Sequence[float], bool]:
+    """Return the models' scores in both results; and whether the better direction of the second, turned, is opposite.
 
-    Constant values, which have no correlation, stay unchanged.
+    Constant scores, which have no correlation, are not turned.
     """
-    opposed = {first, second} == {HIGHER, LOWER}
-    return opposed, [-value for value in values] if opposed and len(set(values)) > 1 else values
-
-
-def benchmark_of(results: Results) -> Benchmark:
-    names = _makers(results)
-    known = [one for one in registry.benchmarks() if names == [one.name]]
-    if not known:
-        raise ValueError(
-            f"The first file holds results of {', '.join(map(short_repr, names)) or 'nothing':.300}; expected one "
-            "benchmark."
-        )
-    return known[0]
+    x, y = scores(first, models, by[0]), scores(second, models, by[1], option)
+    opposed = {direction(first, by[0]), direction(second, by[1])} == {HIGHER, LOWER}
+    return x, [-value for value in y] if opposed and len(set(y)) > 1 else y, opposed
 
 
 def measure(name: str, first: Results, second: Results, by: str, other: str, resampling: Bootstrap) -> Json:
@@ -182,69 +175,53 @@ def measure(name: str, first: Results, second: Results, by: str, other: str, res
 
     A second file with the same results is refused; the same responses and verdicts are reported.
     """
-    if missing := [model for model in first if model not in second]:
+    option, models = OPTIONS[name], list(first)
+    if missing := [model for model in models if model not in second]:
         raise ValueError(
-            f"{OPTIONS[name]} has no result for {short_repr(missing[0])}; expected the same "
-            f"{len(first)} models in both: {', '.join(first):.300}. To score a file under one of these names, pass "
+            f"{option} has no result for {short_repr(missing[0])}; expected the same "
+            f"{len(models)} models in both: {', '.join(models):.300}. To score a file under one of these names, pass "
             "--responses NAME=FILE."
         )
-    is_run, models = name != CRITERION, list(first)
-    again = scores(second, models, other, "--by" if is_run else "--criterion-by")
-    opposed, turned = _turned(direction(first, by), direction(second, other), again)
-    changed: set[str] = set()
-    for model in models if is_run else ():
-        changed |= _changes(name, model, first[model], second[model])
-    result = compute(
-        scores(first, models, by),
-        turned,
-        indicator=name,
-        bootstrap=resampling.resamples,
-        seed=resampling.seed,
-    )
-    if is_run and all(first[model] == second[model] for model in models):
+    reruns = [] if name == CRITERION else [(first[model], second[model]) for model in models]
+    x, y, opposed = _pairs(first, second, (by, other), models, "--by" if reruns else "--criterion-by")
+    changed = {change for one, again in reruns for change in _changes(name, one, again)}
+    result = compute(x, y, indicator=name, bootstrap=resampling.resamples, seed=resampling.seed)
+    if reruns and all(one == again for one, again in reruns):
         how = AGAIN if name == RETEST else "score the responses to the form that `halluscope parallel` made"
         raise ValueError(
-            f"{OPTIONS[name]} holds the first run again: the results of all {len(first)} models are the same, and "
+            f"{option} holds the first run again: the results of all {len(models)} models are the same, and "
             f"scores always agree with themselves. Expected another run: {how}."
         )
-    result["changed"] = sorted(changed)
     if name == RETEST:
         # the models of which the second run repeats the responses, and those of which it repeats the verdicts too
-        texts = [
-            model
-            for model, one in first.items()
-            if "texts" in one and one["texts"] == second[model].get("texts")
+        repeats = [
+            (one, again) for one, again in reruns if "texts" in one and one["texts"] == again.get("texts")
         ]
         result["same"] = [
-            model
-            for model in texts
-            if first[model].get("verdicts") == second[model].get("verdicts")
-            and score(first[model], by) == score(second[model], by)
+            one["responses"]
+            for one, again in repeats
+            if one.get("verdicts") == again.get("verdicts") and score(one, by) == score(again, by)
         ]
-        result["same_responses"] = texts
-        if len(result["same"]) == len(first):
-            warnings.warn(
-                f"{OPTIONS[RETEST]} holds the very same responses and verdicts: {AGAIN}.", stacklevel=2
-            )
-    return result | ({"score": other} if other != by else {}) | ({"turned": True} if opposed else {})
+        result["same_responses"] = [one["responses"] for one, _ in repeats]
+    more = {"score": other} if other != by else {}
+    return result | more | {"changed": sorted(changed)} | ({"turned": True} if opposed else {})
 
 
 def correlate(
-    first: Results, second: Results, by: tuple[str, str], left_out: Sequence[str], resampling: Bootstrap
+    first: Results, second: Results, by: Sequence[str], left_out: Sequence[str], resampling: Bootstrap
 ) -> Json:
     """Return whether two benchmarks, each by its score in `by`, rank the models alike that have results of both."""
     models = [model for model in first if model in second and model not in left_out]
-    x, y = (scores(results, models, name) for results, name in zip((first, second), by, strict=True))
-    opposed, y_turned = _turned(direction(first, by[0]), direction(second, by[1]), y)
+    x, y, opposed = _pairs(first, second, by, models)
     return {
         "models": models,
-        **correlations(x, y_turned, resampling),
-        "chance": by_chance(x, y_turned),
-        "undefined": undefined(x, y_turned),
+        **correlations(x, y, resampling),
+        "chance": by_chance(x, y),
+        "undefined": undefined(x, y),
         "turned": opposed,
         "signature": signature(
             "correlation",
-            data=data_of("models", zip(models, x, y_turned, strict=True)),
+            data=data_of("models", zip(models, x, y, strict=True)),
             by=list(by),
             **({"turned": by[1]} if opposed else {}),
             left_out=left_out or "no",
@@ -253,7 +230,24 @@ def correlate(
     }
 
 
-def _changes(name: str, model: str, first: Result, second: Result) -> set[str]:
+def correlation_report(found: Json, by: Sequence[str]) -> Report:
+    lines = [found["undefined"] or _chance(found), f"signature: {found['signature']}"]
+    if found["turned"]:
+        opposite = "its better direction is opposite to that of"
+        lines.insert(0, f"the sign of {by[1]} is reversed: {opposite} {by[0]}")
+    rows: list[list[Cell]] = [[name, *map(plain, found[name].values())] for name in COEFFICIENTS]
+    return [
+        Notes([f"{len(found['models'])} models in both: {', '.join(found['models'])}"]),
+        Table("correlations", ["coefficient", "correlation", "low", "high"], rows),
+        Notes(lines),
+    ]
+
+
+def _chance(found: Json) -> str:
+    return f"probability of a correlation this strong by chance: {found['chance']:.3f}"
+
+
+def _changes(name: str, first: Result, second: Result) -> set[str]:
     """Return the choices in which two runs' signatures differ, such as "questions: paper, then released".
 
     Two runs are about the same rows, or about as many rows in another form.
@@ -266,7 +260,7 @@ def _changes(name: str, model: str, first: Result, second: Result) -> set[str]:
         known = [data.rpartition("-")[0] for data in rows]
     if all(rows) and known[0] != known[1]:
         raise ValueError(
-            f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(model)}, "
+            f"{OPTIONS[name]} is about other rows than the first run: for {short_repr(first['responses'])}, "
             f"{one_line(rows[0], 100)}, then {one_line(rows[1], 100)}; expected the same in both: {how}."
         )
     return {
@@ -279,58 +273,53 @@ def _changes(name: str, model: str, first: Result, second: Result) -> set[str]:
 # What is printed
 
 
-def report(
-    found: Json,
-    forms: tuple[Results, Results] | None,
-    with_published: bool,
-    scores: Sequence[str] = (),
-) -> Report:
-    """Return the tables: HQM's Table I, the paper's, all coefficients, and Table II of both forms of the questions."""
-    head = ["benchmark", *COLUMNS.values()]
-    by = found["by"]
-    overview: list[Cell] = [f"{found['benchmark']} [{by}]"]
+def report(found: Json, with_published: bool) -> list[Table | Notes]:
+    """Return HQM's Table I, the paper's, all coefficients, and notes."""
+    overview: list[Cell] = [f"{found['benchmark']} [{found['by']}]"]
     rows: list[list[Cell]] = []
     for name, column in COLUMNS.items():
         result = found.get(name, {})
         is_same = len(result.get("same", ())) == result.get("models")  # nothing was run again
-        mark = " (same)" if is_same else ""
-        overview.append(Number(result.get("pearson", result.get(CONTENT)), ".3f", mark=mark))
+        value = result.get("pearson", result.get(CONTENT))
+        overview.append(Number(value, ".3f", mark=" (same)" if is_same else ""))
         if name == CONTENT and result:
             rows.append([column, "share valid", *(plain(result[key]) for key in (CONTENT, "low", "high"))])
         for coefficient, ends in result.get("interval", {}).items():
             rows.append([column, coefficient, *map(plain, (result[coefficient], *ends))])
-    report: list[Table | Notes] = [Table("reliability", head, [overview])]
+    report: list[Table | Notes] = [Table("reliability", ["benchmark", *COLUMNS.values()], [overview])]
     if with_published:  # HQM's Table I: one row per benchmark
         paper = published.load("hqm")
         lines: list[list[Cell]] = [
             [name, *(plain(printed.get(column), ".4f") for column in COLUMNS)]
             for name, printed in paper.results
         ]
-        report.append(Table("published", [published.HEAD, *head[1:]], lines, of=published.heading(paper)))
-    report.append(Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2))
-    if forms:  # HQM's Table II: each model's score, and how often it says yes, in both forms
-        names = [*scores] or [by]
-        if not scores and by != "yes_ratio" and all("yes_ratio" in result for result in forms[0].values()):
-            names.append("yes_ratio")
-        lines = [
-            [model, *(plain(score(file[model], name)) for file in forms for name in names)]
-            for model in forms[0]
-        ]
-        report.append(Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], lines))
-    return [
-        *report,
-        Notes([line for name in INDICATORS if name in found for line in _remarks(name, found[name])]),
+        header = [published.HEAD, *COLUMNS.values()]
+        report.append(Table("published", header, lines, of=published.heading(paper)))
+    remarks = [line for name in INDICATORS if name in found for line in _remarks(name, found[name])]
+    coefficients = Table("coefficients", ["indicator", "coefficient", "value", "low", "high"], rows, left=2)
+    return [*report, coefficients, Notes(remarks)]
+
+
+def table_of_forms(first: Results, second: Results, by: str, names: Sequence[str]) -> Table:
+    """Return HQM's Table II: each model's scores in both forms, by default `by` and how often it says yes."""
+    if not names:
+        has_yes = by != "yes_ratio" and all("yes_ratio" in result for result in first.values())
+        names = [by, "yes_ratio"] if has_yes else [by]
+    lines: list[list[Cell]] = [
+        [model, *(plain(score(of[model], name)) for of in (first, second) for name in names)]
+        for model in first
     ]
+    return Table("forms", ["model", *names, *(f"{name}, parallel" for name in names)], lines)
 
 
 def _remarks(name: str, result: Json) -> list[str]:
     if name == CONTENT:
         lines = [f"{COLUMNS[name]}: {result['valid']} of {result['rows']} rows are valid"]
     else:
-        chance = f"probability of a correlation this strong by chance: {result['chance']:.3f}"
-        known = result["undefined"] or f"{result['models']} models; {chance}"
+        known = result["undefined"] or f"{result['models']} models; {_chance(result)}"
         lines = [f"{COLUMNS[name]}: {known}"]
-        if same := result.get("same", []):
+        same = result.get("same", [])
+        if same:
             lines.append(f"  the very same responses and verdicts in both: {one_line(', '.join(same), 300)}")
             lines.append(f"    so this says nothing about these models; {AGAIN}")
         if others := [model for model in result.get("same_responses", ()) if model not in same]:

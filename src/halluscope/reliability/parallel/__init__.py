@@ -4,7 +4,7 @@ Rows keep their ids and columns, so responses to them are scored like responses 
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -56,19 +56,13 @@ class ParallelForm:
     # reason -> indices of originals without a form
     refused: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
-    @property
-    def how(self) -> dict[str, int]:
-        """How many rows were "negated", "shuffled" and "rephrased"."""
-        return dict(Counter(self.methods))
-
     def leave_out(self, reasons: Mapping[int, str], marks: str) -> None:
         """Leave out rows (index -> reason); the form's name then ends in `marks`, the name of the sheet of reasons."""
-        for index, reason in reasons.items():
-            self.refused[reason].append(self.originals[index])
-        left = [index for index in range(len(self.rows)) if index not in reasons]
-        self.rows = [{**self.rows[index], FORM: f"{self.rows[index][FORM]}-{marks}"} for index in left]
-        self.originals = [self.originals[index] for index in left]
-        self.methods = [self.methods[index] for index in left]
+        for index in sorted(reasons, reverse=True):
+            self.refused[reasons[index]].append(self.originals.pop(index))
+            del self.rows[index], self.methods[index]
+        for row in self.rows:
+            row[FORM] += f"-{marks}"
 
 
 def parallel_form(
@@ -94,20 +88,17 @@ def parallel_form(
             raise wording
         return wording
 
-    index = -1
     for index, row in enumerate(rows):
         try:
             method, columns = _parallel(row, index, seed, reword, subject)
         except Refused as reason:
             form.refused[str(reason)].append(index)
             continue
-        earlier = row.get(FORM)  # a row may already be in a parallel form
-        again = isinstance(earlier, str) and earlier.startswith("parallel-")
-        form.rows.append({**row, **columns, FORM: f"{earlier}-{name}" if again else name})
+        earlier = str(row.get(FORM))  # a row may already be in a parallel form
+        named = f"{earlier}-{name}" if earlier.startswith("parallel-") else name
+        form.rows.append({**row, **columns, FORM: named})
         form.originals.append(index)
         form.methods.append(method)
-    if index < 0:
-        raise ValueError("There are no rows; expected a dataset's rows, each with a question.")
     return form
 
 
@@ -180,7 +171,7 @@ def _shuffled(row: Row, column: str, options: str, answer: str, seed: int) -> di
 
 
 def write(
-    changed: list[dict[str, Any]], rows: Any, form: ParallelForm, out: Path, together: ExitStack
+    changed: list[dict[str, Any]], rows: Any, originals: list[int], out: Path, together: ExitStack
 ) -> None:
     """Write JSON lines, or Parquet with the images of the original rows; the output appears when `together` ends."""
     if out.suffix == LINES:
@@ -197,7 +188,7 @@ def write(
             features[added] = datasets.Value("string")
     table = datasets.Dataset.from_list(changed, features=features)
     if pictures:
-        images = rows.select_columns(pictures).select(form.originals)
+        images = rows.select_columns(pictures).select(originals)
         table = datasets.concatenate_datasets([table, images], axis=1)
         for column in pictures:
             table = table.cast_column(column, datasets.Image())
