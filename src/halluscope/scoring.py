@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
@@ -119,7 +119,7 @@ def prepare(
         prompt="" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
         column=matching.id_column,
         target="" if matching.text_column else benchmark.target,
-        index=one.index,
+        index_columns=one.index,
         also_by=one.also_by,
         **hooks,
     )
@@ -127,7 +127,7 @@ def prepare(
     every = []
     for place, (given, said) in enumerate(zip(responses, read, strict=True)):
         with _inspecting(given):
-            found = replace(match(said, rows, identity), origin=origin, built=built)
+            found = match(said, rows, identity)._replace(origin=origin, built=built)
         if unknown := [name for name in found.prompts if name and name not in benchmark.prompts]:
             known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
             raise ValueError(
@@ -253,7 +253,7 @@ def among(
 ) -> Ready:
     """Pair responses with other rows or labels; None leaves a row out."""
     kept = [place for place, row in enumerate(rows) if row is not None]
-    part = replace(ready.matched.only(kept), rows=[rows[place] for place in kept])
+    part = ready.matched.only(kept)._replace(rows=[rows[place] for place in kept])
     return _ready(benchmark, part, options, *of)
 
 

@@ -470,7 +470,10 @@ def test_ratings_are_written_and_read(files, served, capsys):
     assert "not rated in both ways: 100.0 % of the responses" in capsys.readouterr().out
     (files / "mine.jsonl").write_text(lines[0].replace('"image_id": 10', '"image_id": 12'))
     assert score(files, mine, options=["--judge", "none"]) == 2
-    assert "(id 0) has the image_id 12, but its row in the dataset has 10" in capsys.readouterr().err
+    assert (
+        "(id 0, matched by id) has the image_id 12, but its row in the dataset has 10"
+        in capsys.readouterr().err
+    )
 
 
 def test_ratings_in_python(files):

@@ -791,8 +791,8 @@ def test_answers_by_position_to_other_questions(files, capsys):
     capsys.readouterr()
     assert score(files, str(files / "mine.json")) == 2
     assert re.search(
-        r"entry 1 \(matched by order\) has the question 'Is thing 1 of set 0 red.', but its row in the dataset has "
-        "'Is thing 0 of set 0 red.'.*another order",
+        r"entry 1 \(category .*, matched by order\) has the question 'Is thing 1 of set 0 red.', but its "
+        "row in the dataset has 'Is thing 0 of set 0 red.'.*another order",
         capsys.readouterr().err,
     )
 
@@ -857,8 +857,8 @@ FIRST = "category VD, subcategory ocr, set_id 0, figure_id 0, question_id 0"
         (
             perfect(),
             {"question": "Is it blue?"},
-            rf"line 1 \({FIRST}\) has the question 'Is it blue.', but its row in the dataset has 'Is thing 0 of set 0 "
-            "red.'.*another",
+            rf"line 1 \({FIRST}, matched by [\w ]+\) has the question 'Is it blue.', but its row in the dataset "
+            "has 'Is thing 0 of set 0 red.'.*another",
         ),
         (
             [(rows()[0] | {"set_id": None}, "Yes")],

@@ -1000,7 +1000,7 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
     ("made", "message"),
     [
         ([{"id": 1, "response": "x"}], "no response to 7 of the 8 rows of the dataset, such as id 2"),
-        ([{"id": 1, "response": "x"}, {"response": "x"}], "line 2 has no id, but other responses do"),
+        ([{"id": 1, "response": "x"}, {"response": "x"}], "line 2 has no id; expected id in each response"),
         ([{"id": 99, "response": "x"}], "line 1: id 99 is not among the 8 rows of the dataset"),
         (
             [{"id": 1, "response": "x"}, {"id": 1, "response": "y"}],
@@ -1008,7 +1008,7 @@ def test_bad_files_of_judgements(files, texts, capsys, lines, message):
         ),
         (
             [{"id": 1, "response": "x", "image_id": 7}],
-            r"line 1 \(id 1\) has the image_id 7, but its row in the dataset has 100",
+            r"line 1 \(id 1, matched by id\) has the image_id 7, but its row in the dataset has 100",
         ),
         ([{"id": 1, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
         (

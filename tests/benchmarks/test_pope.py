@@ -729,7 +729,7 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
         ({"question_id": 12, "text": "No"}, "line 12: question_id 12 is already in"),
         ({"question_id": 99, "text": "No"}, "line 1: question_id 99 is not among the 12 rows of the dataset"),
         (None, "no response to 1 of the 12 rows of the dataset, such as question_id 1."),
-        ({"text": "No"}, "line 1 has no question_id, but other responses do"),
+        ({"text": "No"}, "line 1 has no question_id; expected question_id in each response"),
         (
             {"question_id": 1},
             "line 1: expected an object with the LVLM's text under one of the keys response, model_prediction,",
@@ -773,7 +773,7 @@ def test_answers_cut_off_or_to_other_questions(files, capsys):
     write(files / "bare.jsonl", [{"question": "Is there a cow in the image?", "answer": "No"}] * 12)
     assert score(files, responses="bare.jsonl", samplings=["random"]) == 2
     err = capsys.readouterr().err
-    assert "line 1 (matched by order) has the question 'Is there a cow in the image?'" in err
+    assert "matched by order) has the question 'Is there a cow in the image?'" in err
     assert "but its row in the dataset has 'Is there an object 0 in the image?'" in err
 
 

@@ -125,7 +125,7 @@ def test_a_row_of_the_dataset_is_no_response():
         ),
         (
             [{"image_id": 7, "caption": "a"}, {"caption": "b"}],
-            "line 2 has no image_id, but other responses do; expected image_id in each response, or in none",
+            "line 2 has no image_id; expected image_id in each response, or in none",
         ),
         ([{"image_id": 1, "caption": None}], "line 1: caption is None; expected the LVLM's text"),
         ([{"image_id": 7, "response": 3}], "line 1: response is 3; expected the LVLM's text"),
@@ -302,7 +302,7 @@ def test_file_names_that_share_their_last_part():
 
 
 def test_a_column_of_ids_that_is_named():
-    mine = replace(DESCRIBED, column="picture")
+    mine = DESCRIBED._replace(column="picture")
     row = {"picture": 3, "image_id": "of something else", "response": ""}
     assert matched([row], mine).rows == IMAGES[1:2] and matched([row], mine).by == "picture"
     bare = [{"image_id": image.image_id, "response": ""} for image in IMAGES]
@@ -346,7 +346,7 @@ def test_questions_are_answered_whole_and_scored_in_their_order():
         r"them, or pass --partial \(partial=True\)",
     ):
         matched(some, ALL, ASKED)
-    part = matched(some, replace(ALL, partial=True), ASKED)
+    part = matched(some, ALL._replace(partial=True), ASKED)
     assert (part.rows, part.texts, part.of) == (ASKED[1:], texts[1:], 4)
 
 
@@ -365,7 +365,10 @@ def test_ids_that_do_not_tell_rows_apart():
         ):
             matched(unordered, ALL, ASKED)
     rows[0]["question"] = "Is there a popular 1?"
-    with pytest.raises(ValueError, match=r"responses\[0\] \(matched by order and question_id 1\) has the"):
+    with pytest.raises(
+        ValueError,
+        match=r"responses\[0\] \(question_id 1, sampling random, matched by question_id and order\) has the",
+    ):
         matched(rows, ALL, ASKED)
 
 
@@ -381,14 +384,14 @@ def test_rows_that_are_not_wanted_are_left_out_with_their_responses():
     bare = [{"response": f"About {question.question}"} for question in ASKED]
     assert matched(bare, popular, ASKED).texts == matched(bare[2:], popular, ASKED).texts == got.texts
     with pytest.raises(ValueError, match="holds no response to any of the 2 rows that the options select"):
-        matched([answer(question) for question in ASKED[:2]], replace(popular, partial=True), ASKED)
+        matched([answer(question) for question in ASKED[:2]], popular._replace(partial=True), ASKED)
     nothing = Identity(ALL.id, ALL.also, wanted=lambda row: False)
     with pytest.raises(ValueError, match="None of the 4 rows is left to score: the options select no row of"):
         matched(bare, nothing, ASKED)
 
 
 def test_responses_about_another_value_than_the_one_that_is_wanted_are_left_out():
-    only = replace(ALL, only={"sampling": "popular"})
+    only = ALL._replace(only={"sampling": "popular"})
     rows = [answer(question) for question in ASKED]
     got = matched(rows, only, ASKED[2:])
     assert (got.rows, got.left_out, got.by) == (ASKED[2:], 2, "question_id and sampling")
@@ -415,7 +418,10 @@ def test_without_ids_the_order_counts():
     got = matched(bare[::-1], ALL, ASKED)  # each question says by itself which row it is
     assert (got.by, got.rows, got.texts) == ("order and question", ASKED, ["0", "1", "2", "3"])
     other = [*bare[:3], {**bare[3], "question": "Is there a fish in the image?"}]
-    with pytest.raises(ValueError, match=r"responses\[3\] \(matched by order\) has the question .*order\?"):
+    with pytest.raises(
+        ValueError,
+        match=r"responses\[3\] \(question_id 2, sampling popular, matched by order\) has the question .*order\?",
+    ):
         matched(other, ALL, ASKED)
 
 
@@ -440,8 +446,9 @@ def taken(row, more):
 def test_what_was_asked_must_be_the_rows_question(column):
     own = ASKED[0].question
     message = (
-        rf"responses\[0\] \(question_id 1, sampling random\) has the {column} 'Is there a cow\?', but its row in the "
-        rf"dataset has '{own[:-1]}\?'\. Are these responses to another file or sampling, or in another order\?"
+        r"responses\[0\] \(question_id 1, sampling random, matched by question_id and sampling\) has the "
+        rf"{column} 'Is there a cow\?', but its row in the dataset has '{own[:-1]}\?'\. Are "
+        r"these responses to another file or sampling, or in another order\?"
     )
     refused(ASKED[0], {column: "Is there a cow?"}, message)
     for said in (
@@ -499,7 +506,7 @@ def test_an_image_where_the_rows_have_none():
 def test_another_image_file_is_another_image():
     with pytest.raises(
         ValueError,
-        match=r"image_id 7\) has the file_name 'x.jpg', but its row in the dataset has '000007.jpg'",
+        match=r"image_id 7, matched by image_id\) has the file_name 'x.jpg', but its row .* has '000007.jpg'",
     ):
         matched([{"image_id": 7, "file_name": "x.jpg", "response": ""}])
     rows = [{"image_id": 7, "file_name": "000007.jpg", "response": ""}, {"image_id": 9, "file_name": "x.jpg"}]
@@ -524,7 +531,7 @@ def test_the_sampling_must_be_the_rows(column):
 
 
 def test_another_prompt_than_the_benchmarks_is_counted():
-    asked = replace(DESCRIBED, prompt="Describe this image.")
+    asked = DESCRIBED._replace(prompt="Describe this image.")
     said = ["Describe this image.", "USER: Describe  this image.\nASSISTANT:", "", None, "What is it?"]
     rows = [ImageObjects(n, []) for n in range(len(said))]
     given = [{"image_id": n, "prompt": prompt, "response": ""} for n, prompt in enumerate(said)]
@@ -533,7 +540,7 @@ def test_another_prompt_than_the_benchmarks_is_counted():
 
 
 def test_a_list_of_one_text_is_that_text():
-    asked = replace(DESCRIBED, prompt="Describe this image.")
+    asked = DESCRIBED._replace(prompt="Describe this image.")
     for column in ("prompt", "query", "instruction", "question"):
         for said, others in (("What is it?", 1), ("Describe this image.", 0)):
             for value in (said, [said], (said,), np.array([said])):
@@ -556,7 +563,7 @@ def test_what_is_no_text_is_ignored_aloud(column):
         given_ = {"image_id": 7, "question_id": 1, "sampling": "random", column: value, "response": ""}
         return match(responses([given_]), [row], identity).uncompared
 
-    for identity, row in ((ALL, ASKED[0]), (replace(DESCRIBED, prompt="Describe this image."), IMAGES[0])):
+    for identity, row in ((ALL, ASKED[0]), (DESCRIBED._replace(prompt="Describe this image."), IMAGES[0])):
         for value in (7, True, {"role": "user"}, ["What?", "Why?"], [["What?"]], [7]):
             is_read = column != "text" or identity is ALL
             assert ignored(value, row, identity) == ({column: 1} if is_read else {})
@@ -688,7 +695,7 @@ def test_a_response_may_repeat_its_question():
 
 
 def test_a_prompt_is_no_response():
-    identity = replace(DESCRIBED, prompt="Describe this image.")
+    identity = DESCRIBED._replace(prompt="Describe this image.")
     rows = [{"image_id": 7, "text": "Describe this  image."}, {"image_id": 3, "text": "Describe this image."}]
     with pytest.raises(ValueError, match="holds questions, not responses"):
         matched(rows, identity)

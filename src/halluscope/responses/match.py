@@ -8,16 +8,24 @@ compared is counted (`Matched.uncompared`).
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from halluscope.responses.files import IDS, IMAGES, PROMPT, QUESTIONS, Response, Responses, is_image_file
+from halluscope.responses.files import (
+    IDS,
+    IMAGES,
+    PROMPT,
+    QUESTIONS,
+    Response,
+    Responses,
+    Row,
+    is_image_file,
+)
 from halluscope.sanitize import short_repr
 
 # The ways of matching responses by other things than ids
@@ -42,6 +50,7 @@ NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
 
 # The columns that state something about the row; in them a list of one text stands for that text
 _STATES = {*QUESTIONS, *IMAGES, *chain(*SYNONYMS.values())}
+_LISTS = (list, tuple, np.ndarray)
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
 
@@ -51,26 +60,28 @@ LONGEST_ID = 400  # A longer text is no number and no image's name
 # What files and tables have where they state nothing, as text
 NOTHING = {"", "None", "nan", "[]", "{}", "()"}
 
+# What a response may state about its row: nothing, the same, something else, or something that cannot be compared
+SILENT, SAME, OTHER, STRANGE = range(4)
+
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """How the rows of a dataset are found."""
 
     id: tuple[str, ...]  # the columns that identify a row; a response that has one of them must have all
     # column -> its values; such a column identifies a row together with `id`, if all responses have it
-    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    also: Mapping[str, tuple[str, ...]] = {}
     # whether the responses determine which rows are scored; otherwise each wanted row needs a response,
     # within the sets of `set_of`
     partial_ok: bool = False
     # returns a row's set: if any row of a set has a response, all its rows need one. None for a row that
     # never needs a response
-    set_of: Callable[[Any], Hashable] = field(default=lambda row: "")
+    set_of: Callable[[Any], Hashable] = lambda row: ""
     # whether a row is scored; if not, it is left out with its response
-    wanted: Callable[[Any], bool] = field(default=lambda row: True)
+    wanted: Callable[[Any], bool] = lambda row: True
     # column of `also` -> the value that is wanted; responses with another value are left out
-    only: Mapping[str, str] = field(default_factory=dict)
+    only: Mapping[str, str] = {}
     partial: bool = False  # whether rows may lack a response
     # whether only the first responses were read; matched by order, they belong to the first rows
     first: bool = False
@@ -78,26 +89,25 @@ class Identity:
     column: str | None = None  # the column with a response's id; None to look for it
     # returns the name of an older published version of the questions, given rows and the prompts that responses to
     # them state; its rows are whole by themselves. "" for the dataset's own version, or an unknown one
-    version_of: Callable[[Sequence[Any], Sequence[str]], str] = field(default=lambda rows, prompts: "")
+    version_of: Callable[[Sequence[Any], Sequence[str]], str] = lambda rows, prompts: ""
     # the rows' column with the right answer, which no file of responses may repeat; "" to allow it
     target: str = ""
     # the columns whose values an `index` may join by "_"
-    index: tuple[str, ...] = ()
+    index_columns: tuple[str, ...] = ()
     # columns of responses that together identify a row too -> the columns of the rows
-    also_by: Mapping[str, str] = field(default_factory=dict)
+    also_by: Mapping[str, str] = {}
     # returns the row that a response states whole, with the right answer, given its place; None if it states none
     stated: Callable[[Mapping[str, Any], str, int], Any] | None = None
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:
         """The columns where a response's id is looked for, in this order, if one column identifies a row."""
         (own,) = self.id
         images = own in IMAGES
         return (own, *(name for name in IDS if name != own and (images or name not in IMAGES)))
 
 
-@dataclass(frozen=True)
-class Matched(Generic[R]):
+class Matched(NamedTuple, Generic[R]):
     """Responses and the rows that they belong to."""
 
     name: str  # the name of the responses
@@ -114,7 +124,7 @@ class Matched(Generic[R]):
     other_prompts: int = 0
     # column -> the number of responses that state a question, prompt, image or sampling in it in no form that
     # can be compared
-    uncompared: Mapping[str, int] = field(default_factory=dict)
+    uncompared: Mapping[str, int] = {}
     # the names of the prompts that the responses say were asked; "" for responses that name none
     prompts: Sequence[str] = ("",)
     # the prompt that each response states, with each run of white space as one space; "" if it states none
@@ -124,25 +134,30 @@ class Matched(Generic[R]):
     # of each build that was scored (`halluscope.scoring`): name, version, spec_sha256, subset, config, rows
     built: Sequence[Mapping[str, Any]] = ()
     version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
-    figures: Mapping[str, float] = field(default_factory=dict)  # what their file states beside them
+    figures: Mapping[str, float] = {}  # what their file states beside them
 
-    def only(self, places: Sequence[int]) -> "Matched[R]":
+    def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
-        return replace(
-            self,
-            rows=[self.rows[place] for place in places],
-            texts=[self.texts[place] for place in places],
-            asked=[self.asked[place] for place in places] if self.asked else (),
+        return self._replace(
+            rows=[self.rows[index] for index in indices],
+            texts=[self.texts[index] for index in indices],
+            asked=[self.asked[index] for index in indices] if self.asked else (),
         )
 
 
 Pair = tuple[Any, Response]
-States = Mapping[str, list[int]]  # by column, what each response states in it about its row
-# What rows were matched by, the rows with their responses, how many rows need a response, and what responses state
-Found = tuple[str, list[Pair], int, States]
 
-# What a response may state about its row: nothing, the same, something else, or something that cannot be compared
-SILENT, SAME, OTHER, STRANGE = range(4)
+
+class _Pairs(NamedTuple):
+    """What one way of matching gives."""
+
+    by: str
+    pairs: list[Pair]  # rows with their responses
+    needed: int  # the number of rows that need a response
+    confirmed: Set[int] = (
+        frozenset()
+    )  # the indices of pairs whose response states the row's question or image
+    uncompared: Mapping[str, int] = {}  # as of `Matched`
 
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
@@ -152,41 +167,40 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         each = [one for one in each if value in str(one.row.get(column) or value).split(",")]
     matching = _Matching(responses.source, each, rows, identity)
     if not matching.wanted:
-        there = {column: sorted({str(getattr(row, column)) for row in rows}) for column in identity.only}
-        said = "; ".join(
-            f"in the dataset, {column} is {' or '.join(map(repr, values))}"
-            for column, values in there.items()
-        )
+        held = {column: sorted({str(getattr(row, column)) for row in rows}) for column in identity.only}
+        there = "; ".join(f"{column} is {' or '.join(map(repr, values))}" for column, values in held.items())
         raise ValueError(
             f"None of the {len(rows):,} rows is left to score: the options select no row of this dataset"
-            f"{f' ({said}; for an upstream file, its name decides this)' if said else ''}."
+            f"{f' (in the dataset, {there}; for an upstream file, its name decides this)' if there else ''}."
         )
     if not each:
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
-    by, pairs, of, stated = matching.found()
-    pairs = [pair for pair in pairs if by == STATED_ROWS or identity.wanted(pair[0])]
+    found = matching.found()
+    pairs = [pair for pair in found.pairs if found.by == STATED_ROWS or identity.wanted(pair[0])]
+    if not pairs:
+        raise ValueError(
+            f"{responses.source} holds no response to any of the {found.needed:,} rows that the options select."
+        )
     matching.check_texts(pairs)
-    found, answered = [row for row, _ in pairs], [response for _, response in pairs]
+    answered, answers = [row for row, _ in pairs], [response for _, response in pairs]
     prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]
-    asked = [*map(_spaced, _first_texts(answered, prompts))]
+    asked = [*map(_spaced, _first_texts(answers, prompts))]
+    stated = [*zip(asked, answered, strict=True)] if any(asked) else []
     version = STATED_ROWS
-    if by != STATED_ROWS:
-        version = identity.version_of(found, _first_texts(answered, matching.questions))
+    if found.by != STATED_ROWS:
+        version = identity.version_of(answered, _first_texts(answers, matching.questions))
     return Matched(
         responses.name,
-        found,
-        [response.text for response in answered],
-        by,
-        of,
+        answered,
+        [response.text for response in answers],
+        found.by,
+        found.needed,
         responses.sampled,
-        any(SAME in states for states in stated.values()),
+        bool(found.confirmed),
         len(responses.each) - len(pairs),
-        sum(
-            prompt != "" and _spaced(_prompt(row, identity)) not in prompt
-            for prompt, row in (zip(asked, found, strict=True) if any(asked) else ())
-        ),
-        {column: states.count(STRANGE) for column, states in stated.items() if STRANGE in states},
-        sorted({str(one.row.get(PROMPT) or "") for one in answered}) if PROMPT in matching.columns else [""],
+        sum(bool(text) and _spaced(_prompt(row, identity)) not in text for text, row in stated),
+        found.uncompared,
+        sorted({str(one.row.get(PROMPT) or "") for one in answers}) if PROMPT in matching.columns else [""],
         asked,
         version=version,
         figures=responses.figures,
@@ -212,7 +226,7 @@ class _Matching:
         own = {*identity.id, identity.column}
         self.images = [name for name in IMAGES if name in self.columns and name not in own]
 
-    def found(self) -> Found:
+    def found(self) -> _Pairs:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
         if found := self.by_cells():
             return found
@@ -223,23 +237,26 @@ class _Matching:
         for columns in candidates or [()]:
             try:
                 found = self.by_id(columns) if columns else self.by_order()
-                # a second choice of an id is confirmed by the name of an image, or by what each response states
-                if not refusals or all(
-                    is_image_file(str(one.row[columns[0]]))
-                    or any(states[place] == SAME for states in found[3].values())
-                    for place, (_, one) in enumerate(found[1])
-                ):
-                    return found
             except ValueError as error:
                 if isinstance(error, _Incomplete) and not self.identity.also:
                     raise
                 refusals.append(error)
-        if by_content := self.by_content(candidates[0] if candidates else None):
-            return by_content
+                continue
+            # a second choice of an id is confirmed by the name of an image, or by what each response states
+            if not refusals or all(
+                index in found.confirmed or is_image_file(str(one.row[columns[0]]))
+                for index, (_, one) in enumerate(found.pairs)
+            ):
+                return found
+        questions = self._stated_questions()
+        if all(questions):
+            in_one_set = self.by_id_in_one_set(candidates[0]) if candidates else None
+            if by_content := in_one_set or self.by_content(questions):
+                return by_content
         # which set of rows has most of the questions that responses state
-        said = Counter(filter(None, self._questions_said()))
+        stated = Counter(filter(None, questions))
         most, named = max(
-            (sum((said & Counter(map(_question, rows))).values()), name)
+            (sum((stated & Counter(map(_question, rows))).values()), name)
             for name, rows in self._sets().items()
         )
         nearest = (
@@ -253,7 +270,7 @@ class _Matching:
     def id_columns(self) -> list[tuple[str, ...]]:
         """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
         own, column = self.identity.id, self.identity.column
-        names = (column,) if column else own if len(own) > 1 else self.identity.names
+        names = (column,) if column else own if len(own) > 1 else self.identity.columns
         held = list(filter(self._holds, names))
         if column and not held:
             first = self.each[0]
@@ -263,14 +280,14 @@ class _Matching:
             )
         return [own] if held and names == own else [(name,) for name in held]
 
-    def by_other_columns(self) -> Found:
+    def by_other_columns(self) -> _Pairs:
         """Match by other columns that together identify a row."""
         identity, each = self.identity, self.each
         columns = tuple(name for name in identity.also_by.values() if all(_has(one, name) for one in each))
         if not columns:
             return self.by_order()
         try:
-            return _Matching(self.source, each, self.rows, replace(identity, id=columns)).by_id(columns)
+            return _Matching(self.source, each, self.rows, identity._replace(id=columns)).by_id(columns)
         except ValueError:
             # the rows that the responses state, if their labels are the dataset's in its order
             if not identity.stated or len(each) != len(self.wanted):
@@ -279,16 +296,14 @@ class _Matching:
             label = attrgetter(identity.target)
             if None in stated or [*map(label, stated)] != [*map(label, self.wanted)]:
                 raise
-            return STATED_ROWS, [*zip(stated, each, strict=True)], len(stated), {}
+            return _Pairs(STATED_ROWS, [*zip(stated, each, strict=True)], len(stated))
 
-    def by_id(self, columns: tuple[str, ...]) -> Found:
+    def by_id(self, columns: tuple[str, ...]) -> _Pairs:
         identity, wanted = self.identity, self.wanted
         for name in columns:
             if lacking := next((one for one in self.each if not _has(one, name)), None):
-                others = ", but other responses do" if len(columns) == 1 else ""
                 raise ValueError(
-                    f"{lacking.where} has no {name}{others}; expected {', '.join(columns)} in each response, or in "
-                    "none."
+                    f"{lacking.where} has no {name}; expected {', '.join(columns)} in each response, or in none."
                 )
         # the columns that, together with the ids, identify rows: those that all responses and all rows have
         also = [
@@ -297,14 +312,13 @@ class _Matching:
             if all(_has(one, column) for one in self.each) and all(map(attrgetter(column), self.rows))
         ]
         names, of_rows = [*columns, *also], [*identity.id, *also]
-        keys = _keys(wanted, of_rows)
+        keys, by = _keys(wanted, of_rows), " and ".join(names)
         index = dict(zip(keys, range(len(keys)), strict=True))
         files = _files(self.rows, identity.id[0]) if identity.id[0] in IMAGES else {}
-        said = [*zip(*(self._ids(name, files) for name in names), strict=True)]
-        by = " and ".join(names)
+        stated = [*zip(*(self._ids(name, files) for name in names), strict=True)]
 
         if len(index) < len(keys):  # several rows share their ids: then only the order of the rows will do
-            if said != keys[: len(self.first)]:
+            if stated != keys[: len(self.first)]:
                 raise ValueError(
                     f"{self.source}: several of the {len(self.first):,} rows of the dataset share their "
                     f"{' and '.join(columns)}, such as {_named(names, Counter(keys).most_common(1)[0][0])}, and the "
@@ -312,11 +326,10 @@ class _Matching:
                     f"its {' and '.join(identity.also) or 'config'}."
                 )
             pairs = [*zip(self.first, self.each, strict=True)]
-            stated = self._agree(pairs, f"matched by {ORDER}", names, of_rows)
-            return f"{by} and {ORDER}", pairs, len(wanted), stated
+            return self._agreeing(f"{by} and {ORDER}", pairs, len(wanted))
         left_out = {*_keys(self.rows, of_rows)} - index.keys() if len(self.rows) > len(wanted) else set()
         matched: dict[int, Response] = {}
-        for key, response in zip(said, self.each, strict=True):
+        for key, response in zip(stated, self.each, strict=True):
             if (i := index.get(key, -1)) < 0:
                 if key in left_out:
                     continue
@@ -330,18 +343,14 @@ class _Matching:
                     "response per row. Remove one of them."
                 )
         pairs = [(wanted[i], matched[i]) for i in (matched if identity.partial_ok else sorted(matched))]
-        stated = self._agree(pairs, "", names, of_rows)
+        found = self._agreeing(by, pairs, len(wanted))
         if not identity.partial_ok and len(pairs) < len(wanted):
             begun = {identity.set_of(row) for row, _ in pairs} - {None}
             missing = [
                 key for key, i in index.items() if i not in matched and identity.set_of(wanted[i]) in begun
             ]
             self._check_none_missing(len(missing), len(wanted), missing and _named(of_rows, missing[0]))
-            if not matched:
-                raise ValueError(
-                    f"{self.source} holds no response to any of the {len(wanted):,} rows that the options select."
-                )
-        return by, pairs, len(wanted), stated
+        return found
 
     def _ids(self, name: str, files: Mapping[str, str]) -> list[str]:
         """Return a column as text; in an id, a file name is an image's id if `files` has it or it is COCO's."""
@@ -367,50 +376,44 @@ class _Matching:
                 "Answer them, or pass --partial (partial=True) to score the rows that have one."
             )
 
-    def by_order(self) -> Found:
+    def by_order(self) -> _Pairs:
         count = len(self.each)
         rows = self.first if count == len(self.first) else self.rows
         if count != len(rows):
             several = len(self.identity.id) > 1
-            names = (", " if several else " or ").join(self.identity.id if several else self.identity.names)
+            names = ", ".join(self.identity.id) if several else " or ".join(self.identity.columns)
             raise ValueError(
                 f"{self.source} holds {count:,} responses without an id, and the dataset has {len(self.wanted):,} "
                 f"rows; expected one response per row in the same order, or an id in each response: {names}."
             )
-        pairs = [*zip(rows, self.each, strict=True)]
-        stated = self._agree(pairs, f"matched by {ORDER}")
-        return ORDER, pairs, len(self.wanted), stated
+        return self._agreeing(ORDER, [*zip(rows, self.each, strict=True)], len(self.wanted))
 
-    def by_content(self, columns: tuple[str, ...] | None) -> Found | None:
-        """Match responses by the images and questions that they state; return None where these do not decide.
-
-        The rows of a dataset are sets that share their ids (one per value of `Identity.also`). Either all responses
-        belong to one set by their ids, or the file answers sets one after the other.
-        """
-        identity, sets, said = self.identity, self._sets(), self._questions_said()
-        if not all(said):
-            return None
-        fitting: dict[str, Found] = {}
-        for name, rows in sets.items() if columns and len(sets) > 1 else ():
-            one_set = _Matching(self.source, self.each, rows, identity)
+    def by_id_in_one_set(self, columns: tuple[str, ...]) -> _Pairs | None:
+        """Match by ids if nothing contradicts in just one set of rows (one per value of `Identity.also`)."""
+        sets, fitting = self._sets(), dict[str, _Pairs]()
+        for name, rows in sets.items() if len(sets) > 1 else ():
+            one_set = _Matching(self.source, self.each, rows, self.identity)
             try:
-                fitting |= {name: one_set.by_id(columns or ())} if one_set.wanted else {}
+                fitting |= {name: one_set.by_id(columns)} if one_set.wanted else {}
             except _Incomplete:
                 raise
             except ValueError:  # something contradicts
                 pass
         if len(fitting) > 1:
-            options = " or ".join(f"--{column}" for column in identity.also)
+            options = " or ".join(f"--{column}" for column in self.identity.also)
             raise ValueError(
                 f"{self.source} fits {' and '.join(fitting)} equally well. Choose one: {options}."
             )
-        for only in fitting.values():
-            return only
-        images, known = self._images_said()
-        keys, pairs, needed = [*zip(images, said, strict=True)], list[Pair](), 0
-        lacking = []
-        while (first := len(pairs)) < len(said):
-            runs = {name: _run(rows, keys[first:], known) for name, rows in sets.items()}
+        return next(iter(fitting.values()), None)
+
+    def by_content(self, questions: Sequence[str]) -> _Pairs | None:
+        """Match by the questions that responses state, set after set; None where these do not decide."""
+        identity, sets, images = self.identity, self._sets(), self._stated_images()
+        keys = [*zip(images or [""] * len(questions), questions, strict=True)]
+        pairs: list[Pair] = []
+        needed, lacking = 0, []
+        while (first := len(pairs)) < len(keys):
+            runs = {name: _run(rows, keys[first:], bool(images)) for name, rows in sets.items()}
             longest = max(map(len, runs.values()), default=0)
             best = [name for name, run in runs.items() if len(run) == longest]
             if not longest or len(best) > 1:
@@ -420,52 +423,51 @@ class _Matching:
             needed += longest
             if len(rows) > longest and not identity.version_of(run, _first_texts(part, self.questions)):
                 needed += len(rows) - longest
-                there = {*map(id, run)}
-                row = next(row for row in rows if id(row) not in there)
-                such_as = _named(identity.id, *_keys([row], identity.id))
-                lacking.append((len(rows) - longest, len(rows), such_as))
+                answered = {*map(id, run)}
+                row = next(row for row in rows if id(row) not in answered)
+                lacking.append(
+                    (len(rows) - longest, len(rows), _named(identity.id, *_keys([row], identity.id)))
+                )
         if lacking:
             self._check_none_missing(*lacking[0])
-        stated = self._agree(pairs, f"matched by its {QUESTION}")
-        order = {id(row): place for place, row in enumerate(self.rows)}
-        pairs.sort(key=lambda pair: order[id(pair[0])])
-        return f"{IMAGE if known else ORDER} and {QUESTION}", pairs, needed, stated
+        by = f"{IMAGE if images else ORDER} and {QUESTION}"
+        order = {id(row): index for index, row in enumerate(self.rows)}
+        return self._agreeing(by, sorted(pairs, key=lambda pair: order[id(pair[0])]), needed)
 
-    def by_cells(self) -> Found | None:
+    def by_cells(self) -> _Pairs | None:
         """Match a file that holds each image and question once, with the names of its sets in one cell ("a,b").
 
         Responses with equal cells must be in the order of one of these sets.
         """
         column = next(iter(self.identity.also), "")
-        cells = [{*str(one.row.get(column)).split(",")} for one in self.each if column in self.columns]
-        if not any(len(cell) > 1 for cell in cells):
+        cells = [
+            frozenset(str(one.row.get(column)).split(",")) for one in self.each if column in self.columns
+        ]
+        if all(len(cell) < 2 for cell in cells):
             return None
-        keyed = [((_images_of(row), _question(row)), row) for row in self.rows]
         alike = defaultdict[Hashable, dict[str, Any]](dict)  # the rows of an image and question, by set
-        for key, row in keyed:
-            alike[key][getattr(row, column)] = row
-        said, answered = self._questions_said(), dict[int, Response]()
-        for cell in map(set, {*map(frozenset, cells)}):
-            here = [place for place, other in enumerate(cells) if other == cell]
-            ways = (
-                [
-                    (key, row)
-                    for key, row in keyed
-                    if row is alike[key].get(name) and alike[key].keys() == cell
-                ]
-                for name in cell
-            )
-            asked = [said[place] for place in here]
-            way = next((way for way in ways if [_question(row) for _, row in way] == asked), ())
-            if not way:
+        for row in self.rows:
+            alike[_images_of(row), _question(row)][getattr(row, column)] = row
+        # for each cell and set, the rows of the set that are in all sets of the cell, with those alike
+        ways = defaultdict[Hashable, list[tuple[Any, dict[str, Any]]]](list)
+        for row in self.rows:
+            by_set, name = alike[_images_of(row), _question(row)], getattr(row, column)
+            if row is by_set[name]:
+                ways[frozenset(by_set), name].append((row, by_set))
+        stated, answered = self._stated_questions(), dict[int, Response]()
+        for cell in {*cells}:
+            here = [index for index, other in enumerate(cells) if other == cell]
+            asked = [stated[index] for index in here]
+            fitting = (ways[cell, name] for name in cell)
+            way = next((way for way in fitting if [_question(row) for row, _ in way] == asked), None)
+            if way is None:
                 return None
-            for (key, _), place in zip(way, here, strict=True):
-                answered |= dict.fromkeys(map(id, alike[key].values()), self.each[place])
+            for (_, by_set), index in zip(way, here, strict=True):
+                answered |= dict.fromkeys(map(id, by_set.values()), self.each[index])
         pairs = [(row, answered[id(row)]) for row in self.wanted if id(row) in answered]
         missing = len(self.wanted) - len(pairs)
         self._check_none_missing(missing, len(self.wanted), "the questions that it lacks")
-        stated = self._agree(pairs, f"matched by its {QUESTION}")
-        return f"{ORDER} and {QUESTION}", pairs, len(self.wanted), stated
+        return self._agreeing(f"{ORDER} and {QUESTION}", pairs, len(self.wanted))
 
     def _sets(self) -> dict[str, list[Any]]:
         """Return the rows that an LVLM is asked, by their values of `Identity.also`."""
@@ -474,20 +476,20 @@ class _Matching:
             sets[", ".join(f"{name} {getattr(row, name)}" for name in self.identity.also)].append(row)
         return sets
 
-    def _images_said(self) -> tuple[list[str], bool]:
-        """Return the image that each response states, as `_images_of` writes it, and whether all do; else ""."""
+    def _stated_images(self) -> list[str]:
+        """Return the image that each response states, as `_images_of` writes it; [] unless all state one."""
         found = []
         for one in self.each:
             values = [value for value in map(one.row.get, IMAGES) if type(value) in (str, int, float)]
-            named = (
-                _plain(_base(value))
-                for value in values
-                if is_image_file(str(value)) or _plain(value).isdigit()
+            images = (
+                _image(value) for value in values if is_image_file(str(value)) or _plain(value).isdigit()
             )
-            found.append(next(named, ""))
-        return (found, True) if all(found) else ([""] * len(found), False)
+            if not (image := next(images, "")):
+                return []
+            found.append(image)
+        return found
 
-    def _questions_said(self) -> list[str]:
+    def _stated_questions(self) -> list[str]:
         """Return the dataset's question that each response states, with or without other words; "" for none."""
         asked, found = {*map(_question, self.rows)} - {""}, []
         for one in self.each:
@@ -500,19 +502,17 @@ class _Matching:
             found.append(next((part for part in map(plain_question, parts) if part in asked), ""))
         return found
 
-    def _agree(
-        self, pairs: Sequence[Pair], by: str, names: Sequence[str] = (), columns: Sequence[str] = ()
-    ) -> States:
+    def _agreeing(self, by: str, pairs: list[Pair], needed: int) -> _Pairs:
         """Check that nothing that responses state contradicts their rows: different sets of questions share ids."""
         sets = {name for own in self.identity.also for name in SYNONYMS[own]}
-        stated: dict[str, list[int]] = {}
+        confirmed, uncompared = set[int](), dict[str, int]()
         for column in (*self.questions, *self.images, *filter(sets.__contains__, self.columns)):
             name = "file_name" if column in IMAGES else "question" if column in QUESTIONS else column
             other = "image_id" if column in IMAGES else ""
             owns = [getattr(row, name, "") or getattr(row, other, "") for row, _ in pairs]
             values = [None if column == one.column else one.row.get(column) for _, one in pairs]
             equal = SILENT if column in sets else SAME
-            stated[column] = states = [
+            states = [
                 SILENT
                 if value is None
                 else equal
@@ -521,16 +521,17 @@ class _Matching:
                 for value, own, (row, _) in zip(values, owns, pairs, strict=True)
             ]
             if OTHER in states:
-                place = states.index(OTHER)
-                row, response = pairs[place]
-                key = [_named(names, *_keys([row], columns))] if names else []
-                about = " and ".join([*filter(None, [by]), *key])
+                index = states.index(OTHER)
+                row, response = pairs[index]
+                names = [*self.identity.id, *filter(partial(getattr, row), self.identity.also)]
                 raise ValueError(
-                    f"{response.where} ({about}) has the {column} {short_repr(values[place], 120)}, but its row "
-                    f"in the dataset has {short_repr(owns[place], 120)}. Are these responses to another file or "
-                    "sampling, or in another order?"
+                    f"{response.where} ({_named(names, *_keys([row], names))}, matched by {by}) has the {column} "
+                    f"{short_repr(values[index], 120)}, but its row in the dataset has {short_repr(owns[index], 120)}. "
+                    "Are these responses to another file or sampling, or in another order?"
                 )
-        return stated
+            confirmed.update(index for index, state in enumerate(states) if state == SAME)
+            uncompared |= {column: states.count(STRANGE)} if STRANGE in states else {}
+        return _Pairs(by, pairs, needed, confirmed, uncompared)
 
     def _state(self, column: str, value: Any, own: Any, row: Any) -> int:
         """Return what a value states about a row that has another value, or none."""
@@ -544,9 +545,11 @@ class _Matching:
             return OTHER if column in self.identity.also and own and own not in value.split(",") else SILENT
         if not isinstance(value, str):
             return STRANGE if own or (self.identity.prompt and column in PROMPTS) else SILENT
+        if not own:
+            return SILENT
         # a question agrees if the dataset's stands in it
         same = own in value or plain_question(own) in plain_question(value.replace("\\n", " "))
-        return SAME if same and own else OTHER if own else SILENT
+        return SAME if same else OTHER
 
     def check_texts(self, pairs: Sequence[Pair]) -> None:
         """Check that the texts repeat neither the questions nor, in a column of the same name, the right answers."""
@@ -557,7 +560,7 @@ class _Matching:
             return asked != "" and _spaced(pair[1].text) == asked
 
         questions = all(response.text.rstrip().endswith("?") for _, response in pairs)
-        if pairs and (any if questions else all)(map(is_asked, pairs)):
+        if (any if questions else all)(map(is_asked, pairs)):
             echo = next(filter(is_asked, pairs))[1]
             raise ValueError(
                 f"{self.source} holds questions, not responses: in {echo.where}, {echo.column} is "
@@ -565,14 +568,9 @@ class _Matching:
                 "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
                 "name it: --text-column (text_column)."
             )
-        if (
-            identity.target
-            and len(pairs) >= FEWEST_GOLD
-            and pairs[0][1].column == GOLD
-            and all(
-                _spaced(one.text).lower() == str(getattr(row, identity.target, "")).lower()
-                for row, one in pairs
-            )
+        is_gold = identity.target and len(pairs) >= FEWEST_GOLD and pairs[0][1].column == GOLD
+        if is_gold and all(
+            _spaced(one.text).lower() == str(getattr(row, identity.target, "")).lower() for row, one in pairs
         ):
             raise ValueError(
                 f"{self.source}: the column {GOLD!r} is the right answer in all {len(pairs):,} rows; expected the "
@@ -581,76 +579,78 @@ class _Matching:
             )
 
 
-def _run(rows: Sequence[Any], said: Sequence[tuple[str, str]], known: bool) -> list[Any]:
+def _run(rows: Sequence[Any], stated: Sequence[tuple[str, str]], known: bool) -> list[Any]:
     """Return the rows of a set that the first responses answer, up to the first response that fits no row.
 
-    Responses say an image and a question. If the images are `known`, each belongs to the row with both. Otherwise
+    Responses state an image and a question. If the images are `known`, each belongs to the row with both. Otherwise
     responses come image by image as the rows do, and within an image in nearly any order. A question that two images
     share begins the second if the first had it earlier, or if it is the second's first question and nothing of the
     first follows.
     """
     blocks = [rows] if known else [[*block] for _, block in groupby(rows, key=_images_of)]
-    places = [
+    indices = [
         {
-            (image, _question(row)): place
-            for place, row in enumerate(block)
+            (image, _question(row)): index
+            for index, row in enumerate(block)
             for image in (_images_of(row) if known else ("",))
         }
         for block in blocks
     ]
     found: list[Any] = []
     number, last = 0, -1
-    for turn, key in enumerate(said):
-        place = places[number].get(key, -1)
-        following = places[number + 1] if number + 1 < len(blocks) else {}
-        after = said[turn + 1] if turn + 1 < len(said) else key
-        is_first = following.get(key) == 0 and after != key and after not in places[number]
-        if key in following and (place < last or is_first):
-            number, place, last = number + 1, following[key], -1
-        if place < 0:
+    for turn, key in enumerate(stated):
+        index = indices[number].get(key, -1)
+        following = indices[number + 1] if number + 1 < len(blocks) else {}
+        after = stated[turn + 1] if turn + 1 < len(stated) else key
+        is_first = following.get(key) == 0 and after != key and after not in indices[number]
+        if key in following and (index < last or is_first):
+            number, index, last = number + 1, following[key], -1
+        if index < 0:
             break
-        del places[number][key]
-        found.append(blocks[number][place])
-        last = max(place, last)
+        del indices[number][key]
+        found.append(blocks[number][index])
+        last = max(index, last)
     return found
 
 
 def _with_our_names(each: Sequence[Response], identity: Identity) -> Sequence[Response]:
     """Add, under our names, what responses state under other names, and the text of each list of one text."""
-    columns, lists = {*chain.from_iterable(one.row for one in each)}, (list, tuple, np.ndarray)
-    others = {
-        *identity.also_by,
-        *(name for own in identity.also for name in SYNONYMS[own]),
-        *(("index",) if identity.index else ()),
-    }
-    listed = any(isinstance(one.row.get(name), lists) for name in columns & _STATES for one in each)
-    if not listed and not columns & others:
+    columns = {*chain.from_iterable(one.row for one in each)}
+    lists = [name for name in columns & _STATES if any(isinstance(one.row.get(name), _LISTS) for one in each)]
+    others = {*identity.also_by, *chain.from_iterable(map(SYNONYMS.__getitem__, identity.also))}
+    if identity.index_columns:
+        others.add("index")
+    if not lists and columns.isdisjoint(others):
         return each
-    found = []
-    for one in each:
-        row, more = one.row, dict[str, Any]()
-        for name in _STATES & row.keys() - {one.column} if listed else ():
-            if isinstance(value := row[name], lists) and len(value) == 1 and isinstance(value[0], str):
-                more[name] = value[0]
-        more |= {own: row[name] for name, own in identity.also_by.items() if name in row}
-        for own, values in identity.also.items():
-            if not (isinstance(row.get(own), str) and row[own]):
-                texts = [text for name in SYNONYMS[own] if isinstance(text := {**row, **more}.get(name), str)]
-                if known := [text for text in texts if {*text.split(",")} <= {*values}]:
-                    more[own] = known[0]
-        if len(parts := str(row.get("index", "")).split("_")) == len(identity.index):
-            more |= {name: part for name, part in zip(identity.index, parts, strict=True) if name not in row}
-        found.append(one._replace(row={**row, **more}) if more else one)
-    return found
+    return [one._replace(row={**one.row, **_more(one, lists, identity)}) for one in each]
+
+
+def _more(response: Response, lists: Sequence[str], identity: Identity) -> Row:
+    row, more = response.row, dict[str, Any]()
+    for name in lists:
+        value = row.get(name) if name != response.column else None
+        if isinstance(value, _LISTS) and len(value) == 1 and isinstance(value[0], str):
+            more[name] = value[0]
+    more |= {own: row[name] for name, own in identity.also_by.items() if name in row}
+    for own, values in identity.also.items():
+        texts = [more.get(name, row.get(name)) for name in SYNONYMS[own]]
+        known = [text for text in texts if isinstance(text, str) and {*text.split(",")} <= {*values}]
+        if known and not (isinstance(row.get(own), str) and row[own]):
+            more[own] = known[0]
+    if len(parts := str(row.get("index", "")).split("_")) == len(identity.index_columns):
+        more |= {
+            name: part for name, part in zip(identity.index_columns, parts, strict=True) if name not in row
+        }
+    return more
 
 
 def _first_texts(each: Sequence[Response], columns: Sequence[str]) -> list[str]:
     """Return each response's first text in some columns other than its own; "" for none."""
     found = [""] * len(each)
     for column in reversed(columns):
-        for place, one in enumerate(each):
+        for index, one in enumerate(each):
             if column != one.column and isinstance(text := one.row.get(column), str) and text.strip():
-                found[place] = text
+                found[index] = text
     return found
 
 
@@ -676,25 +676,26 @@ def _has(response: Response, column: str) -> bool:
 def _images_of(row: Any) -> tuple[str, ...]:
     """Return the names of a row's image: its file's, and its id."""
     names = (getattr(row, "file_name", ""), getattr(row, "image_id", None))
-    return tuple(dict.fromkeys(_plain(_base(name)) for name in names if name not in ("", None)))
+    return tuple(dict.fromkeys(_image(name) for name in names if name not in ("", None)))
 
 
 def _state_of_image(value: Any, row: Any) -> int:
     number, file = getattr(row, "image_id", None), getattr(row, "file_name", "")
     if number is None and not file:
         return SILENT
-    plain = _plain(value)
-    if isinstance(value, str) and is_image_file(value):
-        if file:
-            return SAME if _base(value) == _base(file) or plain == _plain(file) else OTHER
-        return SILENT if not plain.isdigit() else SAME if plain == _plain(number) else OTHER
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        if number is not None and plain == _plain(number):
-            return SAME
-        return STRANGE if not plain.isdigit() else SILENT if number is None else OTHER
-    # an image itself, as in a dataset's row, instead of its name
-    is_plain = isinstance(value, bool | list | tuple | np.ndarray)
-    return SILENT if not is_plain and ("bytes" in value if isinstance(value, Mapping) else True) else STRANGE
+    if isinstance(value, bool | list | tuple | np.ndarray):
+        return STRANGE
+    if not isinstance(
+        value, str | int | float
+    ):  # an image itself, as in a dataset's row, instead of its name
+        return STRANGE if isinstance(value, Mapping) and "bytes" not in value else SILENT
+    is_file = isinstance(value, str) and is_image_file(value)
+    own = file if file and is_file else number
+    if own is not None and _image(value) == _image(own):
+        return SAME
+    if _plain(value).isdigit() or (file and is_file):
+        return SILENT if own is None else OTHER
+    return SILENT if is_file else STRANGE
 
 
 def _keys(rows: Sequence[Any], names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -727,6 +728,10 @@ def _plain_text(text: str) -> str:
     text = coco[1] if coco else text
     whole = text.removesuffix(".0")
     return (whole.lstrip("0") or "0") if whole.isascii() and whole.isdigit() else text
+
+
+def _image(name: object) -> str:
+    return _plain(_base(name))
 
 
 def _base(name: object) -> str:
