@@ -214,9 +214,9 @@ def test_workers_answer_as_one_process_does(data, model, vlm, tmp_path):
     options = {"max_new_tokens": 4, "batch_size": 2, "progress": False}
     answer(vlm, source, here, **options)
     try:
-        assert answer(Workers(str(model), "cpu", 2, 2), source, there, **options) == 18
+        assert answer(Workers(str(model), "cpu", 2), source, there, **options) == 18
         with pytest.raises(ValueError, match="There is no model './nowhere'"):
-            answer(Workers("./nowhere", "cpu", 1, 2), source, tmp_path / "no.jsonl", **options)
+            answer(Workers("./nowhere", "cpu", 1), source, tmp_path / "no.jsonl", **options)
     finally:
         ray.shutdown()
     assert sorted(here.read_text().splitlines()) == sorted(there.read_text().splitlines())

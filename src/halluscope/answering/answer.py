@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -58,16 +58,10 @@ class Sample:
 
 
 def answer(
-    model: Model | Callable[[], Model],
-    source: Source,
-    out: Path,
-    *,
-    batch_size: int = 8,
-    progress: bool = True,
-    **asked: Any,
+    model: Model | Callable[[], Model], source: Source, out: Path, *, progress: bool = True, **asked: Any
 ) -> int:
     """Ask the model the questions that have no response in `out` yet, as `Run` says; return how many got one."""
-    run = Run(source, **asked, batch_size=batch_size)
+    run = Run(source, **asked)
     with only_writer(out) as file:
         run.read(file, out)
         model = model() if callable(model) else model
@@ -78,17 +72,17 @@ def answer(
         file.truncate(end)
         left, written = run.left(done), 0
         start = len(run.rows) - len(left)
+        # a killed run loses the first turns of the rows that are asked together
+        together = run.batch_size * model.at_once if run.first else len(left)
+        lines = (run.ask(model, left[i : i + together]) for i in range(0, len(left), together or 1))
         with tqdm(
             total=len(run.rows), initial=start, desc="answering", unit="question", disable=not progress
         ) as bar:
-            # in a batch, either all rows have an image or none has
-            for _, alike in groupby(left, key=lambda row: row[source.key] is None):
-                while some := list(islice(alike, model.window(batch_size, bool(run.first)))):
-                    for line in run.ask(model, some):
-                        file.write(line)
-                        file.flush()
-                        written += 1
-                        bar.update()
+            for line in chain.from_iterable(lines):
+                file.write(line)
+                file.flush()
+                written += 1
+                bar.update()
     return written
 
 
@@ -170,18 +164,18 @@ class Run:
 
     def ask(self, model: Model, rows: list[Row]) -> Iterator[bytes]:
         """Yield a line for each response as it comes; a row without one has no line."""
-        temperature = self.sample.temperature if self.sample else 0.0
+        how = (self.sample.temperature if self.sample else 0.0, self.batch_size)
         before: list[tuple[str, ...]] = [()] * len(rows)
         if self.first:
             asked = [self._asked(row, (self.first,), FIRST) for row in rows]
-            found = sorted((i, said) for i, (said, _) in model.replies(asked, FIRST_TOKENS, temperature))
+            found = sorted((i, said) for i, (said, _) in model.replies(asked, FIRST_TOKENS, *how))
             rows, before = [rows[i] for i, _ in found], [(self.first, said) for _, said in found]
         prompts = [self.source.benchmark.asked(row, self.asked_with) for row in rows]
         asked = [
             self._asked(row, (*turns, prompt), "response")
             for row, turns, prompt in zip(rows, before, prompts, strict=True)
         ]
-        for i, (said, beside) in model.replies(asked, self.tokens, temperature):
+        for i, (said, beside) in model.replies(asked, self.tokens, *how):
             line = about(rows[i], self.source.dataset.key)
             line |= {FIRST: before[i][1]} if before[i] else {}
             line |= {"response": said, **beside}

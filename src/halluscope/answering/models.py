@@ -1,8 +1,8 @@
 """Vision-language models: of transformers, here or in Ray's workers, or behind an OpenAI-compatible server.
 
 Each has `key`, the model's name and all about it that can change a response, never a path; `chat`, which tells chat
-templates apart; `check_turns`, which checks that the model can be shown an earlier turn; `window`, how many questions
-to hand over at a time; and `replies`, which yields each question's index with its response, as they come.
+templates apart; `check_turns`, which checks that the model can be shown an earlier turn; `at_once`, how many batches it
+answers at a time; and `replies`, which yields each question's index with its response, as they come.
 
 A model of transformers decodes greedily, or draws tokens from its whole distribution at a temperature, without top-k or
 top-p: greedy decoding of the scores with added noise (Gumbel's). Each question has its own seed, so its response does
@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ from halluscope.sanitize import one_line, redact
 # The device that spreads a model over all GPUs (needs accelerate)
 SEVERAL_GPUS = "auto"
 
-# How many batches each worker gets before all of their responses are awaited
+# How many batches each worker gets before all responses to a first turn are awaited
 BATCHES = 8
 
 # The largest image that is sent, in megabytes; OpenAI takes no larger ones
@@ -55,7 +56,14 @@ class Asked(NamedTuple):
 
 
 # A response, and further columns of its line
-Said = tuple[str, dict[str, Any]]
+Response = tuple[str, dict[str, Any]]
+
+
+def batches(asked: Sequence[Asked], size: int) -> Iterator[list[int]]:
+    """Yield the indices of questions that run together: all have an image, or none has."""
+    for _, alike in groupby(range(len(asked)), key=lambda i: asked[i].image is None):
+        while batch := list(islice(alike, size)):
+            yield batch
 
 
 def chat_of(contents: Sequence[Any]) -> list[dict[str, Any]]:
@@ -72,17 +80,16 @@ class Noise:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Return scores whose maximum is the drawn token."""
-        noise = self._torch.stack([self._noise(scores.shape[1], draws) for draws in self._draws])
-        return scores / self._temperature + noise.to(scores)
-
-    def _noise(self, tokens: int, draws: Any) -> Any:
-        """Return Gumbel noise per token, in double precision: in single precision, an exponential is 0 too often."""
-        even = self._torch.empty(tokens, dtype=self._torch.float64).exponential_(generator=draws)
-        return -even.clamp_(min=2.0**-60).log_()
+        # Gumbel noise, in double precision: in single precision, an exponential is 0 too often
+        empty = self._torch.empty(scores.shape[1], dtype=self._torch.float64)
+        even = self._torch.stack([empty.exponential_(generator=draws).clone() for draws in self._draws])
+        return scores / self._temperature - even.clamp_(min=2.0**-60).log_().to(scores)
 
 
 class Vlm:
     """An image-text-to-text model and its processor. Code that comes with a model is never run."""
+
+    at_once = 1
 
     def __init__(self, model: str, device: str | None = None) -> None:
         name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
@@ -113,6 +120,9 @@ class Vlm:
         self._mark = getattr(self._processor, "image_token", None)
         owners = (self._processor, self._tokenizer)
         self._chat: Any = next((one for one in owners if getattr(one, "chat_template", None)), None)
+        self._in_parts = (
+            True  # whether the chat template takes images as parts of a turn; else it takes only text
+        )
         self._in_parts = self._chat is self._processor or self._reads_parts()
         template = None if self._chat is None else json.dumps(self._chat.chat_template, sort_keys=True)
         # 8 hexadecimal digits of the chat template's sha256; "no" without a chat template
@@ -135,18 +145,16 @@ class Vlm:
                 "a model whose chat template takes several turns."
             )
 
-    def window(self, batch_size: int, first: bool) -> int:
-        return batch_size
-
     def replies(
-        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float = 0.0
-    ) -> Iterator[tuple[int, Said]]:
-        """Generate responses to questions that run together; all have an image, or none has."""
-        images = [one.image() for one in asked if one.image] or None
-        seeds = [one.seed for one in asked if one.seed is not None]
-        draws = (temperature, seeds) if seeds else None
-        for i, text in enumerate(self.reply([one.turns for one in asked], images, max_new_tokens, draws)):
-            yield i, (text, {})
+        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float, batch_size: int
+    ) -> Iterator[tuple[int, Response]]:
+        """Generate responses, batch by batch."""
+        for batch in batches(asked, batch_size):
+            turns, opens, seeds = zip(*(asked[i] for i in batch), strict=True)
+            images = [image() for image in opens if image] or None
+            draws = None if seeds[0] is None else (temperature, seeds)
+            for i, text in zip(batch, self.reply(turns, images, max_new_tokens, draws), strict=True):
+                yield i, (text, {})
 
     def reply(
         self,
@@ -201,25 +209,23 @@ class Vlm:
             ids = ids[:, asked.shape[1] :]  # some models return only the new tokens
         return [text.strip() for text in self._tokenizer.batch_decode(ids, skip_special_tokens=True)]
 
-    def _rendered(self, turns: Sequence[str], with_image: bool, in_parts: bool | None = None) -> str:
+    def _rendered(self, turns: Sequence[str], with_image: bool) -> str:
         """Return the user's and the model's turns as the processor takes them, with the image in the first."""
         contents: list[Any] = [*turns]
-        if self._in_parts if in_parts is None else in_parts:
+        if self._in_parts:
             contents = [[{"type": "text", "text": text}] for text in turns]
             contents[0] = [{"type": "image"}] * with_image + contents[0]
         elif with_image and isinstance(self._mark, str):
             contents[0] = f"{self._mark}\n{contents[0]}"
         if self._chat is None:
             return str(contents[-1])
-        chat = chat_of(contents)
-        return str(self._chat.apply_chat_template(chat, add_generation_prompt=True, tokenize=False))
+        return str(
+            self._chat.apply_chat_template(chat_of(contents), add_generation_prompt=True, tokenize=False)
+        )
 
     def _reads_parts(self) -> bool:
-        """Whether the tokenizer's chat template takes images as parts of a turn; most templates take only text."""
-        if self._chat is None:
-            return False
         try:
-            text = self._rendered(["?"], with_image=True, in_parts=True)
+            text = self._rendered(["?"], with_image=True)
         except Exception:  # jinja's errors and Python's
             return False
         return "'type'" not in text and (not isinstance(self._mark, str) or self._mark in text)
@@ -228,36 +234,29 @@ class Vlm:
 class Workers:
     """One model in several processes, through Ray; a batch goes to a worker that is free."""
 
-    def __init__(self, model: str, device: str | None, workers: int, batch_size: int) -> None:
+    def __init__(self, model: str, device: str | None, workers: int) -> None:
         self._pool = Pool(partial(Vlm, model, device), model, workers, on_gpus=device != "cpu")
-        self._batch_size = batch_size
+        self.at_once = workers * BATCHES
         (self.key, self.chat), *_ = self._pool.each(attrgetter("key", "chat"))
 
     def check_turns(self) -> None:
         self._pool.each(Vlm.check_turns)
 
-    def window(self, batch_size: int, first: bool) -> int:
-        return batch_size * self._pool.size * BATCHES
-
-    def replies(
-        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float = 0.0
-    ) -> Iterator[tuple[int, Said]]:
+    def replies(self, asked: Sequence[Asked], *how: Any) -> Iterator[tuple[int, Response]]:
         """Yield each question's index with its response, batch by batch as workers return them."""
-
-        def tasks() -> Iterator[tuple[Any, ...]]:
-            for start in range(0, len(asked), self._batch_size):
-                some = asked[start : start + self._batch_size]
-                opened = [
-                    one._replace(image=partial(_same, one.image()) if one.image else None) for one in some
-                ]
-                yield start, opened, max_new_tokens, temperature
-
-        for said in self._pool.map(_replies, tasks()):
-            yield from said
+        *_, batch_size = how
+        tasks = ((batch, [_opened(asked[i]) for i in batch], *how) for batch in batches(asked, batch_size))
+        for responses in self._pool.map(_replies, tasks):
+            yield from responses
 
 
-def _replies(model: Vlm, start: int, *asked: Any) -> list[tuple[int, Said]]:
-    return [(start + place, said) for place, said in model.replies(*asked)]
+def _replies(model: Vlm, batch: list[int], *asked: Any) -> list[tuple[int, Response]]:
+    return [(batch[i], response) for i, response in model.replies(*asked)]
+
+
+def _opened(asked: Asked) -> Asked:
+    """Return a question with its image, for another process, which may not have the image's file."""
+    return asked._replace(image=asked.image and partial(_same, asked.image()))
 
 
 def _same(image: Image) -> Image:
@@ -272,6 +271,7 @@ class ServedVlm(Endpoint):
     def __init__(self, model: str, at_once: int = AT_ONCE, timeout: float = TIMEOUT) -> None:
         settings = {"temperature": 0.0, "max_tokens": 16}
         super().__init__(model.removeprefix(ENDPOINT), settings, at_once=at_once, timeout=timeout)
+        self.at_once = at_once
         self._opened = False  # whether any reply has come
 
     @property
@@ -288,22 +288,18 @@ class ServedVlm(Endpoint):
     def check_turns(self) -> None:
         """Pass: a chat has any number of turns."""
 
-    def window(self, batch_size: int, first: bool) -> int:
-        """Return how many questions to hand over at a time: all, or few enough to lose little of a first turn."""
-        return 8 * self.client.at_once if first else 2**31
-
     def replies(
-        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float = 0.0
-    ) -> Iterator[tuple[int, Said]]:
+        self, asked: Sequence[Asked], max_new_tokens: int, temperature: float, batch_size: int
+    ) -> Iterator[tuple[int, Response]]:
         """Ask many questions at once; one that gets no response is counted in `failures`."""
         sent: list[int] = []
         bodies = self._bodies(asked, sent, max_new_tokens, temperature)
-        for index, said in self.each(bodies, _read):
-            if not isinstance(said, Failure):
+        for index, response in self.each(bodies, _read):
+            if not isinstance(response, Failure):
                 self._opened = True
-                yield sent[index], said
-            elif not self._opened and said.status >= 400 and self.failures.total() >= DOWN_AFTER:
-                raise self.client.unavailable(said)
+                yield sent[index], response
+            elif not self._opened and response.status >= 400 and self.failures.total() >= DOWN_AFTER:
+                raise self.client.unavailable(response)
 
     def check_complete(self) -> None:
         if self.failures:
@@ -317,12 +313,12 @@ class ServedVlm(Endpoint):
         self, asked: Sequence[Asked], sent: list[int], max_new_tokens: int, temperature: float
     ) -> Iterator[dict[str, Any]]:
         """Yield the requests, and note in `sent` which question each is for."""
-        for place, one in enumerate(asked):
+        for i, one in enumerate(asked):
             image = data_uri(one.image()) if one.image else ""
             if len(image) * 3 // 4 > LARGEST_IMAGE * 1_000_000:
                 self.failures[f"an image of more than {LARGEST_IMAGE} MB"] += 1
                 continue
-            sent.append(place)
+            sent.append(i)
             contents: list[Any] = [disarmed(text) for text in one.turns]
             shown = [{"type": "image_url", "image_url": {"url": image}}] if image else []
             contents[0] = [*shown, {"type": "text", "text": contents[0]}]
@@ -331,7 +327,7 @@ class ServedVlm(Endpoint):
             yield {"model": self.model, "messages": chat_of(contents), **settings}
 
 
-def _read(completion: Any) -> Said | Failure:
+def _read(completion: Any) -> Response | Failure:
     """Return the response in a chat completion, with what the server says about tokens and what the model thought."""
     text = reply_of(completion, ENDS, empty=True)
     try:

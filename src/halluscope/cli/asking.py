@@ -87,7 +87,7 @@ def answer(options: Namespace) -> None:
         if served:
             return ServedVlm(options.model, options.at_once or AT_ONCE).probe(draws)
         if options.workers:
-            return Workers(options.model, options.device, options.workers, options.batch_size)
+            return Workers(options.model, options.device, options.workers)
         return Vlm(options.model, options.device)
 
     for out, sample in runs.items():
