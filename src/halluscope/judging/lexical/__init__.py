@@ -25,7 +25,6 @@ from halluscope.judging.lexical.tables import (
     finder,
     forms,
     object_phrases,
-    readings,
     tables,
 )
 from halluscope.judging.questions import Question
@@ -112,12 +111,10 @@ class LexicalJudge:
             self._read(sentence, found)
         across.take_back_asked(read)
         across.take_back_listed(read)
-        self._take_back_elsewhere(read, found)
+        across.take_back_other_senses(read, found, self._names)
         across.take_back_parts(found)
         return [
-            Mention(
-                cls, one.sentence.starts[one.place], one.sentence.ends[one.end - 1], not one.rule, one.rule
-            )
+            Mention(cls, one.spans[0][0], one.spans[-1][1], not one.rule, one.rule)
             for one in found
             for cls in one.classes
         ]
@@ -181,16 +178,6 @@ class LexicalJudge:
             classes = self._objects.meanings.get(("".join(sentence.words[place : place + 2]),))
             return found if classes is None else (place + 2, classes)
         return found
-
-    def _take_back_elsewhere(self, read: list[Sentence], found: list[Candidate]) -> None:
-        """Take back mentions that mean something else because of a word anywhere in the text."""
-        around: set[str] = set()
-        for mention in found:
-            word = " ".join(mention.own)
-            if any(word in readings(kind) for kind in ("unless", "only_with", "senses")):
-                around = around or {word for sentence in read for word in sentence.words}
-                if not rules.takes_sense(mention, around):
-                    mention.rule = mention.rule or rules.meaning_elsewhere(word, around, self._names)
 
 
 def _all_forms(phrases: Iterable[str]) -> list[str]:

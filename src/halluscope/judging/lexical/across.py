@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from functools import cache
 from itertools import groupby
+from typing import Any
 
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
@@ -16,6 +17,7 @@ from halluscope.judging.lexical.tables import (
     forms,
     phrase_start,
     phrases_of,
+    readings,
     tables,
 )
 
@@ -157,6 +159,38 @@ def _denies(heading: list[str]) -> bool:
     return any(absent.at(heading, i) is not None for i in range(len(heading)))
 
 
+# ---- Words that mean something else because of another word anywhere in the text ----
+
+
+def take_back_other_senses(text: list[Sentence], mentions: list[Candidate], names: frozenset[str]) -> None:
+    """Mark words of another meaning: after "teddy bear", "the bear" is a teddy bear.
+
+    An ambiguous word gets the classes of its sense: a "boxer" on a leash is a dog. A class's own name, one of `names`,
+    needs no support from the text.
+    """
+    around: set[str] = set()
+
+    def has(group: dict[str, Any], words: str = "by") -> bool:
+        return not around.isdisjoint(group.get(words, ()))
+
+    for mention in mentions:
+        word = mention.own
+        senses, unless, only_with = (
+            readings(kind).get(word, []) for kind in ("senses", "unless", "only_with")
+        )
+        if not (senses or unless or only_with):
+            continue
+        around = around or {word for sentence in text for word in sentence.words}
+        for sense in senses:
+            mention.classes = tuple(
+                cls for cls in mention.classes if (cls.lower() == sense["class"]) == has(sense)
+            )
+        taken = any(has(group) and not has(group, "but") for group in unless)
+        alone = only_with and word not in names and not any(map(has, only_with))
+        if (taken or alone) and not any(map(has, senses)):
+            mention.rule = mention.rule or "another meaning"
+
+
 # ---- Parts of things: "the toilet has a white bowl", "the train's cars" ----
 
 
@@ -180,7 +214,7 @@ def take_back_parts(mentions: list[Candidate]) -> None:
     for i, mention in enumerate(mentions):
         if mention.rule:
             continue
-        part = _parts().get(" ".join(mention.own))
+        part = _parts().get(mention.own)
         if part and _is_part(
             mention, part, mentions[max(0, i - NEAR) : i + NEAR], mention.classes not in named
         ):
@@ -208,7 +242,7 @@ def _is_part(mention: Candidate, part: dict[str, Words], near: list[Candidate], 
     if part["the"] and (known or beside):
         # "The toilet is white. The bowl is clean."
         named = near[: near.index(mention)] if known else near
-        return any(not part["the"].isdisjoint(other.own) for other in named)
+        return any(not part["the"].isdisjoint(other.own.split()) for other in named)
     # "a bowl on it", "cars parked nearby"
     on = mention.after in PARTS.places and not {"it", "them", "its", "top", "front"}.isdisjoint(
         words[end : end + 5]

@@ -1,5 +1,7 @@
 """One sentence while it is being read: which cues are in force, and which mentions they and the rules take back."""
 
+from collections.abc import Callable
+
 from halluscope.judging.lexical import rules
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
@@ -7,7 +9,6 @@ from halluscope.judging.lexical.tables import (
     CORRECTIONS,
     GRAMMAR,
     HEDGES,
-    LISTS,
     Cue,
     at,
     is_determiner,
@@ -16,6 +17,16 @@ from halluscope.judging.lexical.tables import (
 
 EXCEPTED = Cue("negated", "noun", keeps_definite=False)
 TRUTH = Cue("", "ends", keeps_definite=True)
+
+# What takes a mention back before any cue does
+RULES: tuple[tuple[str, Callable[[Candidate], bool]], ...] = (
+    ("another meaning", rules.other_reading),
+    ("quoted", rules.is_quoted),
+    ("listed as absent", rules.is_listed_absent),
+    ("depicted", rules.shown_on),
+    ("depicted", rules.pictured_beside),
+    ("absent owner", rules.belongs_to_nobody),
+)
 
 # The most mentions before a cue that the cue may refer to
 RECENT = 40
@@ -30,8 +41,6 @@ class Reading:
 
     def __init__(self, sentence: Sentence, mentions: list[Candidate]) -> None:
         self.sentence, self.words, self.mentions = sentence, sentence.words, mentions
-        signs = LISTS.marks, LISTS.checks, LISTS.crosses, LISTS.bare, {"~~"}
-        self.is_list = not all(some.isdisjoint(sentence.words) for some in signs)
         self.hedge = -1  # the index of the last cue, if it is a hedge
         self._clause: Cue | None = None
         self._noun: Cue | None = None
@@ -144,15 +153,9 @@ class Reading:
         previous = mention.previous
         mention.rule = (
             rules.compound(mention)
-            or rules.other_reading(mention)
-            or ("quoted" if place in self.sentence.quoted else "")
-            or ("listed as absent" if self.is_list and rules.is_listed_absent(mention) else "")
-            or rules.shown_on(mention)
-            or rules.pictured_beside(mention)
-            or rules.belongs_to_nobody(mention)
+            or next((rule for rule, applies in RULES if applies(mention)), "")
             or self._scoped(mention)
-            or rules.modal(mention)
-            or rules.place_of(mention)
+            or ("hypothetical" if rules.modal(mention) or rules.place_of(mention) else "")
         )
         if rules.restates(mention):
             mention.rule = ""

@@ -1,4 +1,4 @@
-"""Rules about the words around a mention. A rule returns its name if it takes the mention back, or else ""."""
+"""Rules about the words around a mention, of which most say whether they take it back."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -21,7 +21,6 @@ from halluscope.judging.lexical.tables import (
     is_determiner,
     phrase_start,
     phrases_of,
-    readings,
     words_before,
 )
 
@@ -71,15 +70,15 @@ def shares_compound(mention: Candidate, following: Candidate) -> bool:
     return joined and shares and is_determiner(mention.words[mention.start])
 
 
-def other_reading(mention: Candidate) -> str:
+def other_reading(mention: Candidate) -> bool:
     """Whether a word that can be a noun is something else here: "an orange sign", "a remote area", "to tie"."""
     words, before, after = mention.words, mention.before, mention.after
     if mention.end - mention.place > 1:
-        return ""
+        return False
     if _is_verb(mention):
-        return "another meaning"
+        return True
     if words[mention.place] not in READINGS.adjectives:
-        return ""
+        return False
     noun_ends = after in GRAMMAR.after_noun or after in GRAMMAR.participles or not after[:1].isalnum()
     previous = mention.previous
     in_list = before in {",", "and", "or"} and previous is not None and previous.end >= mention.place - 2
@@ -87,7 +86,7 @@ def other_reading(mention: Candidate) -> str:
     color = before in GRAMMAR.colors or (after in {"and", "or", ","} and then in GRAMMAR.colors)
     item = before in {"", "-", "|", "["} and after in {":", "|", "=", "→", "-"}
     is_noun = noun_ends and (in_list or is_determiner(words[mention.start])) and not color
-    return "" if item or is_noun else "another meaning"
+    return not (item or is_noun)
 
 
 def _is_verb(mention: Candidate) -> bool:
@@ -111,38 +110,10 @@ def _is_verb(mention: Candidate) -> bool:
     return after in READINGS.after_verb and not of_number and not counted
 
 
-def takes_sense(mention: Candidate, around: set[str]) -> bool:
-    """Choose the sense of an ambiguous word by the rest of the text: a "boxer" on a leash is a dog.
-
-    It sets the mention's classes, and returns whether the text supports the sense given in the table.
-    """
-    senses = readings("senses").get(" ".join(mention.own))
-    if senses is None:
-        return False
-    sense = senses[-1]
-    there = not around.isdisjoint(sense["by"])
-    mention.classes = tuple(cls for cls in mention.classes if (cls.lower() == sense["class"]) == there)
-    return there
-
-
-def meaning_elsewhere(word: str, around: set[str], names: frozenset[str]) -> str:
-    """Whether the rest of the text gives a word another meaning: after "teddy bear", "the bear" is a teddy bear.
-
-    A word that is a class's own name needs no support from the text.
-    """
-    taken = any(
-        not around.isdisjoint(group["by"]) and around.isdisjoint(group.get("but", ()))
-        for group in readings("unless").get(word, ())
-    )
-    needs = readings("only_with").get(word, ()) if word not in names else ()
-    alone = needs and all(around.isdisjoint(group["by"]) for group in needs)
-    return "another meaning" if taken or alone else ""
-
-
 # ---- Wishes, guesses, and other things that are not there ----
 
 
-def modal(mention: Candidate) -> str:
+def modal(mention: Candidate) -> bool:
     """Whether the text only says what an indefinite mention may do: "where people can sit".
 
     "People can be seen", however, says that they are there.
@@ -156,19 +127,17 @@ def modal(mention: Candidate) -> str:
         # "a clock above the mantelpiece would have helped"
         stops = CLAUSE.ends_clause | CLAUSE.not_in_list | {"would"}
         is_absent = next((word for word in behind if word in stops), "") == "would"
-    return "hypothetical" if is_absent and not mention.definite else ""
+    return is_absent and not mention.definite
 
 
-def place_of(mention: Candidate) -> str:
+def place_of(mention: Candidate) -> bool:
     """Whether the text gives only a thing's place or time: "where the clock ought to hang", "when the bus comes"."""
     words, before = mention.words, at(mention.words, mention.start - 1)
     if before == "where":
-        absent = not HEDGES.formerly.isdisjoint(words[mention.end : mention.end + 2])
-    elif before in HEDGES.until or words_before(words, mention.start, 2) in (["soon", "as"], ["the", "time"]):
-        absent = mention.after in HEDGES.coming
-    else:
-        absent = before == "after" and mention.after in HEDGES.departures
-    return "hypothetical" if absent else ""
+        return not HEDGES.formerly.isdisjoint(words[mention.end : mention.end + 2])
+    if before in HEDGES.until or words_before(words, mention.start, 2) in (["soon", "as"], ["the", "time"]):
+        return mention.after in HEDGES.coming
+    return before == "after" and mention.after in HEDGES.departures
 
 
 def identity(mention: Candidate, cue: int) -> bool:
@@ -200,11 +169,16 @@ def conditions(mention: Candidate) -> bool:
     return verb != "" and verb not in HEDGES.arrivals
 
 
+def is_quoted(mention: Candidate) -> bool:
+    """Whether a mention is in quotation marks."""
+    return mention.place in mention.sentence.quoted
+
+
 def restates(mention: Candidate) -> bool:
     """Whether a mention in quotation marks is the corrected wording: "for 'cat' read 'dog'"."""
     asks = {"for", "should", "please"}
-    is_quoted = mention.place in mention.sentence.quoted and mention.before in {"read", "say"}
-    return is_quoted and not asks.isdisjoint(words_before(mention.words, mention.place, 12))
+    reads = is_quoted(mention) and mention.before in {"read", "say"}
+    return reads and not asks.isdisjoint(words_before(mention.words, mention.place, 12))
 
 
 def opens_hypothesis(words: list[str], place: int) -> bool:
@@ -215,21 +189,21 @@ def opens_hypothesis(words: list[str], place: int) -> bool:
     return (place == 0 or words[place - 1] == ",") and following in GRAMMAR.subjects
 
 
-def belongs_to_nobody(mention: Candidate) -> str:
+def belongs_to_nobody(mention: Candidate) -> bool:
     """Whether an owner is only a kind of owner, or has left the things behind.
 
     "A chef's hat", "the gardener's gloves lie on a pot", but not "a chef's hand" nor "the chef's hat is tall".
     """
     words, sentence, end = mention.words, mention.sentence, mention.end
     if end - 1 not in sentence.possessive:
-        return ""
+        return False
     thing, owner = mention.after or ",", words[end - 1]
     if thing in ABSENT.works and not mention.definite:
-        return "absent owner"
+        return True
     if owner in ABSENT.anybody:
-        return ""
+        return False
     if owner in ABSENT.shops and _ends_phrase(thing):
-        return "absent owner"  # "closed, like the barber's"
+        return True  # "closed, like the barber's"
     following = range(end, min(end + 5, len(words)))
     ends = (i for i in following if _ends_phrase(words[i]) and i not in sentence.hyphened)
     noun = next(ends, following.stop)
@@ -237,7 +211,7 @@ def belongs_to_nobody(mention: Candidate) -> str:
     left = not ABSENT.lying.isdisjoint(words[noun : noun + 3])
     indefinite = not mention.definite and owned & ABSENT.belongings
     is_absent = left or indefinite or owned & ABSENT.places
-    return "absent owner" if is_absent and not owned & ABSENT.body else ""
+    return bool(is_absent and not owned & ABSENT.body)
 
 
 def _ends_phrase(word: str) -> bool:
@@ -249,7 +223,7 @@ def _ends_phrase(word: str) -> bool:
 
 def is_listed_absent(mention: Candidate) -> bool:
     """Whether a list says that an object is not there."""
-    return _is_crossed(mention) or _is_denied(mention)
+    return mention.sentence.is_list and (_is_crossed(mention) or _is_denied(mention))
 
 
 def _is_crossed(mention: Candidate) -> bool:
@@ -299,38 +273,37 @@ def _bare_value(rest: list[str]) -> bool:
 # ---- Pictures: objects that are only shown in one, and pictures that are the image itself ----
 
 
-def shown_on(mention: Candidate) -> str:
+def shown_on(mention: Candidate) -> bool:
     """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
     words, place, end = mention.words, mention.place, mention.end
     on_sign = words[end - 1] in _on_signs()
     signed = on_sign and (not mention.after or mention.after in DEPICTION.of_signs)  # "a sign with a cow"
     start = mention.start
     if signed and at(words, start - 1) in {"with", "has", "have"} and _is_sign(words, [start - 2]):
-        return "depicted"
+        return True
     end += at(words, end) in {"is", "are"}
     end += at(words, end) in DEPICTION.made
     if at(words, end) not in {"on", "in", "across"}:
-        return ""
+        return False
     surface = words[end + 1 : end + 4]
     if is_determiner(at(words, end + 1)) and (
         not DEPICTION.surfaces.isdisjoint(surface[1:]) or (on_sign and _is_sign(words, (end + 2, end + 3)))
     ):
-        return "depicted"
+        return True
     itself = at(words, end + 1) in {"it", "its", "them"} or (
         surface[:1] == ["the"] and not {"front", "back", "cover", "side"}.isdisjoint(surface[1:])
     )
-    carried = itself and any(
+    return itself and any(
         (words[i] in DEPICTION.prints or (on_sign and _is_sign(words, [i])))
         and words[i + 1] in {"with", "has", "have", "having"}
         for i in range(max(0, place - 9), place - 1)
     )
-    return "depicted" if carried else ""
 
 
 def shares_surface(mention: Candidate, following: Candidate) -> bool:
     """Whether a mention is on the surface of the next one: "a cat and a dog on the poster"."""
     joined = mention.end == following.start - 1 and mention.after == "and"
-    return joined and shown_on(following) != ""
+    return joined and shown_on(following)
 
 
 def _is_sign(words: list[str], places: Iterable[int]) -> bool:
@@ -343,16 +316,16 @@ def _on_signs() -> Words:
     return Words(form for word in DEPICTION.on_signs for form in forms(word))
 
 
-def pictured_beside(mention: Candidate) -> str:
+def pictured_beside(mention: Candidate) -> bool:
     """Whether a mention says what a picture before it shows: "the logo, a bicycle in neon", "the mural: two horses"."""
     mark = at(mention.words, mention.start - 1)
     before = words_before(mention.words, mention.start, 6)[:-1]
     if not before or mark not in DEPICTION.tells:
-        return ""
+        return False
     # "the logo of the shop, a dog"
     picture = before[before.index("of") - 1] if "of" in before[1:] else before[-1]
     of_image = picture in DEPICTION.surfaces or picture in DEPICTION.artworks
-    return "depicted" if picture in DEPICTION.emblems or (of_image and mark != ",") else ""
+    return picture in DEPICTION.emblems or (of_image and mark != ",")
 
 
 def cue_applies(cue: Cue, words: list[str], place: int) -> bool:

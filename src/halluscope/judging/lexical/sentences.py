@@ -4,13 +4,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from halluscope.judging.lexical.tables import GRAMMAR, at, phrase_start
+from halluscope.judging.lexical.tables import GRAMMAR, LISTS, at, phrase_start
 
 Spans = list[tuple[int, int]]
 
 
-@dataclass(slots=True)
+@dataclass
 class Sentence:
     """A sentence's words and marks, in lowercase, with their places in the text.
 
@@ -18,8 +19,7 @@ class Sentence:
     """
 
     words: list[str] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    spans: Spans = field(default_factory=list)
     possessive: set[int] = field(default_factory=set)  # words that had an "'s"
     hyphened: set[int] = field(default_factory=set)  # words right after a hyphen
     strikes: list[int] = field(default_factory=list)  # the marks that begin and end struck-out words
@@ -28,6 +28,12 @@ class Sentence:
     # a word that is only part of a compound -> the compound's first place, its end, and its rule
     compounds: dict[int, tuple[int, int, str]] = field(default_factory=dict)
     mentions: list["Candidate"] = field(default_factory=list)
+
+    @cached_property
+    def is_list(self) -> bool:
+        """Whether it may be an item of a list, or a row of a table."""
+        signs = LISTS.marks, LISTS.checks, LISTS.crosses, LISTS.bare, {"~~"}
+        return not all(some.isdisjoint(self.words) for some in signs)
 
 
 class Candidate:
@@ -51,9 +57,14 @@ class Candidate:
         self.definite = self.words[self.begin] in GRAMMAR.definite or bool(owners)
 
     @property
-    def own(self) -> list[str]:
+    def own(self) -> str:
         """The mention's own words."""
-        return self.words[self.place : self.end]
+        return " ".join(self.words[self.place : self.end])
+
+    @property
+    def spans(self) -> Spans:
+        """Where its own words stand in the text."""
+        return self.sentence.spans[self.place : self.end]
 
 
 # A line break ends a sentence unless the next line begins in lowercase, other than in a form such as "dog: 1".
@@ -105,8 +116,7 @@ def sentences(text: str) -> Iterator[Sentence]:
             if word in _CONTRACTED:
                 word, verb = _CONTRACTED[word]
                 sentence.words.append(word)
-                sentence.starts.append(start)
-                sentence.ends.append(start + len(word))
+                sentence.spans.append((start, start + len(word)))
                 word, start = verb, start + len(word)
             elif word.endswith("'s"):
                 word = word[:-2]
@@ -118,8 +128,7 @@ def sentences(text: str) -> Iterator[Sentence]:
         if quoted and _within(start, quoted):
             sentence.quoted.add(len(sentence.words))
         sentence.words.append(word)
-        sentence.starts.append(start)
-        sentence.ends.append(end)
+        sentence.spans.append((start, end))
     if sentence.words:
         yield sentence
 

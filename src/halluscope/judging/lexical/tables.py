@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from itertools import chain, product
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from halluscope.vocabularies import WordLists, read_toml
@@ -29,11 +30,11 @@ ABSENT, CLAUSE, COMPOUNDS, CORRECTIONS, DEPICTION, GRAMMAR, HEDGES, LISTS, PARTS
 class Phrases(Generic[Meaning]):
     """Phrases to look for at a place in a sentence; the longest one counts.
 
-    `beginnings` holds the first three words of each phrase, or all of a shorter one.
+    `beginnings` holds the first two words of each phrase, or all of a shorter one.
     """
 
     def __init__(self, meanings: Mapping[Phrase, Meaning]) -> None:
-        self.meanings, self.beginnings = meanings, {phrase[:3] for phrase in meanings}
+        self.meanings, self.beginnings = meanings, {phrase[:2] for phrase in meanings}
         self._lengths: dict[str, list[int]] = {}  # of the phrases that begin with a word, the longest first
         for first, length in sorted({(phrase[0], -len(phrase)) for phrase in meanings}):
             self._lengths.setdefault(first, []).append(-length)
@@ -56,15 +57,10 @@ def phrases_of(section: str, name: str) -> Phrases[str]:
 def finder(beginnings: set[Phrase]) -> Callable[[list[str]], list[int]]:
     """Return what finds the places in a sentence where phrases may begin, much faster than by looking up each word."""
     alone = {phrase[0] for phrase in beginnings if len(phrase) == 1}
-    first_two = {phrase[:2] for phrase in beginnings}
 
     def places(words: list[str]) -> list[int]:
-        return [
-            i
-            for i, pair in enumerate(zip(words, [*words[1:], ""], strict=True))
-            if pair[0] in alone
-            or (pair in first_two and (pair in beginnings or (*pair, *words[i + 2 : i + 3]) in beginnings))
-        ]
+        pairs = zip(words, [*words[1:], ""], strict=True)
+        return [i for i, pair in enumerate(pairs) if pair[0] in alone or pair in beginnings]
 
     return places
 
@@ -102,17 +98,16 @@ class Cues(Phrases[Cue]):
         super().__init__(others)
         self._predicates = {verb: Phrases(phrases) for verb, phrases in predicates.items()}
         for form, verb in self._verbs.items():
-            self.beginnings |= {(form, word) for word in (*self._adverbs, "not")}
-            self.beginnings |= {(form, *said[:2]) for said in self._predicates[verb].beginnings}
+            after = {(word,) for word in (*self._adverbs, "not")} | self._predicates[verb].beginnings
+            self.beginnings |= {(form, words[0]) for words in after}
 
     def at(self, words: list[str], place: int) -> tuple[int, Cue] | None:
         """Return where the cue at `place` ends, and the cue; a verb may have any form, and adverbs after it."""
         found = super().at(words, place)
-        if (verb := self._verbs.get(words[place])) is None:
-            return found
-        for after in range(place + 1, len(words)):
-            if said := self._predicates[verb].at(words, after):
-                return max(found, said, key=lambda one: one[0]) if found else said
+        verb, after = self._verbs.get(words[place]), place
+        while verb and (after := after + 1) < len(words):
+            if predicate := self._predicates[verb].at(words, after):
+                return predicate if found is None or found[0] < predicate[0] else found
             if words[after] == "not" and f"{verb} not" in self._predicates:
                 verb = f"{verb} not"
             elif words[after] not in self._adverbs:
@@ -143,25 +138,19 @@ def cue_phrases() -> Cues:
 def compound_phrases() -> Phrases[list[tuple[int, str]]]:
     """Return compounds: for each word in them that names no object there, its place in the compound and the rule."""
     section = tables()["compounds"]
-    patterns = [
-        ("part of a compound", forms(word), pattern, True)
-        for word, listed in section["words"].items()
-        for pattern in listed
+    of_words = [
+        {"rule": "part of a compound", "words": forms(word), "patterns": patterns, "singular": ()}
+        for word, patterns in section["words"].items()
     ]
-    for kind in section["kinds"]:
-        words = [
-            *kind.get("words", ()),
-            *(word for of in kind.get("of", ()) for word in section["groups"][of]),
-        ]
-        patterns += [(kind["rule"], words, pattern, True) for pattern in kind["patterns"]]
-        patterns += [(kind["rule"], words, pattern, False) for pattern in kind["singular"]]
     compounds: dict[Phrase, list[tuple[int, str]]] = {}
-    for rule, words, pattern, plural in patterns:
-        for word in words:
+    for kind in (*of_words, *section["kinds"]):
+        groups = (section["groups"][name] for name in kind.get("of", ()))
+        words = [*kind.get("words", ()), *chain.from_iterable(groups)]
+        for pattern, word in product((*kind["patterns"], *kind["singular"]), words):
             star = pattern.split().index("*") + word.count(" ")
             phrase = pattern.replace("*", word)
-            for form in forms(phrase) if plural else [phrase]:
-                compounds.setdefault(tuple(form.split()), []).append((star, rule))
+            for form in forms(phrase) if pattern in kind["patterns"] else [phrase]:
+                compounds.setdefault(tuple(form.split()), []).append((star, kind["rule"]))
     return Phrases(compounds)
 
 
@@ -197,16 +186,16 @@ def forms(phrase: str) -> list[str]:
 def _plurals(word: str) -> list[str]:
     if word in tables()["plurals"]:
         return list(tables()["plurals"][word])
-    for ending, cut, plurals in (
-        ("child$", 0, ["ren"]),
-        ("man$", 2, ["en"]),
-        ("[^aeiou]y$", 1, ["ies"]),
-        ("(s|x|z|ch|sh)$", 0, ["es"]),
-        ("o$", 0, ["s", "es"]),
-        (".$", 0, ["s"]),
+    for ending, plurals in (
+        ("child$", ["children"]),
+        ("man$", ["men"]),
+        ("([^aeiou])y$", [r"\1ies"]),
+        ("(s|x|z|ch|sh)$", [r"\1es"]),
+        ("o$", ["os", "oes"]),
+        ("(.)$", [r"\1s"]),
     ):
         if re.search(ending, word):
-            return [word[: len(word) - cut] + plural for plural in plurals]
+            return [re.sub(ending, plural, word) for plural in plurals]
     return []
 
 
