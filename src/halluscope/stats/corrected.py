@@ -119,14 +119,9 @@ def correct(
     wrong = implied - shares
     total += by_presence(wrong / chance)
     at = (anchor[0], anchor[1], present.sum(axis=0).astype(float))
-    near = linear(at, betas, class_f)
-    slopes, spread = (
-        np.stack([score.slopes for score in scores.values()])
-        for scores in (near, linear(at, betas, class_f, spread=True))
-    )
-    values = np.stack([score.value for score in near.values()])
+    names, (values, slopes, curves) = linear(at, betas, class_f)
+    _, (_, spread, _) = linear(at, betas, class_f, spread=True)
     values += (slopes[:, :2] * (total - anchor)).sum(axis=(1, 2))
-    curves = np.stack([score.curves for score in near.values()])
     values -= (curves * by_presence(off * ((1 - chance) / chance) / chance)).sum(axis=(1, 2))
 
     def influence(slopes: Floats) -> Floats:
@@ -151,15 +146,14 @@ def correct(
     spread_of = (of_texts**2).sum(axis=0) - of_texts.sum(axis=0) ** 2 / len(of_texts)
     degrees = np.clip(2 * variance**2 / np.maximum(spread_of, 1e-300), FEWEST_DEGREES, MOST_DEGREES)
     half = student(level, degrees) * np.sqrt(variance)
-    refused = _refused(present, kinds, texts, dict(zip(near, values.tolist(), strict=True)))
-    rows = np.clip([values, values - half, values + half], 0.0, 1.0).T.tolist()
-    return Corrected(
-        {
-            name: dict(zip(("value", "low", "high"), [np.nan] * 3 if name in refused else row, strict=True))
-            for name, row in zip(near, rows, strict=True)
-        },
-        refused,
-    )
+    refused = _refused(present, kinds, texts, dict(zip(names, values.tolist(), strict=True)))
+    rows = np.clip([values, values - half, values + half], 0.0, 1.0).T
+    rows[[name in refused for name in names]] = np.nan
+    scores = {
+        name: dict(zip(("value", "low", "high"), row, strict=True))
+        for name, row in zip(names, rows.tolist(), strict=True)
+    }
+    return Corrected(scores, refused)
 
 
 def student(level: float, degrees: Floats) -> Floats:
@@ -253,7 +247,7 @@ Totals = tuple[Floats, Floats, Floats]
 
 
 class Linear(NamedTuple):
-    """A score near some totals."""
+    """A score near some totals, or several scores, as the first axis of each array."""
 
     value: Floats  # the score at these totals
     slopes: Floats  # [3, classes], the change per true, predicted and present cell of each class
@@ -264,9 +258,9 @@ class Linear(NamedTuple):
 
 def linear(
     totals: Totals, betas: Sequence[float], class_f: str = "of_means", spread: bool = False
-) -> dict[str, Linear]:
-    """Return each score at these totals: `precision recall f1 ...`, pooled (`_all`) and averaged over classes
-    (`_cls`).
+) -> tuple[list[str], Linear]:
+    """Return the scores near these totals, with their names: `precision recall f1 ...`, pooled (`_all`) and averaged
+    over classes (`_cls`).
 
     `class_f` is as in `correct`; `spread` scales the slopes of class averages so that their squares add up to a
     variance.
@@ -288,7 +282,7 @@ def linear(
             if name in has or class_f == "mean"
             else _f(scores["precision_cls"], scores["recall_cls"], alpha)
         )
-    return scores
+    return [*scores], Linear(*map(np.stack, zip(*scores.values(), strict=True)))
 
 
 def _mean(
@@ -349,8 +343,8 @@ def draw(
     variance = doubt * (1 - doubt)
     at = ((says * present).sum(axis=0), says.sum(axis=0), present.sum(axis=0).astype(float))
     squares = np.zeros(len(labels))
-    for score in linear(at, ()).values():
-        true, predicted, _ = score.slopes
+    _, (_, slopes, _) = linear(at, ())
+    for true, predicted, _ in slopes:
         part = variance * present @ (true + predicted) ** 2 + variance * ~present @ predicted**2
         if part.mean() > 0:
             squares += part / part.mean()

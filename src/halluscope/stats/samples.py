@@ -103,8 +103,8 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
     trial per text, because labels of a text depend on each other.
     """
     found: dict[str, dict[str, Any]] = {}
-    # errors, labels that the rate is a share of, texts with such labels
-    counts: dict[str, tuple[int, int, int]] = {}
+    # the errors, and the labels that the rate is a share of [texts, cells]
+    cells: dict[str, tuple[Bools, Bools]] = {}
     tally: dict[str, tuple[Floats, Floats]] = {}
     for name, (yes, implied, weights) in judged.items():
         known = weights > 0
@@ -115,23 +115,17 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
         }
         wrong, missed = yes & ~implied, ~yes & implied
         for rate, part, whole in zip(RATES, (wrong, missed, wrong), (~implied, implied, yes), strict=True):
-            among = known & whole
-            counts[f"{name}/{rate}"] = (
-                int((known & part).sum()),
-                int(among.sum()),
-                int(among.any(axis=1).sum()),
-            )
-            part, whole = (np.where(cells, weights, 0.0).sum(axis=1) for cells in (part, whole))
-            tally[f"{name}/{rate}"] = part, whole
-    value = scores([tally])
-    texts = len(next(iter(judged.values())).yes)
-    drawn = resampling.weights(texts, len(tally))
+            cells[f"{name}/{rate}"] = known & part, known & whole
+            tally[f"{name}/{rate}"] = (weights * part).sum(axis=1), (weights * whole).sum(axis=1)
+    value, (errors, *_) = scores([tally]), tally.values()
+    drawn = resampling.weights(len(errors[0]), len(tally))
     intervals = resampling.intervals(resampled([tally], weights) for weights in drawn)
-    for key, (errors, labels, trials) in counts.items():
+    for key, (part, whole) in cells.items():
         name, _, rate = key.rpartition("/")
         low, high = intervals[key]
-        if labels and errors in (0, labels):
-            low, high = wilson(trials if errors else 0, trials, resampling.level)
+        trials = int(whole.any(axis=1).sum())
+        if trials and part.sum() in (0, whole.sum()):
+            low, high = wilson(trials if part.any() else 0, trials, resampling.level)
         found[name][rate] = {"value": value[key], "low": low, "high": high}
     return found
 
