@@ -409,7 +409,7 @@ def test_it_is_built_from_what_a_user_has(files, regions, images):
         ([{"id": 10, "regions": [{"phrase": "x"}]}], "entry 1 is .*expected a region: phrase, and x, y"),
         ({"10": [{"caption": "x", "bbox": [1, 2]}], "11": []}, "the image 10 is .*expected a region"),
         ({"10": [], "12": []}, "has no 11; expected an object with lists of 10 and 11"),
-        ({"10": 5}, "10 is 5; expected a list"),
+        ({"10": 5}, "10 is 5, no list; expected"),
         ("x", "begins with"),
     ],
 )

@@ -38,7 +38,7 @@ def file_of(folder: Path, text: str) -> Path:
 def test_a_list(values: list[Any], size: int, indent: int | None, ascii_only: bool, tmp_path: Path) -> None:
     file = file_of(tmp_path, json.dumps(values, indent=indent, ensure_ascii=ascii_only))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "BIT", size)
+        patch.setattr(opening, "CHUNK", size)
         assert list(entries(file)) == values
 
 
@@ -55,7 +55,7 @@ def test_lists_in_an_object(
     file = file_of(tmp_path, json.dumps({"beside": beside, "b": others, "a": some, "last": beside}))
     expected = [*(("b", value) for value in others), *(("a", value) for value in some)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "BIT", size)
+        patch.setattr(opening, "CHUNK", size)
         assert list(entries_of(file, "a", "b")) == expected
 
 
@@ -117,17 +117,17 @@ def test_not_utf_8(tmp_path: Path) -> None:
 def test_what_is_wrong_at_the_beginning_is_said_before_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "BIT", 100)
+    monkeypatch.setattr(opening, "CHUNK", 100)
     file = file_of(tmp_path, "[{]" + " " * 10_000)
     read = []
-    within = opening.within
+    limited = opening.limited
 
     def watched(*given: Any) -> Any:
-        for bit in within(*given):
-            read.append(bit)
-            yield bit
+        for chunk in limited(*given):
+            read.append(chunk)
+            yield chunk
 
-    monkeypatch.setattr(opening, "within", watched)
+    monkeypatch.setattr(opening, "limited", watched)
     with pytest.raises(BuildError, match="at character 3"):
         list(entries(file))
     assert len(read) == 1

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from halluscope.building.spec import UNKNOWN, Source
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, bits, check_file, leads_out
+from halluscope.files.opening import Readable, check_file, chunks, leads_out
 from halluscope.paths import cache_folder
 from halluscope.sanitize import short_repr
 from halluscope.terminal import is_quiet
@@ -91,8 +91,8 @@ def sha256_of(file: Readable) -> str:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     digest = hashlib.sha256()
-    for bit in bits(file, unpack=False):
-        digest.update(bit)
+    for chunk in chunks(file, unpack=False):
+        digest.update(chunk)
     return digest.hexdigest()
 
 

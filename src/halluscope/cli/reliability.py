@@ -15,7 +15,7 @@ from typing import Any
 from halluscope import registry
 from halluscope.cli import common
 from halluscope.errors import OutputError
-from halluscope.files.opening import same
+from halluscope.files.opening import file_key
 from halluscope.files.writing import check_new, real
 from halluscope.judging.cache import Cache
 from halluscope.reading.datasets import read_rows, without_pictures
@@ -73,7 +73,7 @@ def correlate(given: argparse.Namespace) -> None:
     first, second = read_results(given.first), read_results(given.second)
     if unknown := {*given.leave_out} - first.keys():
         raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {given.first}.")
-    if same(given.first) == same(given.second) and by[0] == by[1]:
+    if file_key(given.first) == file_key(given.second) and by[0] == by[1]:
         warnings.warn("Both files are the same: scores always agree with themselves.", stacklevel=2)
     found = hqm.correlate(first, second, by, given.leave_out, Bootstrap(given.bootstrap, given.seed))
     common.output(given, found, lambda: hqm.correlation_report(found, by))

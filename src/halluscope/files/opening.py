@@ -27,7 +27,7 @@ Readable = Path | zipfile.Path
 PACKED = ".gz"
 
 # The bytes that are read at a time
-BIT = 2**20
+CHUNK = 2**20
 
 _GAP, _LINE = re.compile(r"[ \t\n\r]*"), re.compile(r"[^\n]*(?:\n|\Z)")
 
@@ -69,8 +69,8 @@ def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
 
     def each() -> Iterator[bytes]:
         held = b""
-        for bit in bits(file):
-            *whole, held = (held + bit).split(b"\n")
+        for chunk in chunks(file):
+            *whole, held = (held + chunk).split(b"\n")
             for line in (*whole, held):
                 limits.check(limit, len(line), f"A line of {file}")
             yield from whole
@@ -109,7 +109,7 @@ def entries_of(file: Readable, *names: str) -> Iterator[tuple[str, Any]]:
 
 def _pieces(file: Readable) -> Iterator[str]:
     with _utf_8(str(file)):
-        yield from codecs.iterdecode(bits(file), "utf-8-sig")
+        yield from codecs.iterdecode(chunks(file), "utf-8-sig")
 
 
 class _Stream:
@@ -179,7 +179,7 @@ class _Stream:
         """Read on, doubling the text in memory so that a long entry is not parsed over and over; False at the end."""
         held = self._text[self._at :]
         limits.check("entry", len(held), f"An entry of {self._where}")
-        more = "".join(islice(self._pieces, 1 + len(held) // BIT))
+        more = "".join(islice(self._pieces, 1 + len(held) // CHUNK))
         self._text, self._before, self._at = held + more, self._before + self._at, 0
         return bool(more)
 
@@ -227,11 +227,11 @@ def _utf_8(where: str) -> Iterator[None]:
 
 def read_bytes(file: Readable, limit: str | None = None) -> bytes:
     """Read a file's content, unpacked if its name ends in .gz."""
-    return b"".join(bits(file, limit))
+    return b"".join(chunks(file, limit))
 
 
-def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Iterator[bytes]:
-    """Yield a file's content in pieces of `BIT` bytes, never more than the limit allows."""
+def chunks(file: Readable, limit: str | None = None, unpack: bool = True) -> Iterator[bytes]:
+    """Yield a file's content in pieces of `CHUNK` bytes, never more than the limit allows."""
     check_file(file)
     packed = unpack and file.suffix.lower() == PACKED
     try:
@@ -246,7 +246,7 @@ def bits(file: Readable, limit: str | None = None, unpack: bool = True) -> Itera
         limits.check(limit, size, str(file))
         with file.open("rb") as stream:
             source: Any = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[arg-type]
-            yield from within("unpacked" if packed else limit, source, str(file))
+            yield from limited("unpacked" if packed else limit, source, str(file))
     except PermissionError:
         raise
     except _DAMAGED as error:
@@ -285,7 +285,7 @@ def _unpacked(file: zipfile.Path) -> bytes:
     with file.root.open(packed) as stored:
         stream = zstandard.ZstdDecompressor().stream_reader(stored, read_across_frames=True)
         try:
-            content = b"".join(within("unpacked", stream, str(file)))
+            content = b"".join(limited("unpacked", stream, str(file)))
         except zstandard.ZstdError as error:
             raise zipfile.BadZipFile(f"{file}: {error}") from error
     if zlib.crc32(content) != member.CRC:
@@ -303,26 +303,27 @@ def check_file(file: Readable) -> None:
     raise BuildError(f"{file} is {what}; expected a file. Name a file.")
 
 
-def within(limit: str, stream: Any, name: str) -> Iterator[bytes]:
-    """Yield the content of a stream in pieces of `BIT` bytes."""
+def limited(limit: str, stream: Any, name: str) -> Iterator[bytes]:
+    """Yield the content of a stream in pieces of `CHUNK` bytes."""
     size = 0
-    while bit := stream.read(BIT):
-        size += len(bit)
+    while chunk := stream.read(CHUNK):
+        size += len(chunk)
         limits.check(limit, size, name)
-        yield bit
+        yield chunk
 
 
 def check_once(each: Iterable[Any], key: Callable[[Any], Hashable] | None = None, what: str = "file") -> None:
     """Check that no file, or no dataset, is given twice, through links of any kind."""
-    given: dict[Hashable, Any] = {}
-    for one in each:
-        if (of := (key or same)(one)) in given:
-            other = "" if given[of] == one else f", also as {given[of]}"
-            raise BuildError(f"{one} is given twice{other}; expected each {what} once. Leave one out.")
-        given[of] = one
+    first: dict[Hashable, Any] = {}
+    for entry in each:
+        entry_key = (key or file_key)(entry)
+        if entry_key in first:
+            also = "" if first[entry_key] == entry else f", also as {first[entry_key]}"
+            raise BuildError(f"{entry} is given twice{also}; expected each {what} once. Leave one out.")
+        first[entry_key] = entry
 
 
-def same(file: Path) -> Hashable:
+def file_key(file: Path) -> Hashable:
     """Return a key that is equal for two paths to the same file or folder, through links of any kind."""
     try:
         found = file.stat()

@@ -16,7 +16,7 @@ from secrets import token_hex
 from typing import IO, Any
 
 from halluscope.errors import OutputError
-from halluscope.files.opening import same
+from halluscope.files.opening import file_key
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def check_new(path: Path, inputs: Iterable[Path] = ()) -> None:
 
     if os.path.lexists(path):
         raise OutputError(f"{path} is there already; name a new file or folder, or remove it.")
-    if same(path) in map(same, inputs):
+    if file_key(path) in map(file_key, inputs):
         raise OutputError(f"{path} is also an input; name another file to write.")
     with _in_its_folder(path), tempfile.TemporaryFile(dir=path.parent):
         pass

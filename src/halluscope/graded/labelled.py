@@ -19,7 +19,7 @@ from halluscope.reporting.report_items import UNREADABLE, Fact
 from halluscope.responses import parsers
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean
-from halluscope.stats.tallies import Bools, Ints, Tally, grouped
+from halluscope.stats.tallies import Bools, Ints, Tally, tally_groups
 
 ACCURACY = "accuracy"
 
@@ -70,7 +70,10 @@ class Labelled(Graded):
             },
         }
         named = {name.lower(): rows for name, rows in groups.items()}
-        return {**grouped({ACCURACY: (right, every)}, cluster, named), **grouped(further, cluster, {})}
+        return {
+            **tally_groups({ACCURACY: (right, every)}, cluster, named),
+            **tally_groups(further, cluster, {}),
+        }
 
     def facts(self, case: Case, scores: Values) -> Values:
         return {}

@@ -26,7 +26,7 @@ from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
-from halluscope.stats.tallies import Bools, Ints, Tally, grouped, numbers
+from halluscope.stats.tallies import Bools, Ints, Tally, numbers, tally_groups
 from halluscope.vocabularies import read_toml
 
 RESPONSE = "response"
@@ -207,7 +207,7 @@ class Graded(Rows):
         return found
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
-        return grouped(self.parts(values), cluster, groups)
+        return tally_groups(self.parts(values), cluster, groups)
 
     def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
         """Return scores that follow from others, each [resamples]."""
@@ -244,7 +244,7 @@ class Graded(Rows):
     def added(self, case: Case) -> list[dict[str, float | None]]:
         """Return what each response adds to the scores that are means; None if it does not count."""
         alone = self.tally(case, next(case.verdicts.each()), np.arange(len(case.rows)), {})
-        return tallies.added(
+        return tallies.cluster_values(
             {name: of for name, of in alone.items() if name in self.data["benchmark"]["means"]}
         )
 
@@ -339,7 +339,7 @@ class Graded(Rows):
         result |= self.facts(case, result)
         result |= {"questions": len(rows), self.over: int(cluster.max()) + 1}
         if named := self.dataset.get("counts"):
-            result["counts"] = tallies.counted(counts, named, groups)
+            result["counts"] = tallies.sums(counts, named, groups)
         result["thoughts"] = thought
         result["signature"] = signature(
             self.name,

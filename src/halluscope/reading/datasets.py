@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import check_file, check_once, json_rows, leads_out, read_json, read_text, same
+from halluscope.files.opening import (
+    check_file,
+    check_once,
+    file_key,
+    json_rows,
+    leads_out,
+    read_json,
+    read_text,
+)
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
 from halluscope.paths import is_there
@@ -174,7 +182,7 @@ def check_distinct(sources: Sequence[str]) -> None:
 
     def key(written: str) -> Hashable:
         source = Source.of(written)
-        return same(Path(source.name)), source.config, source.split
+        return file_key(Path(source.name)), source.config, source.split
 
     check_once(sources, key, "dataset")
 

@@ -23,7 +23,7 @@ from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, keys_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import COEFFICIENTS, by_chance, correlations, undefined
-from halluscope.stats.samples import Stratum, share
+from halluscope.stats.samples import Stratum, share_of_ones
 
 # Equations 1, 2 and 4: the same correlation with three kinds of second test; equation 3: the share of valid rows.
 INDICATORS = RETEST, PARALLEL, CRITERION, CONTENT = "test_retest", "parallel_forms", "criterion", "content"
@@ -124,7 +124,7 @@ def compute(
 def content(marks: Sequence[float], strata: Mapping[str, Stratum] | None = None, level: float = 0.95) -> Json:
     """Return what `compute` does for "content", weighted if the marks (1 or 0) are of rows drawn by strata."""
     strata = strata or {}
-    estimate = share(marks, strata, level)
+    estimate = share_of_ones(marks, strata, level)
     # One mark per row; with strata, also its stratum and the stratum's size, which are weights.
     rows = [
         [name, size, int(index >= errors)]

@@ -28,7 +28,7 @@ from halluscope.reporting.page.pictures import picture as small
 from halluscope.reporting.tables import Json, Notes, Report, Table, share
 from halluscope.responses.files import TEXTS
 from halluscope.signature import signature
-from halluscope.stats.samples import share as share_of_ones
+from halluscope.stats.samples import share_of_ones
 
 IDS = ("question_id", "id", "image_id")
 FILES = ("file_name", "filename", "image")

@@ -218,7 +218,7 @@ def _resampled(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Resample
     )
     inputs |= {name: [value[row] for row in rows] for name, value in run.columns.items()}
     ready, record = Ready(run.ready.matched.only(rows), inputs), run.record.finished(rows)
-    with bootstrap.kept() as kept:
+    with bootstrap.recording() as kept:
         made = again(
             replace(run, ready=ready, options=options, record=record),
             bootstrap=resampling.resamples,

@@ -25,18 +25,18 @@ RESAMPLES = 5000
 # Scores by name, possibly nested: arrays [resamples], or the ends of their intervals.
 Scores = Mapping[str, Any]
 
-_kept: ContextVar[list[tuple[Scores, Scores]] | None] = ContextVar("kept", default=None)
+_recorded: ContextVar[list[tuple[Scores, Scores]] | None] = ContextVar("recorded", default=None)
 
 
 @contextmanager
-def kept() -> Iterator[list[tuple[Scores, Scores]]]:
+def recording() -> Iterator[list[tuple[Scores, Scores]]]:
     """Collect, inside a `with` block, the intervals of each call and the resampled scores that they are made from."""
     found: list[tuple[Scores, Scores]] = []
-    before = _kept.set(found)
+    before = _recorded.set(found)
     try:
         yield found
     finally:
-        _kept.reset(before)
+        _recorded.reset(before)
 
 
 def parts(resamples: int, numbers: int) -> Iterator[int]:
@@ -82,7 +82,7 @@ class Bootstrap:
     def intervals(self, parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         """Return the interval of each score; each part has scores [resamples] by name, possibly nested."""
         found, scores = self._of(list(parts))
-        if (keeping := _kept.get()) is not None:
+        if (keeping := _recorded.get()) is not None:
             keeping.append((found, scores))
         return found
 

@@ -42,7 +42,9 @@ def error_rate(strata: Sequence[Stratum], level: float = 0.95) -> dict[str, floa
     return {"value": value, "low": value - math.sqrt(below), "high": value + math.sqrt(above)}
 
 
-def share(marks: Sequence[float], strata: Mapping[str, Stratum], level: float = 0.95) -> dict[str, float]:
+def share_of_ones(
+    marks: Sequence[float], strata: Mapping[str, Stratum], level: float = 0.95
+) -> dict[str, float]:
     """Return the share of ones among the marks, or, if the sample was drawn by strata, its estimate for all rows."""
     if not strata:
         low, high = wilson(int(sum(marks)), len(marks), level)

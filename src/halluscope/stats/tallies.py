@@ -24,7 +24,7 @@ Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
 Derived = Callable[[Mapping[str, Floats]], dict[str, Floats]]
 
 
-def grouped(
+def tally_groups(
     parts: Mapping[str, tuple[Floats | Bools | Ints, Bools | Ints]],
     cluster: Ints,
     groups: Mapping[str, Bools],
@@ -47,7 +47,7 @@ def grouped(
     }
 
 
-def added(tally: Tally) -> list[dict[str, float | None]]:
+def cluster_values(tally: Tally) -> list[dict[str, float | None]]:
     """Return each cluster's value of each score; None if the cluster does not count for the score.
 
     If each row is its own cluster, these are the rows' values.
@@ -62,7 +62,7 @@ def added(tally: Tally) -> list[dict[str, float | None]]:
     ]
 
 
-def counted(
+def sums(
     tallies: Sequence[Tally], named: Mapping[str, tuple[str, str]], groups: Iterable[str]
 ) -> dict[str, dict[str, float | None]]:
     """Return the parts and wholes of scores, summed over the tallies, for "all" and each group.

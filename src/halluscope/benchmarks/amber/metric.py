@@ -33,7 +33,7 @@ from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, f_of_means, ratio
-from halluscope.stats.tallies import Ints, Tally, grouped, numbers, points
+from halluscope.stats.tallies import Ints, Tally, numbers, points, tally_groups
 
 OF_DESCRIPTIONS = ("chair", "cover", "hal", "cog")
 RATIOS = ("accuracy", "precision", "recall")
@@ -245,9 +245,9 @@ def _tally(
     others = {"yes_ratio": (said_yes, asked), "unreadable": (asked & (said == OTHER), asked)}
     groups = {name: np.isin(dimension, kinds) for name, kinds in GROUPS.items()}
     return {
-        **grouped(of_descriptions, image, {}),
-        **grouped(right, image, groups),
-        **grouped(others, image, {}),
+        **tally_groups(of_descriptions, image, {}),
+        **tally_groups(right, image, groups),
+        **tally_groups(others, image, {}),
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, bits, entries, entries_of
+from halluscope.files.opening import Readable, chunks, entries, entries_of
 from halluscope.graded.metric import Case, Graded, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
@@ -130,7 +130,7 @@ class GAVIE(Graded):
         """
         found: dict[int, list[Values]] = defaultdict(list)
         try:
-            if next(bits(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+            if next(chunks(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
                 for place, entry in enumerate(entries(file), 1):
                     where = f"{file}: entry {place}"
                     if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):

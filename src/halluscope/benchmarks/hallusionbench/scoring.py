@@ -11,7 +11,7 @@ import numpy as np
 
 from halluscope import limits
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Bools, Ints, Tally, grouped, numbers, scores
+from halluscope.stats.tallies import Bools, Ints, Tally, numbers, scores, tally_groups
 
 INCORRECT, CORRECT, UNCERTAIN = 0, 1, 2  # Verdicts on a response (section 4.1)
 
@@ -103,9 +103,9 @@ def accuracies(layout: Layout, good: Floats) -> Tally:
     }
     whole = {"correct": figures["all"], "inconsistent": figures["some"], "wrong": figures["none"]}
     return {
-        **grouped(of_rows, layout.set, layout.categories),
-        **grouped(whole, layout.set, {}),
-        **grouped({"aAcc": (good, every)}, layout.set, layout.groups),
+        **tally_groups(of_rows, layout.set, layout.categories),
+        **tally_groups(whole, layout.set, {}),
+        **tally_groups({"aAcc": (good, every)}, layout.set, layout.groups),
     }
 
 
@@ -141,7 +141,7 @@ def tally(layout: Layout, good: Bools, failure: Ints | None, said_yes: Bools, re
         "fp_ratio": (said_yes & wrong & read, wrong & read),
         **{FAILURES[code]: (failed & (failure == code), failed) for code in (LANGUAGE, VISION, MIXED)},
     }
-    return {**accuracies(layout, good.astype(float)), **grouped(parts, layout.set, {})}
+    return {**accuracies(layout, good.astype(float)), **tally_groups(parts, layout.set, {})}
 
 
 def counted(layout: Layout) -> dict[str, dict[str, int]]:
