@@ -197,4 +197,4 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
         raise ValueError(
             f"{name!r} stands for {len(meant)} judges; load each by name: {', '.join(map(str, meant))}."
         )
-    return resolve(name, vocabularies.load(vocabulary), Engine())[0]
+    return resolve(meant, vocabularies.load(vocabulary), Engine())[0]

@@ -279,17 +279,6 @@ def commands(folder: Path, judge: Path) -> list[list[str]]:
     return [["score", *options], ["plan", *options], ["list"]]
 
 
-@pytest.mark.parametrize("mode", ["write", "read"])
-def test_a_later_form_that_is_only_in_the_log_yet_is_refused(tmp_path, mode):
-    path = tmp_path / "answers.sqlite"
-    made(path)
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 99")
-        with pytest.raises(CacheError, match="in format 99"):
-            Cache(path, mode).count()
-        assert db.execute("PRAGMA user_version").fetchone() == (99,)
-
-
 @pytest.mark.parametrize("make", [another_program, another_program_that_was_killed])
 def test_commands_leave_another_programs_file_as_it_is(tmp_path, make, tiny_t5, monkeypatch, capsys):
     path = tmp_path / "mails.db"
@@ -313,12 +302,6 @@ def test_a_link_to_a_cache_is_the_cache(tmp_path):
     writer.keep_replies("judge", {("prompt", 0, 0): "said"})
     assert Cache(link, "read").replies("judge", [("prompt", 0, 0)]) == {("prompt", 0, 0): "said"}
     writer.close()
-
-
-@pytest.mark.parametrize("name", [5, "a\0b", b"bytes", ["list"]])
-def test_what_names_no_file_is_an_error(name):
-    with pytest.raises(CacheError, match="expected the name of a file"):
-        Cache(name)
 
 
 @pytest.mark.parametrize("ending", ["wal", "journal"])
@@ -658,15 +641,14 @@ def test_what_is_only_read_keeps_nothing(tmp_path):
             "judge", ABOUT, TEXTS, np.array([[0, 0]]), np.array([YES])
         )
     assert folder_as_it_is(tmp_path) == before
-    with pytest.raises(ValueError, match="mode is 'append'; expected"):
-        Cache(mode="append")
 
 
 def test_a_record_holds_what_passed(tmp_path):
     """What came before and what is new, once each, as a run's folder tells it; and it is read back without a file."""
     cache = Cache(tmp_path / "answers.sqlite")
     cache.keep_replies("judge", {("a", 0, 0): "kept \ud800", ("b", 0, 0): "not looked for"})
-    record = Record(cache, judge=KnownJudge("judge", greedy=False))
+    record = Record(cache)
+    record.judge = KnownJudge("judge", greedy=False)
     assert record.replies("another key", [("a", 0, 0)]) == {} and not record.is_read
     assert record.replies("judge", [("a", 0, 0), ("c", 0, 7)]) == {("a", 0, 0): "kept \ud800"}
     record.keep_replies("judge", {("c", 0, 7): "new"})
@@ -675,7 +657,8 @@ def test_a_record_holds_what_passed(tmp_path):
     lines = [{"prompt": prompt, "repeat": 0} for prompt in digests]
     lines = [lines[0] | {"seed": 0, "reply": "kept \ud800"}, lines[1] | {"seed": 7, "reply": "new"}]
     assert [*record.lines()] == lines
-    back = Record(judge=record.judge)
+    back = Record()
+    back.judge = record.judge
     back.read(lines)
     cache.close()
     for told in (back, record.finished()):

@@ -5,12 +5,14 @@ import sys
 import pytest
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
+from halluscope.judging import resolve
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import Engine
-from halluscope.judging.resolve import resolve
 from halluscope.vocabularies import load
 
-COCO = load("coco")
+
+def find(judges):
+    return resolve.resolve(resolve.named(judges), load("coco"), Engine())
 
 
 def test_a_folder_is_known_by_its_content(tmp_path, tiny_t5):
@@ -27,29 +29,29 @@ def test_a_folder_is_known_by_its_content(tmp_path, tiny_t5):
 def test_a_folder_without_weights(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"is_encoder_decoder": True}))
     with pytest.raises(JudgeUnavailable, match="holds no weights: expected a file that ends in .safetensors"):
-        resolve([str(tmp_path)], COCO, Engine())
+        find([str(tmp_path)])
 
 
 def test_a_folder_without_a_readable_configuration(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(JudgeUnavailable, match="holds no config.json"):
-        resolve([str(tmp_path)], COCO, Engine())
+        find([str(tmp_path)])
     for text in ("{", "[" * 200_000, "[]", "7", '{"is_encoder_decoder": true, "is_encoder_decoder": false}'):
         (tmp_path / "config.json").write_text(text)
         with pytest.raises(JudgeUnavailable, match="not a configuration in JSON"):
-            resolve([str(tmp_path)], COCO, Engine())
+            find([str(tmp_path)])
 
 
 @pytest.mark.parametrize("name", ["lexcal", "./nowhere", "a/b/c", "~/nothing", ""])
 def test_an_unknown_judge(name):
     with pytest.raises(JudgeUnavailable, match="There is no judge .*'lexical' needs no model"):
-        resolve([name], COCO, Engine())
+        find([name])
 
 
 def test_weights_that_cannot_be_downloaded():
     """The Hub is out of reach in the tests, as it may be for a user."""
     with pytest.raises(JudgeUnavailable) as caught:
-        resolve("flan-t5", COCO, Engine())
+        find("flan-t5")
     message = str(caught.value)
     assert (
         "google/flan-t5-base" in message and "hf download google/flan-t5-base --revision 7bcac57" in message
@@ -61,9 +63,9 @@ def test_weights_that_cannot_be_downloaded():
 def test_a_missing_extra(tiny_t5, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[judge\]'.*'lexical' needs neither"):
-        resolve([str(tiny_t5)], COCO, Engine())
+        find([str(tiny_t5)])
     with pytest.raises(ImportError):
-        resolve([str(tiny_t5)], COCO, Engine())
+        find([str(tiny_t5)])
 
 
 def test_code_that_comes_with_a_model_is_not_run(tiny_t5, tmp_path, monkeypatch):

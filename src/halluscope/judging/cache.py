@@ -15,18 +15,16 @@ from contextlib import closing, contextmanager, suppress
 from copy import copy
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import CacheError
-from halluscope.inputs import word
 from halluscope.judging.judge import Margins, Pairs
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import UNASKED, VoteResult
 from halluscope.paths import cache_folder
-from halluscope.sanitize import short_repr
 
 # SQLite's application_id and user_version: which program the file belongs to, and which form it has
 APPLICATION, FORM = 0x68616C6C, 5
@@ -47,10 +45,10 @@ _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 _OTHER_FILE = "name another file (store=..., --store, or the environment variable HALLUSCOPE_STORE)"
 
-MODES = ("write", "read", "refresh")
-
 # A prompt or its sha256, the number of its repeat, and the seed of the reply, which is 0 if there is none
 Request = tuple[str, int, int] | tuple[bytes, int, int]
+
+Mode = Literal["write", "read", "refresh"]
 
 R = TypeVar("R", bound=Request)
 
@@ -76,11 +74,9 @@ class Cache:
     Any method raises `CacheError` if the file is not a cache, is damaged, or cannot be written.
     """
 
-    def __init__(self, path: str | Path | None = None, mode: str = "write", export: Any = None) -> None:
-        if path is not None and (not isinstance(path, str | Path) or "\0" in str(path)):
-            raise CacheError(f"store is {short_repr(path)}; expected the name of a file.")
+    def __init__(self, path: str | Path | None = None, mode: Mode = "write", export: Any = None) -> None:
         self.path = default_path() if path is None else Path(path)
-        self.mode, self.export = word("mode", mode, MODES), export
+        self.mode, self.export = mode, export
         self._fresh: set[bytes] = set()  # the keys of what came through this object
 
     def votes(
@@ -158,23 +154,18 @@ class Cache:
 
     @cached_property
     def _db(self) -> sqlite3.Connection:
-        reads, in_memory = self.mode == "read", str(self.path) == IN_MEMORY
-        if not (in_memory or reads or _is_content(self.path)):
-            _create(self.path)
-        if in_memory or not _is_content(self.path):
+        reads = self.mode == "read"
+        if str(self.path) == IN_MEMORY or (reads and not _is_content(self.path)):
             db = _connect(IN_MEMORY)
             db.executescript(_SCHEMA)
         else:
+            if not _is_content(self.path):
+                _create(self.path)
             _look(self.path)
             how = "mode=rw" if not reads else "mode=ro" if _beside(self.path) else "immutable=1"
             db = _connect(f"{self.path.absolute().as_uri()}?{how}")
-        try:
-            _check_form(self.path, db)  # again, because it may stand in the log
-            db.execute(f"PRAGMA query_only = {reads:d}")
-            db.execute("PRAGMA synchronous = NORMAL")
-        except BaseException:
-            db.close()
-            raise
+        db.execute(f"PRAGMA query_only = {reads:d}")
+        db.execute("PRAGMA synchronous = NORMAL")
         return db
 
     def _find(self, table: str, key: bytes) -> bytes | None:
@@ -203,14 +194,14 @@ class Cache:
 class Record(Cache):
     """The cache of one run: it notes the replies to and from `source`, or holds all that was said."""
 
-    def __init__(
-        self, source: Cache | None = None, poll: VoteResult | None = None, judge: Any = None
-    ) -> None:
+    def __init__(self, source: Cache | None = None) -> None:
         if source:
             super().__init__(source.path, source.mode, source.export)
         else:
             super().__init__(IN_MEMORY, "read")
-        self.source, self.poll, self.judge = source, poll, judge
+        self.source = source
+        self.poll: VoteResult | None = None
+        self.judge: Any = None
         self.missing: dict[Request, None] = {}  # prompts without a reply, if `source` is only read
         # a reply by the judge's key, the prompt's sha256, the repeat and the seed
         self._replies: dict[tuple[str, bytes, int, int], str] = {}
@@ -224,14 +215,12 @@ class Record(Cache):
         return record
 
     def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
-        requests = list(requests)
-        if not self.source:
-            known = {request: self._replies.get(_noted(judge, request)) for request in requests}
-            return {request: reply for request, reply in known.items() if reply is not None}
-        replies = self.source.replies(judge, requests)
-        self._note(judge, replies)
+        noted = {request: _noted(judge, request) for request in requests}
+        if self.source:
+            self._note(judge, self.source.replies(judge, noted))
+        replies = {request: self._replies[key] for request, key in noted.items() if key in self._replies}
         if self.is_read:
-            self.missing |= dict.fromkeys(request for request in requests if request not in replies)
+            self.missing |= dict.fromkeys(noted.keys() - replies.keys())
         return replies
 
     def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
@@ -350,7 +339,7 @@ def _create(path: Path) -> None:
     import tempfile
 
     real = Path(os.path.realpath(path))
-    if not real.exists() and (left := _beside(path)):
+    if (left := _beside(path)) and not real.exists():  # in this order: another process may be creating it
         names = " and ".join(map(str, left))
         raise CacheError(
             f"{names}: left over from a cache that is gone. Remove what is left over, or {_OTHER_FILE}."
@@ -375,12 +364,18 @@ def _look(path: Path) -> None:
         raise _foreign(path, "a folder, or not a plain file")
     with closing(_connect(f"{path.absolute().as_uri()}?immutable=1")) as db:
         try:
-            application = db.execute("PRAGMA application_id").fetchone()[0]
+            application, form = (
+                db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+            )
         except sqlite3.DatabaseError as error:
             raise _foreign(path, f"not a database that can be read ({error})") from error
-        if application != APPLICATION:
-            raise _foreign(path, "a database of another program")
-        _check_form(path, db)
+    if application != APPLICATION:
+        raise _foreign(path, "a database of another program")
+    if form != FORM:
+        raise CacheError(
+            f"{path} is a cache in format {form}; this version of halluscope reads format {FORM}. Use the version of "
+            f"halluscope that made it, or {_OTHER_FILE}."
+        )
 
 
 def _foreign(path: Path, what: str) -> CacheError:
@@ -388,11 +383,3 @@ def _foreign(path: Path, what: str) -> CacheError:
         f"{path} is {what}; expected a cache of halluscope, or a name that is not in use. It was not changed. To keep "
         f"votes and replies, {_OTHER_FILE}; a cache whose first bytes are damaged can be deleted."
     )
-
-
-def _check_form(path: Path, db: sqlite3.Connection) -> None:
-    if (form := db.execute("PRAGMA user_version").fetchone()[0]) != FORM:
-        raise CacheError(
-            f"{path} is a cache in format {form}; this version of halluscope reads format {FORM}. Use the version of "
-            f"halluscope that made it, or {_OTHER_FILE}."
-        )

@@ -31,7 +31,7 @@ from halluscope.judging.models.language_model import LanguageModelJudge, text_co
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import Question, QuestionSet
-from halluscope.judging.resolve import LEXICAL, check_asked, check_once, is_served, served_voter
+from halluscope.judging.resolve import LEXICAL, Voter, check_asked, check_once, is_served, served_voter
 from halluscope.judging.votes import UNASKED
 from halluscope.paths import is_there
 from halluscope.vocabularies import Vocabulary
@@ -289,7 +289,7 @@ def plan_poll(
     return Plan(loads, ask, at_least, asked.size, str(path), workers)
 
 
-def _stand_in(judge: str | Judge, poll: VoteOptions, lexical: LexicalJudge) -> StandIn:
+def _stand_in(judge: Voter, poll: VoteOptions, lexical: LexicalJudge) -> StandIn:
     """Return what votes in place of a judge: the lexical judge, or the judge itself if its votes cost nothing."""
     if not isinstance(judge, str):
         return StandIn(judge.key, lexical if judge.stored else judge, judge.stored)
@@ -299,7 +299,7 @@ def _stand_in(judge: str | Judge, poll: VoteOptions, lexical: LexicalJudge) -> S
     return StandIn(info.key or info.name, lexical, bool(info.key), info)
 
 
-def check_prices(prices: Prices | None, judges: Sequence[str | Judge], option: str = "judges") -> None:
+def check_prices(prices: Prices | None, judges: Sequence[Voter], option: str = "judges") -> None:
     """Check the prices of tokens."""
     for price in prices or ():
         finite("prices", price, 0, 1e6, "the price of a million tokens")

@@ -37,16 +37,16 @@ REPLAY = "replay:"  # The prefix for a file of votes given elsewhere
 
 ENSEMBLES = {"flan-t5": FLAN_T5}  # Names that stand for several judges
 
+Voter = str | Judge  # A judge who votes, by its name or itself
 
-def served_voter(name: str, **options: Any) -> EndpointVoter | ScoringVoter:
-    """Return the voter behind a server that has this name, without asking it yet.
 
-    `at_once` and `leave_out` are for both kinds, `tokenizer` and `recheck` for judges that compare labels.
-    """
+def served_voter(
+    name: str, *, tokenizer: str | None = None, recheck: float = 0.0, **http: Any
+) -> EndpointVoter | ScoringVoter:
+    """Return the voter behind a server that has this name, without asking it yet."""
     if name.startswith(SCORING):
-        return ScoringVoter(name.removeprefix(SCORING), **options)
-    shared = {option: options[option] for option in options.keys() & {"at_once", "leave_out"}}
-    return EndpointVoter(name.removeprefix(ENDPOINT), **shared)
+        return ScoringVoter(name.removeprefix(SCORING), tokenizer, recheck, **http)
+    return EndpointVoter(name.removeprefix(ENDPOINT), **http)
 
 
 class ReplayJudge:
@@ -99,32 +99,35 @@ def is_served(judge: object) -> bool:
     return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
 
 
-def resolve(
-    judges: str | Judge | Sequence[str | Judge],
-    vocabulary: Vocabulary,
-    engine: Engine,
-    **endpoint: Any,
-) -> list[Judge]:
-    """Return the voters that the user means, in the order given; `endpoint` is for `served_voter`."""
-    meant = named(judges)
-    local = "engine, recheck and workers are for language models on this machine"
-    asked = f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]')"
-    compared = f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL')"
+def resolve(judges: Sequence[Voter], vocabulary: Vocabulary, engine: Engine, **endpoint: Any) -> list[Judge]:
+    """Return the voters of these names, in their order; `endpoint` is for `served_voter`."""
     for is_set, what, fits in (
-        (engine != Engine(device=engine.device), local, _is_local),
-        (endpoint.get("at_once", AT_ONCE) != AT_ONCE, asked, is_served),
-        (endpoint.get("tokenizer"), compared, lambda judge: str(judge).startswith(SCORING)),
+        (
+            engine != Engine(device=engine.device),
+            "engine, recheck and workers are for language models on this machine",
+            _is_local,
+        ),
+        (
+            endpoint.get("at_once", AT_ONCE) != AT_ONCE,
+            f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]')",
+            is_served,
+        ),
+        (
+            endpoint.get("tokenizer"),
+            f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL')",
+            lambda judge: str(judge).startswith(SCORING),
+        ),
     ):
-        if is_set and not any(map(fits, meant)):
-            raise ValueError(f"{what}, but judges names only {', '.join(map(repr, meant)):.200}.")
+        if is_set and not any(map(fits, judges)):
+            raise ValueError(f"{what}, but judges names only {', '.join(map(repr, judges)):.200}.")
     found: list[Judge] = []
-    for judge in meant:
+    for judge in judges:
         if not isinstance(judge, str):
             found.append(judge)
-        elif is_served(judge):
-            found.append(served_voter(judge, **endpoint))
+        elif judge == LEXICAL:
+            found.append(LexicalJudge(vocabulary))
         else:
-            found.append(LexicalJudge(vocabulary) if judge == LEXICAL else engine.judge(judge))
+            found.append(served_voter(judge, **endpoint) if is_served(judge) else engine.judge(judge))
     check_once([judge.key for judge in found])
     return found
 
@@ -135,36 +138,44 @@ def check_once(keys: Sequence[str]) -> None:
         raise ValueError(f"judges names {', '.join(twice)} more than once; each judge votes once.")
 
 
-def named(judges: str | Judge | Sequence[str | Judge]) -> list[str | Judge]:
+def named(judges: Voter | Sequence[Voter]) -> list[Voter]:
     """Return the voters that the user means, each by its own name; nothing is fetched yet."""
-    meant: list[str | Judge] = []
-    for judge in judges if isinstance(judges, list | tuple) else [cast("str | Judge", judges)]:
-        if isinstance(judge, str) and judge.startswith(REPLAY):
+    meant: list[Voter] = []
+    for judge in judges if isinstance(judges, list | tuple) else [cast("Voter", judges)]:
+        if not isinstance(judge, str):
+            _check_judge(judge)
+            meant.append(judge)
+        elif judge.startswith(REPLAY):
             meant.append(_replayed(Path(judge.removeprefix(REPLAY))))
         else:
-            meant += ENSEMBLES.get(judge, [judge]) if isinstance(judge, str) else [judge]
+            meant += ENSEMBLES.get(judge, [judge])
+            _check_name(meant[-1])
     if not meant:
         raise ValueError("judges is empty; expected 'flan-t5', 'lexical', or a list of models.")
-    for judge in meant:
-        if not isinstance(judge, str):
-            key, stored = getattr(judge, "key", None), getattr(judge, "stored", None)
-            called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
-            if not isinstance(key, str) or not isinstance(stored, bool) or not called:
-                raise JudgeUnavailable(
-                    f"judges: {short_repr(judge)} is not a judge; expected a name, a model, or an object with key, "
-                    "stored, answer and close, as in `halluscope.judging.judge.Judge`."
-                )
-        elif is_served(judge):
-            kind = SCORING if judge.startswith(SCORING) else ENDPOINT
-            Server.named(judge.removeprefix(kind), kind)  # checks the name, and sends nothing
-        elif judge != LEXICAL:
-            weights.check_name(model_of(judge))
     return meant
 
 
-def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary) -> LexicalJudge:
+def _check_judge(judge: object) -> None:
+    key, stored = getattr(judge, "key", None), getattr(judge, "stored", None)
+    called = all(callable(getattr(judge, name, None)) for name in ("answer", "close"))
+    if not isinstance(key, str) or not isinstance(stored, bool) or not called:
+        raise JudgeUnavailable(
+            f"judges: {short_repr(judge)} is not a judge; expected a name, a model, or an object with key, stored, "
+            "answer and close, as in `halluscope.judging.judge.Judge`."
+        )
+
+
+def _check_name(judge: Any) -> None:
+    if is_served(judge):
+        kind = SCORING if judge.startswith(SCORING) else ENDPOINT
+        Server.named(judge.removeprefix(kind), kind)
+    elif judge != LEXICAL:
+        weights.check_name(model_of(judge))
+
+
+def lexical(judges: Sequence[Voter], vocabulary: Vocabulary) -> LexicalJudge:
     """Return the lexical judge among the judges that the user means."""
-    for judge in named(judges):
+    for judge in judges:
         if judge == LEXICAL or isinstance(judge, LexicalJudge):
             return judge if isinstance(judge, LexicalJudge) else LexicalJudge(vocabulary)
     raise ValueError(
@@ -173,18 +184,17 @@ def lexical(judges: str | Judge | Sequence[str | Judge], vocabulary: Vocabulary)
     )
 
 
-def find(judges: str | Judge | Sequence[str | Judge]) -> None:
+def find(judges: Voter | Sequence[Voter]) -> None:
     """Find the weights of the language models that the user means, without loading any."""
-    for judge in named(judges):
-        if isinstance(judge, str) and _is_local(judge):
-            weights.find(model_of(judge))
+    for judge in filter(_is_local, named(judges)):
+        weights.find(model_of(str(judge)))
 
 
-def check_asked(meant: Sequence[str | Judge], questions: QuestionSet) -> None:
+def check_asked(judges: Sequence[Voter], questions: QuestionSet) -> None:
     """Check that checkers get claims, and other language models questions, before any judge is looked for."""
     # The lexical judge and given votes are read by class and by text, so they work with both. So does a judge
     # of the user's own, unless its attribute `claims` says which of the two it accepts
-    for judge in meant:
+    for judge in judges:
         takes = getattr(judge, "claims", None) if not isinstance(judge, str) else is_checker(judge)
         if judge == LEXICAL or takes is None or takes == questions.claims:
             continue
@@ -259,6 +269,6 @@ class LocalChat:
         self._model.close()
 
 
-def _is_local(judge: str | Judge) -> bool:
+def _is_local(judge: Voter) -> bool:
     """Whether a judge is the name of a language model on this machine."""
     return isinstance(judge, str) and judge != LEXICAL and not is_served(judge)

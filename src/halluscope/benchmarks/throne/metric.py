@@ -146,7 +146,7 @@ def compute(
     if explain:
         from halluscope.judging.resolve import lexical
 
-        reader = lexical(poll.judges, vocabulary)
+        reader = lexical(poll.meant, vocabulary)
     certified = None
     if certificate is not None:
         from halluscope.reliability.certificate import read
