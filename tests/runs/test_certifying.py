@@ -143,6 +143,21 @@ def test_nouns_of_captions(tmp_path, capsys):
     assert found["scores"][0]["judge"] == pytest.approx(1 / 3)
 
 
+def test_a_judge_that_never_gives_a_criterion(tmp_path, capsys):
+    """HQH's rules say nothing of extra claims, so the overall rate is undefined; people mark what they do say."""
+    dataset = small_datasets.build("hqh", tmp_path)
+    texts = [f"Response {place}." for place in range(len(list(read_rows(str(dataset)))))]
+    halluscope.score("hqh", texts, str(dataset), out=tmp_path / "run", bootstrap=0, judge="reference-only")
+    command = ["review", "make", str(tmp_path / "run"), "--marks", "verdict", "--sample", "2", "--out"]
+    assert cli.main([*command, str(tmp_path / "sheet")]) == 0
+    marked = mark(tmp_path / "sheet", lambda row: NO_MARK)
+    capsys.readouterr()
+    assert cli.main(["certify", str(marked), "--run", str(tmp_path / "run"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [*found["confusion"]] == ["correct"] and found["marked"] == 2
+    assert {one["score"] for one in found["scores"]} == {"main_hal"}
+
+
 def test_bad_input(tmp_path, capsys):
     run, count = judged("haloquest", tmp_path)
     other = tmp_path / "other"

@@ -39,12 +39,12 @@ class Verdicts:
     """A run whose verdicts people can mark."""
 
     def __init__(self, run: Run) -> None:
-        name = run.benchmark.name
-        self.view: Any = run.benchmark.module("report")
+        benchmark = run.benchmark
+        self.view: Any = benchmark.module("report")
         if not hasattr(self.view, "asks"):
             raise RunError(
-                f"{name} has no verdicts on responses that people could mark; expected a run of a benchmark whose "
-                "responses a judge grades. For votes on classes: --marks implied."
+                f"{benchmark.name} has no verdicts on responses that people could mark; expected a run of a benchmark "
+                "whose responses a judge grades. For votes on classes: --marks implied."
             )
         rows = list(folder.items(run))
         self.items = list(self.view.items(rows, run.options, None))
@@ -54,16 +54,25 @@ class Verdicts:
             {name: np.nan if value is None else float(value) for name, (value, _) in of.items()}
             for _, of in self.asks
         ]
+        for name in set.intersection(*map(set, self.values)):  # a criterion that this judge never gives
+            if np.isnan([of[name] for of in self.values]).all():
+                for of, (_, asks) in zip(self.values, self.asks, strict=True):
+                    del of[name], asks[name]
         # score -> what each row adds to it, and whether it counts
-        self.counts: Mapping[str, tuple[Floats, Floats]] = self.view.counted(self.values)
+        counts: Mapping[str, tuple[Floats, Floats]] = self.view.counted(self.values)
+        self.counts = {name: of for name, of in counts.items() if of[1].any()}
+        defined = [one for one in (benchmark.principal, *benchmark.scores) if one in self.counts]
+        if not defined:
+            raise RunError(f"{run.name} has no verdicts that people could mark; score it with a judge.")
         self.names = [
-            hashlib.sha256(sha256(f"{name} {item.id}") + sha256(item.text)).hexdigest() for item in self.items
+            hashlib.sha256(sha256(f"{benchmark.name} {item.id}") + sha256(item.text)).hexdigest()
+            for item in self.items
         ]
         self.population = name_of(sorted(self.names))
         known = [bool(of) and not np.isnan([*of.values()]).any() for of in self.values]
-        self.principal, counts = self.counts[run.benchmark.principal]
+        self.first, counted = self.counts[defined[0]]
         # the rows that have a verdict to be marked
-        self.able = np.array(known) & np.asarray(counts, dtype=bool)
+        self.able = np.array(known) & np.asarray(counted, dtype=bool)
 
     def groups(self) -> dict[tuple[str, str], Bools]:
         """Return which rows belong to each group: all, each part of the dataset, and each range of lengths."""
@@ -80,7 +89,7 @@ def sheet(run: Run, sample: int, seed: int, image: Callable[[str], Entry]) -> li
     verdicts = Verdicts(run)
     able = np.flatnonzero(verdicts.able)
     whole("sample", sample, 1, len(able), "a number of judged responses")
-    _, value, sizes = np.unique(verdicts.principal[able], return_inverse=True, return_counts=True)
+    _, value, sizes = np.unique(verdicts.first[able], return_inverse=True, return_counts=True)
     generator = random.Random(seed)
     chosen = [
         (row, count / size)
