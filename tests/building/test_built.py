@@ -102,8 +102,7 @@ def test_whatever_stands_in_a_place(throne: Path) -> None:
                 said = str(error)
                 assert said.startswith(str(file)) and said.endswith(f"Build {throne} again."), (at, odd, said)
                 assert len(said) < 600 + 2 * len(str(throne)) and said.isprintable(), (at, odd, said)
-                keys = at[:1] if at[:1] == ("counts",) else at[-1:]
-                named = all(isinstance(key, int) or key in said for key in keys)
+                named = all(key in said for key in at[:1])
                 assert named or "not JSON" in said, (at, said)
             else:
                 assert odd not in HOSTILE and not isinstance(odd, list), (at, odd)
@@ -115,11 +114,11 @@ def test_each_key_is_needed_and_no_other_is_known(throne: Path) -> None:
     for at in [at for at in places(whole) if at and at[0] != "counts" and at[0] != "sources"]:
         if isinstance(at[-1], str):
             file.write_text(json.dumps(without(whole, at)))
-            with pytest.raises(BuildError, match=f"stats.json.*: '{at[-1]}' is missing; expected"):
+            with pytest.raises(BuildError, match="stats.json.*; expected"):
                 build_info.read_stats(file)
     for key in ("more", HOSTILE[0], ""):
         file.write_text(json.dumps(whole | {key: 1}))
-        with pytest.raises(BuildError, match="is unknown; expected name, version"):
+        with pytest.raises(BuildError, match="expected an object with name, version"):
             build_info.read_stats(file)
 
 
@@ -129,11 +128,7 @@ def test_hostile_names(of: str, key: str, throne: Path) -> None:
     whole = stats(throne)
     value = {"counts": 1, "sources": {"sha256": None, "published": None}}[of]
     (throne / "stats.json").write_text(json.dumps(whole | {of: {key: value}}))
-    expected = {
-        "counts": "counts is .*; expected an object with plain names",
-        "sources": "sources, a name is .*; expected a name",
-    }
-    with pytest.raises(BuildError, match=f"stats.json: {expected[of]}"):
+    with pytest.raises(BuildError, match=f"stats.json: {of} is .*; expected what a build writes"):
         build_info.read_stats(throne / "stats.json")
 
 
@@ -142,7 +137,7 @@ def test_hostile_names(of: str, key: str, throne: Path) -> None:
     [
         *(b"", b"{", b"5", b"null", b"\xff\xfe", b'{"tables": 5}'),
         *(b"[" * 200_000, b'{"a":' * 200_000, b'{"counts": ' + b'{"a":' * 500 + b"1" + b"}" * 501),
-        *(b"1" * 10_000, b'{"name": "a", "name": "b"}'),
+        *(b"1" * 10_000, b'{"name": "a", "name": "b"}', b'{"counts": ' + b"[" * 960 + b"]" * 960 + b"}"),
     ],
 )
 @pytest.mark.parametrize("command", ["build", "publish"])
@@ -201,7 +196,7 @@ def point_at(folder: Path, file: str) -> None:
 def test_a_shard_elsewhere(file: str, throne: Path) -> None:
     point_at(throne, file)
     with pytest.raises(
-        BuildError, match=r"stats\.json: tables\[0\]\.shards\[0\]\.file is .*expected a file in data/"
+        BuildError, match=r"stats\.json: tables is .*; expected what a build writes"
     ):
         build_info.read_stats(throne / "stats.json")
 

@@ -23,77 +23,48 @@ ABOUT = (
 )
 
 
-# What a value may be: a pattern of its JSON, and the kind in words. No text that fits can be Markdown, HTML or YAML, so
-# a card may show every value unchanged.
+# Patterns of values as JSON. No text that fits can be Markdown, HTML or YAML, so a card may show every value unchanged.
+
+
+def _list(item: str) -> str:
+    return rf"\[{item}(?:, {item})*\]"
+
+
+def _object(key: str, value: str) -> str:
+    return rf"\{{(?:{key}: {value}(?:, {key}: {value})*)?\}}"
+
+
+_NAME = r'"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"'
+_SHA256 = r'"[0-9a-f]{64}"'
 _FILE = r"data/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/)?[A-Za-z0-9_-][A-Za-z0-9_.-]*-[0-9]{5}-of-[0-9]{5}\.parquet"
-_IN_DATA = "a file in data/ such as data/test-00000-of-00001.parquet"
-_COUNTS = r"""\{(?:[{}]|, |"\w[\w ,'&/()-]{0,99}": |-?[0-9]{1,18}(?:\.[0-9]+)?(?:e-[0-9]+)?)*\}"""
-KINDS = {
-    "bool": (r"true|false", "true or false"),
-    "bool or null": (r"true|false|null", "true, false or null"),
-    "whole": (r"[0-9]{1,18}", "a whole number of at least 0"),
-    "sha256": (r'"[0-9a-f]{64}"', "64 lower-case hexadecimal digits"),
-    "sha256 or null": (r'"[0-9a-f]{64}"|null', "64 lower-case hexadecimal digits, or null"),
-    "name": (r'"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"', "a name of letters, digits, '_', '.' and '-'"),
-    "counts": (_COUNTS, "an object with plain names, of numbers or of further counts"),
-    "version": (r'"[A-Za-z0-9.+-]{1,40}"', "a version such as 1.0.0"),
-    "writer": (r'"pyarrow [A-Za-z0-9.+-]{1,40}"', "pyarrow and its version"),
-    "text": (r'".{0,200}"', "a line of text"),
-    "shard": (f'"{_FILE}"', _IN_DATA),
-    "built": (f'"(?:README\\.md|spec\\.toml|stats\\.json|{_FILE})"', _IN_DATA),
-}
-
-
-def check(value: Any, schema: Any, where: str) -> None:
-    """Check a value of a JSON file.
-
-    A schema is one of `KINDS`; a list of one schema, for a list that is not empty; an object with exactly its keys, or
-    with any keys of one of `KINDS`, which an asterisk marks.
-    """
-    if isinstance(schema, str):
-        pattern, expected = KINDS[schema]
-        fits: Any = re.fullmatch(pattern, json.dumps(value, ensure_ascii=False))
-    else:
-        expected = "a list that is not empty" if isinstance(schema, list) else "a JSON object"
-        fits = type(value) is type(schema) and value != []
-    if not fits:
-        raise BuildError(f"{where} is {short_repr(value)}; expected {expected}.")
-    if isinstance(schema, list):
-        for index, item in enumerate(value):
-            check(item, schema[0], f"{where}[{index}]")
-    elif isinstance(schema, dict):
-        first = next(iter(schema))
-        if first.startswith("*"):
-            for key in value:
-                check(key, first[1:], f"{where}, a name")
-            schema = dict.fromkeys(value, schema[first])
-        for wrong in sorted(schema.keys() ^ value.keys()):
-            state = "missing" if wrong in schema else "unknown"
-            raise BuildError(f"{where}: {short_repr(wrong)} is {state}; expected {', '.join(schema)}.")
-        for key, inner in schema.items():
-            check(value[key], inner, f"{where}.{key}" if where.endswith("]") else f"{where}: {key}")
-
-
+_SHARD = rf'\{{"file": "{_FILE}", "bytes": [0-9]{{1,18}}, "sha256": {_SHA256}\}}'
 SCHEMA = {
-    "name": "name",
-    "version": "version",
-    "spec_sha256": "sha256",
-    "subset": "bool",
-    "counts": "counts",
-    "sources": {"*name": {"sha256": "sha256 or null", "published": "bool or null"}},
-    "tables": [
-        {
-            "config": "name",
-            "split": "name",
-            "columns": ["name"],
-            "rows": "whole",
-            "bytes": "whole",
-            "shards": [{"file": "shard", "bytes": "whole", "sha256": "sha256"}],
-        }
-    ],
-    "written_by": "writer",
+    "name": _NAME,
+    "version": r'"[A-Za-z0-9.+-]{1,40}"',
+    "spec_sha256": _SHA256,
+    "subset": "true|false",
+    # numbers, or further counts, by plain names
+    "counts": r"""\{(?:[{}]|, |"\w[\w ,'&/()-]{0,99}": |-?[0-9]{1,18}(?:\.[0-9]+)?(?:e-[0-9]+)?)*\}""",
+    "sources": _object(_NAME, rf'\{{"sha256": (?:{_SHA256}|null), "published": (?:true|false|null)\}}'),
+    "tables": _list(
+        rf'\{{"config": {_NAME}, "split": {_NAME}, "columns": {_list(_NAME)}, "rows": [0-9]{{1,18}}, '
+        rf'"bytes": [0-9]{{1,18}}, "shards": {_list(_SHARD)}\}}'
+    ),
+    "written_by": r'"pyarrow [A-Za-z0-9.+-]{1,40}"',
 }
-LISTED = {"about": "text", "files": {"*built": "sha256"}}
+LISTED = {
+    "about": r'".{0,200}"',
+    "files": _object(rf'"(?:README\.md|spec\.toml|stats\.json|{_FILE})"', _SHA256),
+}
+
+
+def check(content: Any, schema: Mapping[str, str], where: str) -> None:
+    """Check that an object of JSON is as a build writes it: its values, as JSON, match the schema's patterns."""
+    if not isinstance(content, dict) or content.keys() != schema.keys():
+        raise BuildError(f"{where} is {short_repr(content)}; expected an object with {', '.join(schema)}.")
+    for key, pattern in schema.items():
+        if not re.fullmatch(pattern, json.dumps(content[key], ensure_ascii=False)):
+            raise BuildError(f"{where}: {key} is {short_repr(content[key])}; expected what a build writes.")
 
 
 def read_stats(file: Path) -> dict[str, Any]:

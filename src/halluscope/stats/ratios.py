@@ -7,15 +7,15 @@ POPE's section 5.1 use. Wilson (1927): the interval stays in [0, 1], and has a w
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: ArrayLike, whole: ArrayLike) -> Floats:
     """Return `part / whole`, NaN (undefined) where the whole is 0."""
     undefined = np.full(np.shape(whole), np.nan)
-    quotient: Floats = np.divide(part, whole, out=undefined, where=whole != 0)
+    quotient: Floats = np.divide(part, whole, out=undefined, where=np.not_equal(whole, 0))
     return quotient
 
 

@@ -52,14 +52,8 @@ def cluster_values(tally: Tally) -> list[dict[str, float | None]]:
 
     If each row is its own cluster, these are the rows' values.
     """
-    shares = {
-        name: ratio(part.astype(np.float64), whole.astype(np.float64)).tolist()
-        for name, (part, whole) in tally.items()
-    }
-    return [
-        {name: None if np.isnan(share) else share for name, share in zip(shares, row, strict=True)}
-        for row in zip(*shares.values(), strict=True)
-    ]
+    shares = rows_of({name: ratio(*counts) for name, counts in tally.items()})
+    return [{name: None if np.isnan(share) else share for name, share in row.items()} for row in shares]
 
 
 def sums(
@@ -136,7 +130,7 @@ def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
 
 def numbers(keys: Sequence[Hashable]) -> Ints:
     """Number keys by their first appearance: the cluster of each row."""
-    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
     return np.fromiter(map(number.__getitem__, keys), np.int64, len(keys))
 
 
