@@ -62,6 +62,14 @@ def coco(number):
             for n, c in CAPTIONS.items()
         ],
         [*CAPTIONS.values()],
+        [
+            {
+                "custom_id": n,
+                "response": {"status_code": 200, "body": {"choices": [{"message": {"content": c}}]}},
+            }
+            for n, c in CAPTIONS.items()
+        ],
+        [{"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c} for n, c in CAPTIONS.items()],
     ],
     ids=[
         "chair",
@@ -76,6 +84,8 @@ def coco(number):
         "chat",
         "LLaVA's chat",
         "texts",
+        "batch",
+        "number.jpg",
     ],
 )
 def test_captions(tmp_path, labels, content):

@@ -121,7 +121,7 @@ def test_a_row_of_the_dataset_is_no_response():
         (
             [{"caption": "A dog."}],
             r"r\.jsonl holds 1 responses without an id, and the dataset has 3 rows; expected one response per row in "
-            r"the same order, or an id in each response: image_id or question_id or .*filename\.",
+            r"the same order, or an id in each response: image_id or question_id or .*custom_id\.",
         ),
         (
             [{"image_id": 7, "caption": "a"}, {"caption": "b"}],

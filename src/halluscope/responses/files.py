@@ -34,7 +34,7 @@ IMAGES = (
 
 # The columns where an id is looked for, after the column with the dataset's own name for the id. They are used only for
 # a dataset whose rows are identified by one column; those that name an image, only where an image identifies them
-IDS = (*dict.fromkeys(("image_id", "question_id", "id", "qid", "index", "image", *IMAGES)),)
+IDS = (*dict.fromkeys(("image_id", "question_id", "id", "qid", "index", "image", *IMAGES, "custom_id")),)
 
 # The columns where a response may state the question, and the whole prompt with words around the question
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
@@ -182,6 +182,9 @@ def text_of(
     text = row[name]
     if isinstance(text, list | tuple) and len(text) == 1:
         (text,) = text
+    if isinstance(text, Mapping):  # a chat completion, or a line of a batch's output with one
+        choices = _at(text, "choices") or _at(text, "body", "choices")
+        text = _at(choices[0], "message", "content") if isinstance(choices, list) else text
     if not isinstance(text, str):
         raise ValueError(
             f"{where}: {name} is {short_repr(text)}; expected the LVLM's text (it may be empty)."

@@ -53,6 +53,7 @@ _STATES = {*QUESTIONS, *IMAGES, *chain(*SYNONYMS.values())}
 _LISTS = (list, tuple, np.ndarray)
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
+_NUMBERED = re.compile(r"(\d{1,12})\.(?:jpe?g|png)", re.IGNORECASE)
 
 MANY = 2**12  # How many texts are remembered in their plain form: images and questions recur
 LONGEST_ID = 400  # A longer text is no number and no image's name
@@ -357,6 +358,8 @@ class _Matching:
         values = [one.row[name] for one in self.each]
         if name in self.identity.also or {*map(type, values)} == {int}:
             return [*map(str, values)]
+        # "339761.jpg" is COCO's image 339761, but in a dataset with other file names it may be any
+        is_coco = name in IMAGES and all(_plain(_base(file)) == id for file, id in files.items())
         found = []
         for value, response in zip(values, self.each, strict=True):
             value = value.item() if isinstance(value, np.generic) else value
@@ -366,7 +369,9 @@ class _Matching:
                     f"{response.where}: {name} is {short_repr(value)}; expected a whole number or a name."
                 )
             text = str(value).strip() if files else ""
-            found.append(files.get(text) or files.get(_base(text)) or _plain(value))
+            numbered = _NUMBERED.fullmatch(_base(value)) if is_coco else None
+            plain = _plain(numbered[1] if numbered else value)
+            found.append(files.get(text) or files.get(_base(text)) or plain)
         return found
 
     def _check_none_missing(self, missing: int, of: int, such_as: Any) -> None:
