@@ -13,7 +13,7 @@ from datasets import Features, List, Value
 from halluscope import cli, registry
 from halluscope.building import build_info
 from halluscope.building.output import Table
-from halluscope.errors import BuildError, HubError
+from halluscope.errors import BuildError
 from halluscope.hub import contents
 from tests import small_datasets
 
@@ -229,7 +229,7 @@ def test_what_a_card_needs_and_is_not_there(throne: Path) -> None:
     for counts in ({}, whole["counts"] | {"images": {"a": 1}}, whole["counts"] | {"objects_per_image": 5}):
         (throne / "stats.json").write_text(json.dumps(whole | {"counts": counts}))
         with pytest.raises(
-            HubError, match="throne_coco is not as a build leaves it, and gives no card: .* --force"
+            BuildError, match="throne_coco is not as a build leaves it, and gives no card: .* --force"
         ):
             contents.dataset("throne_coco", "acme", throne, subset=True)
 
@@ -240,7 +240,9 @@ def test_a_shard_that_is_no_parquet_file(throne: Path) -> None:
     sha256 = build_info.sha256_of(shard)
     whole = changed(stats(throne), ("tables", 0, "shards", 0, "sha256"), sha256)
     (throne / "stats.json").write_text(json.dumps(whole))
-    with pytest.raises(HubError, match="is not as a build leaves it, and gives no card: Parquet magic bytes"):
+    with pytest.raises(
+        BuildError, match="is not as a build leaves it, and gives no card: Parquet magic bytes"
+    ):
         contents.dataset("throne_coco", "acme", throne, subset=True)
 
 

@@ -220,7 +220,7 @@ def test_a_card_that_names_its_own_data(folder):
 )
 def test_a_card_that_cannot_be_read(text, folder):
     (folder / "README.md").write_text(text)
-    with pytest.raises(BuildError, match=r"README\.md cannot be read: .*Correct the YAML"):
+    with pytest.raises(BuildError, match=r"README\.md is not a dataset's card: .*Correct the YAML"):
         read_rows(str(folder))
 
 

@@ -24,6 +24,7 @@ from halluscope.hub.publisher import CARD, EVAL, RESULTS, Hub, Publication, Rele
 from halluscope.options import defaults
 from halluscope.paths import share
 from halluscope.reading.datasets import home
+from halluscope.reading.tables import damaged
 from halluscope.registry import HIGHER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.page.writing import write
@@ -78,17 +79,12 @@ def dataset(
             f"{spec.file} ({name} {spec.version}). Build it again: {build} --force."
         )
     shards = build_info.compare(folder, stats["tables"])
-    try:
+    with damaged(folder, "as a build leaves it, and gives no card", f"Build it again: {build} --force."):
         features = {
             table["config"]: Features.from_arrow_schema(pq.read_schema(folder / table["shards"][0]["file"]))
             for table in stats["tables"]
         }
         card = output.card(spec, stats, features)
-    except Exception as error:  # of pyarrow, datasets or jinja2
-        raise HubError(
-            f"{folder} is not as a build leaves it, and gives no card: {one_line(error, 200)}. Build it again: {build} "
-            "--force."
-        ) from error
     # Columns that hold images, by name or because they hold bytes at any depth
     for config, columns in features.items():
         held = [of.name for of in columns.arrow_schema if of.name == "image" or "binary" in str(of.type)]

@@ -5,7 +5,7 @@ it (HF_TOKEN, or `hf auth login`), and appears in no message.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,6 +45,45 @@ class Release(NamedTuple):
     tag: str
     file: str  # the file that shows that a repository is ours, and in which version
     states: str  # the pattern of its lines that state the version
+
+    def obstacle(
+        self, version: str | None, main: Collection[str], added: Collection[str], is_tagged: bool
+    ) -> str:
+        """Say why main, which holds other data, is neither replaced nor restored; "" if it is.
+
+        Args:
+            version: what main's files say.
+            main: the paths of its files.
+            added: those that the release does not have.
+            is_tagged: whether the tag is there.
+        """
+        if version is None:
+            data = min({*main} - PROSE, default="")
+            return data and (
+                f"{data!r}, but no {self.file} of ours that says its version: somebody else changed main, and "
+                "halluscope leaves it alone. Delete that file on the Hub, or publish under another organization."
+            )
+        if self.is_before(version):
+            return (
+                f"version {one_line(version, 40)}, later than {self.version}. Publish from a newer checkout."
+            )
+        if version == self.version and not is_tagged:
+            return (
+                f"version {version} with other data, without the tag {self.tag}: an upload was interrupted, and the "
+                "data have changed since. Give the changed data a new version."
+            )
+        if version == self.version and added:
+            return (
+                f"{min(added)!r}, which is not in version {version} (tag {self.tag}): somebody added it to main, and "
+                "halluscope leaves it alone. Delete it on the Hub, then repeat the same command."
+            )
+        return ""
+
+    def is_before(self, version: str | None) -> bool:
+        own, other = (
+            [int(part) for part in re.findall("[0-9]{1,18}", one or "")] for one in (self.version, version)
+        )
+        return own < other
 
 
 @dataclass(frozen=True)
@@ -136,10 +175,6 @@ def _data(changes: Mapping[str, str]) -> list[str]:
     return sorted(path for path, change in changes.items() if change != SAME and path not in PROSE)
 
 
-def _numbers(version: str | None) -> list[int]:
-    return [int(part) for part in re.findall("[0-9]{1,18}", version or "")]
-
-
 class Hub:
     """The Hub, with the user's token."""
 
@@ -176,7 +211,6 @@ class Hub:
         the missing files are added. `public` makes a new repository public, and lets an existing one be public.
         """
         api, where, release = self._api, publication.where, publication.release
-        version, tagged = None, None  # what main's files say, and the files under the tag
 
         def files(revision: str) -> dict[str, RepoFile]:
             tree = api.list_repo_tree(**where, recursive=True, revision=revision)
@@ -199,7 +233,7 @@ class Hub:
                 )
             if not isinstance(info.sha, str):
                 raise TypeError(f"the commit {info.sha}")
-            main = files(info.sha)
+            main, version, tagged = files(info.sha), None, None
             if release and release.file in main:
                 file = api.hf_hub_download(filename=release.file, revision=info.sha, **where)
                 text = read_bytes(Path(file), "reply").decode("utf-8", "replace")
@@ -207,40 +241,22 @@ class Hub:
                 version = stated and stated[1]
             if release and release.tag in [tag.name for tag in api.list_repo_refs(**where).tags]:
                 tagged = files(release.tag)
-        changes, tag = publication.changes(main), ""
-        if release:
-            is_later = _numbers(version) > _numbers(release.version)
-            if tagged is None:
-                tag = release.tag
-            elif differing := _data(publication.changes(tagged)):
-                more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
-                how = ", in its spec.toml, and build again" if publication.kind == "dataset" else ""
-                raise HubError(
-                    f"{publication.repo_id} has a version {release.version} (tag {release.tag}) with other data: "
-                    f"{differing[0]} differs{more}. A version is published once. Give the changed data a new "
-                    f"version{how}."
-                )
-            elif is_later and _data(changes):  # main went on to a later version
+        changes = publication.changes(main)
+        if release and tagged is not None and (differing := _data(publication.changes(tagged))):
+            more = f", and {len(differing) - 1} more" if len(differing) > 1 else ""
+            how = ", in its spec.toml, and build again" if publication.kind == "dataset" else ""
+            raise HubError(
+                f"{publication.repo_id} has a version {release.version} (tag {release.tag}) with other data: "
+                f"{differing[0]} differs{more}. A version is published once. Give the changed data a new version{how}."
+            )
+        if release and _data(changes):
+            if tagged is not None and release.is_before(version):  # main went on to a later version
                 changes = {}
-            data, is_same = sorted({*main} - PROSE), version == release.version
-            added = min((path for path, change in changes.items() if change == DELETED), default="")
-            foreign = f"{data[0]!r}, but no {release.file} of ours that says its version" if data else ""
-            # why main, which holds other data, is neither replaced nor restored to what the tag holds
-            problems = {
-                f"{foreign}: halluscope did not publish the repository, and leaves it alone. Publish under another "
-                "organization, or delete it on the Hub.": foreign and version is None and tag,
-                f"{foreign}: somebody changed main. Put that file back on the Hub; the tag {release.tag} holds "
-                "it.": foreign and version is None and not tag,
-                f"version {version} with other data, without the tag {tag}: an upload was interrupted, and the data "
-                "have changed since. Give the changed data a new version.": is_same and tag,
-                f"{added!r}, which is not in version {version} (tag {release.tag}): somebody added it to main, and "
-                "halluscope leaves it alone. Delete it on the Hub, then repeat the same command.": is_same
-                and added,
-                f"version {one_line(version, 40)}, later than {release.version}. Publish from a newer "
-                "checkout.": is_later and tag,
-            }
-            if problem := next((text for text, holds in problems.items() if holds and _data(changes)), ""):
-                raise HubError(f"{publication.kind} {publication.repo_id} holds {problem}")
+            else:
+                added = [path for path, change in changes.items() if change == DELETED]
+                if obstacle := release.obstacle(version, main, added, tagged is not None):
+                    raise HubError(f"{publication.kind} {publication.repo_id} holds {obstacle}")
+        tag = release.tag if release and tagged is None else ""
         plan = Plan(publication, changes, tag, bool(info.private), info.sha)
         if not (plan.private or public or plan.idle or publication.kind == "model"):
             raise HubError(

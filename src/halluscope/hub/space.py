@@ -71,13 +71,6 @@ class Choice(NamedTuple):
     label: str
     values: Values  # what is shown -> what the metric gets; the first is the default
 
-    def value(self, shown: str) -> Any:
-        if not isinstance(shown, str) or shown not in self.values:
-            raise ValueError(
-                f"{self.label} is {short_repr(shown)}; expected one of {', '.join(self.values)}."
-            )
-        return self.values[shown]
-
 
 class Answer(NamedTuple):
     message: str  # warnings, or an error
@@ -105,7 +98,7 @@ class Page(NamedTuple):
             try:
                 pasted = self.predictions.rows(predictions, form), self.references.rows(references, form)
                 each = zip(self.choices.items(), chosen, strict=True)
-                options = {**self.options, **{name: choice.value(shown) for (name, choice), shown in each}}
+                options = {**self.options, **{name: choice.values[shown] for (name, choice), shown in each}}
                 with limits.given(f"cells={limits.most('page_cells')}"):
                     result = dict(self.score(*pasted, **options))
                 html = _html(result, *pasted, options)

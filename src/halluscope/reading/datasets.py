@@ -343,7 +343,7 @@ def _check_folder(folder: Path) -> None:
             f"{folder / ALSO_A_CARD} is not supported; remove it, and name the data files in {CARD}."
         )
     states = {state: read_json(state).get("_data_files") for state in folder.rglob(STATE)}
-    for file, names in {folder / CARD: _named_by(folder / CARD), **states}.items():
+    for file, names in {folder / CARD: [*_named_by(folder / CARD)], **states}.items():
         for name in _texts(names):
             if "::" in name or "://" in name or leads_out(name):
                 raise BuildError(
@@ -362,20 +362,14 @@ def _check_parquet(file: Path) -> None:
         check_parquet(content.metadata, str(file))
 
 
-def _named_by(card: Path) -> list[Any]:
-    """Return the files and folders that a card names as data, as the library reads the card."""
+def _named_by(card: Path) -> Iterator[Any]:
+    """Yield the files and folders that a card names as data, as the library reads the card."""
     from huggingface_hub import DatasetCard
 
-    if not card.is_file() or "---" not in (text := read_text(card)):
-        return []
-    try:
-        configs = DatasetCard(text).data.get("configs") or []
-        return [config.get(name) for config in configs for name in ("data_files", "data_dir")]
-    except Exception as error:  # the library's own errors, and YAML's
-        raise BuildError(
-            f"{card} cannot be read: {short_repr(str(error), 200)}. Correct the YAML at its beginning, or remove "
-            "the YAML."
-        ) from error
+    if card.is_file() and "---" in (text := read_text(card)):
+        with damaged(card, "a dataset's card", "Correct the YAML at its beginning, or remove the YAML."):
+            for config in DatasetCard(text).data.get("configs") or []:
+                yield from (config.get("data_files"), config.get("data_dir"))
 
 
 def _texts(value: Any) -> Iterator[str]:
