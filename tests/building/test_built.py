@@ -241,7 +241,7 @@ def test_a_shard_that_is_no_parquet_file(throne: Path) -> None:
     whole = changed(stats(throne), ("tables", 0, "shards", 0, "sha256"), sha256)
     (throne / "stats.json").write_text(json.dumps(whole))
     with pytest.raises(
-        BuildError, match="is not as a build leaves it, and gives no card: Parquet magic bytes"
+        BuildError, match="is not as a build leaves it, and gives no card: 'Parquet magic bytes"
     ):
         contents.dataset("throne_coco", "acme", throne, subset=True)
 

@@ -24,7 +24,7 @@ from halluscope.answering import sources
 from halluscope.files.pictures import data_uri, open_picture
 from halluscope.harness import functions
 from halluscope.harness import inspect_tasks as tasks
-from halluscope.harness.functions import Asked
+from halluscope.harness.functions import Evaluation
 from halluscope.registry import SIGNATURE
 from halluscope.signature import keys_of
 from tests.harness import data as harness_data
@@ -343,9 +343,9 @@ def test_a_language_model_judges_when_all_samples_are_there(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     sets: list[int] = []
-    judge = Asked.judged
+    judge = Evaluation.judged
     monkeypatch.setattr(
-        Asked, "judged", lambda self, rows, *more: sets.append(len(rows)) or judge(self, rows, *more)
+        Evaluation, "judged", lambda self, rows, *more: sets.append(len(rows)) or judge(self, rows, *more)
     )
     log, prompts = judged(
         lambda *_: reply('{"verdict": "incorrect", "extra_claims": 0, "evidence": []}'), data, tmp_path
@@ -385,8 +385,8 @@ def test_no_language_model_judges_that_was_not_named(
     data: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     given = functions.Settings(str(data / "throne_coco"), None, {"vocabulary": "coco"}, judged=False)
-    asked = Asked.open("throne_coco", "", given)
-    said = dict.fromkeys(list(asked.rows)[:2], "A dog.")
-    assert tasks.at_the_end(asked, said) == ({}, [{}, {}])
+    evaluation = Evaluation.open("throne_coco", "", given)
+    responses = dict.fromkeys(list(evaluation.rows)[:2], "A dog.")
+    assert tasks.final(evaluation, responses) == ({}, [{}, {}])
     assert "its judge is a language model, and none is named. The responses are in the log" in caplog.text
     assert caplog.text.rstrip().endswith("--limit 2")

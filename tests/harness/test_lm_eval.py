@@ -253,7 +253,7 @@ def evaluate(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Calla
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(run.data))
     monkeypatch.setenv(functions.TASKS, json.dumps(harness_data.settings(run.data)))
-    monkeypatch.setattr(functions, "_scored", {})
+    monkeypatch.setattr(functions, "_results", {})
 
     def evaluated() -> dict[str, Any]:
         manager = TaskManager(include_path=str(tasks.write("lm-eval", tmp_path)), include_defaults=False)

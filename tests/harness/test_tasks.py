@@ -39,7 +39,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _set(data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    harness._scored.clear()
+    harness._results.clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(data))
     monkeypatch.delenv(harness.TASKS, raising=False)
@@ -529,7 +529,7 @@ def test_a_language_model_judges_only_if_it_is_named(
     assert "throne_coco is not scored: its judge is a language model, and none is named." in caplog.text
     command = command_in(caplog.text)
     assert command[:2] == ["score", "throne_coco"] and "--judges" not in command
-    harness._scored.clear()
+    harness._results.clear()
     assert not is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
 
 
@@ -594,7 +594,7 @@ def test_a_judge_without_memory_loses_no_answer(
     ]
     expected = answered(task, texts, **given)
     assert not [*tmp_path.rglob("responses/*")]  # what is scored needs no second copy
-    harness._scored.clear()
+    harness._results.clear()
     with monkeypatch.context() as broken:
         broken.setattr(scoring, "of_rows", raises(torch.OutOfMemoryError("CUDA out of memory. Tried\nto")))
         assert is_not_scored(answered(task, texts, **given))
@@ -654,7 +654,7 @@ def test_a_folder_that_takes_no_answers_is_no_reason_not_to_score(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert not is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
     assert "The responses of throne_coco cannot be kept while they are scored" in caplog.text
-    harness._scored.clear()
+    harness._results.clear()
     monkeypatch.setattr(LexicalJudge, "answer", raises(MemoryError()))
     assert is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
     assert "kept only if the harness logs samples" in caplog.text

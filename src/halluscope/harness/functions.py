@@ -24,6 +24,7 @@ from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
+from halluscope.errors import OutputError
 from halluscope.files.opening import parse, read_text
 from halluscope.files.writing import json_line, new_file
 from halluscope.options import check, taken
@@ -89,7 +90,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Evaluation:
     """A dataset that a harness asks."""
 
     name: str  # the name of the dataset, and of its task
@@ -98,7 +99,7 @@ class Asked:
     source: Source  # its rows that the settings select, and their images
 
     @classmethod
-    def open(cls, name: str, prompt: str, setting: Settings, keep: int | None = None) -> "Asked":
+    def open(cls, name: str, prompt: str, setting: Settings, keep: int | None = None) -> "Evaluation":
         benchmark = registry.benchmark(name)
         if benchmark.judges and setting.judged:  # better to fail now than after an LVLM has run for hours
             benchmark.judges.find(setting.options)
@@ -111,6 +112,10 @@ class Asked:
     @property
     def benchmark(self) -> Benchmark:
         return self.source.benchmark
+
+    @property
+    def title(self) -> str:
+        return "_".join(marks(self.name, self.prompt).values())
 
     @cached_property
     def rows(self) -> dict[str, Row]:
@@ -131,16 +136,15 @@ class Asked:
     def judged(self, rows: Sequence[Any], texts: Sequence[str], where: str, file: Path) -> Scored:
         """Score a set; if it cannot be judged, log the command that scores a file of it, and return an empty result."""
         where = f"The responses are {where}; to score them: {self._command(file, len(rows))}"
-        called = "_".join(marks(self.name, self.prompt).values())
         if not self.setting.judged:
             log.warning(
-                "%s is not scored: its judge is a language model, and none is named. %s", called, where
+                "%s is not scored: its judge is a language model, and none is named. %s", self.title, where
             )
             return nothing(rows)
         try:
             return self.scored(rows, texts)
         except Exception as error:  # whatever a judge raises, including that memory ran out
-            log.error("%s is not scored: %s %s", called, reason(error), where)
+            log.error("%s is not scored: %s %s", self.title, reason(error), where)
             return nothing(rows)
 
     def _command(self, file: Path, count: int) -> str:
@@ -181,12 +185,12 @@ class Item(dict[str, Any]):
 
     def __init__(self, name: str, doc: Document, text: str) -> None:
         super().__init__()
-        self.name, self.answer = name, (doc, text)
+        self.name, self.response = name, (doc, text)
 
 
-_opened: dict[tuple[str, str], Asked] = {}  # by the task's and the prompt's name
-_scored: dict[tuple[str, str], tuple[list[tuple[Document, str]], Scored]] = {}
-_scoring = threading.Lock()
+_evaluations: dict[tuple[str, str], Evaluation] = {}  # by the task's and the prompt's name
+_results: dict[tuple[str, str], tuple[list[tuple[Document, str]], Scored]] = {}
+_lock = threading.Lock()
 
 
 def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
@@ -205,7 +209,7 @@ def documents(marker: Any) -> Any:
 
 def images(doc: Document) -> list[Image]:
     """Return a list with a document's image, or [] if it has none; documents share image objects."""
-    image = _asked(doc).source.image(doc)
+    image = _evaluation(doc).source.image(doc)
     return [] if image is None else [image]
 
 
@@ -217,7 +221,7 @@ def prompt(doc: Document, _: Any = None) -> str:
 
 def marked_prompt(doc: Document) -> str:
     """Return what the LVLM is asked, with a mark in the image's place."""
-    return prompt(doc) if doc[_asked(doc).source.key] is None else IMAGE + prompt(doc)
+    return prompt(doc) if doc[_evaluation(doc).source.key] is None else IMAGE + prompt(doc)
 
 
 def target(doc: Document) -> str:
@@ -246,7 +250,7 @@ def items(doc: Document, results: Sequence[str]) -> dict[str, Item]:
         each[name][CLUSTER] = cluster
     if averaged(benchmark):
         try:
-            _, (added,) = _asked(doc).scored([doc], results[:1])
+            _, (added,) = _evaluation(doc).scored([doc], results[:1])
         except Exception as error:  # whatever it is: the harness has not written the responses yet
             _complain(f"{task} is not scored: {reason(error)}")
             added = dict.fromkeys(benchmark.means, math.nan)
@@ -288,18 +292,18 @@ def reason(error: Exception) -> str:
 
 def _documents(task: str, prompt: str, own: Any = None) -> Any:
     try:
-        asked = _opened[task, prompt] = Asked.open(task, prompt, Settings.of(task, own))
+        evaluation = _evaluations[task, prompt] = Evaluation.open(task, prompt, Settings.of(task, own))
     except ValueError as error:
         log.error("%s: %s", task, error)  # lmms-eval itself would only report that it tried five times
         raise
-    rows = asked.source.rows
+    rows = evaluation.source.rows
     for name, value in marks(task, prompt).items():
         rows = rows.add_column(name, np.full(len(rows), value))
     return rows
 
 
-def _asked(doc: Document) -> Asked:
-    return _opened[doc[TASK], doc.get(PROMPT, "")]
+def _evaluation(doc: Document) -> Evaluation:
+    return _evaluations[doc[TASK], doc.get(PROMPT, "")]
 
 
 @cache
@@ -309,40 +313,40 @@ def _complain(line: str) -> None:
 
 def _result(whole: Sequence[Item]) -> dict[str, Any]:
     """Return the result of a set, after giving each item its value; the last result of each task is cached."""
-    each = [item.answer for item in whole]
-    asked = _asked(each[0][0])
-    task = asked.name, asked.prompt
-    with _scoring:
-        if task not in _scored or _scored[task][0] != each:
-            _scored[task] = each, _compute(asked, *map(list, zip(*each, strict=True)))
-    result, values = _scored[task][1]
+    each = [item.response for item in whole]
+    evaluation = _evaluation(each[0][0])
+    task = evaluation.name, evaluation.prompt
+    with _lock:
+        if task not in _results or _results[task][0] != each:
+            _results[task] = each, _compute(evaluation, *map(list, zip(*each, strict=True)))
+    result, values = _results[task][1]
     for item, added in zip(whole, values, strict=True):
         if item.name in added:
             item[SCORE] = added[item.name]
     return result
 
 
-def _compute(asked: Asked, rows: list[Any], texts: list[Any]) -> Scored:
+def _compute(evaluation: Evaluation, rows: list[Any], texts: list[Any]) -> Scored:
     """Score responses, which are written to a file before: a harness writes its samples only after all scores."""
     lines = []
     for row, text in zip(rows, texts, strict=True):
-        marked = {PROMPT: asked.prompt} if asked.prompt else {}
-        lines.append(json_line({**about(row, asked.source.dataset.key), **marked, "response": text}))
+        marked = {PROMPT: evaluation.prompt} if evaluation.prompt else {}
+        lines.append(json_line({**about(row, evaluation.source.dataset.key), **marked, "response": text}))
     digest = hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    file = cache_folder() / "responses" / f"{asked.name}-{digest}.jsonl"
+    file = cache_folder() / "responses" / f"{evaluation.name}-{digest}.jsonl"
     where = f"kept in {file}"
     try:
         with new_file(file) as new:
             new.writelines(lines)
-    except OSError as error:
+    except (OSError, OutputError) as error:
         why = one_line(error, 300)
-        log.warning("The responses of %s cannot be kept while they are scored: %s", asked.name, why)
+        log.warning("The responses of %s cannot be kept while they are scored: %s", evaluation.name, why)
         where, file = "kept only if the harness logs samples", Path("SAMPLES")
-    result, values = asked.judged(rows, texts, where, file)
+    result, values = evaluation.judged(rows, texts, where, file)
     if result:
         if file.is_absolute():
             file.unlink(missing_ok=True)
         # lmms-eval shows only warnings and errors of this log
         level = logging.INFO if log.hasHandlers() else logging.WARNING
-        log.log(level, "%s: %s", "_".join(marks(asked.name, asked.prompt).values()), result[SIGNATURE])
+        log.log(level, "%s: %s", evaluation.title, result[SIGNATURE])
     return result, values

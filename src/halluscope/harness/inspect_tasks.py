@@ -28,7 +28,7 @@ from halluscope import registry, scoring
 from halluscope.answering.answer import about
 from halluscope.files.pictures import data_uri
 from halluscope.harness import functions
-from halluscope.harness.functions import CLUSTER, Asked, Scored, Settings, nothing
+from halluscope.harness.functions import CLUSTER, Evaluation, Scored, Settings, nothing
 from halluscope.reading.datasets import Row
 from halluscope.registry import SIGNATURE
 from halluscope.sanitize import short_repr
@@ -49,31 +49,31 @@ OURS = "scores"
 Figures = dict[str, float]
 
 # Name of a row -> the response to it
-Said = Mapping[str, str]
+Responses = Mapping[str, str]
 
 
-def so_far(asked: Asked, said: Said) -> Scored:
+def interim(evaluation: Evaluation, responses: Responses) -> Scored:
     """Score a part of a set without raising errors; return an empty result if a language model judges."""
-    judges = asked.benchmark.judges
-    named = asked.setting.options.get(judges.option) if judges else []
+    judges = evaluation.benchmark.judges
+    named = evaluation.setting.options.get(judges.option) if judges else []
     by_rules = not judges or {*(named if isinstance(named, list) else [named])} <= {*judges.rules}
-    if by_rules and said:
+    if by_rules and responses:
         with suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the warning that this is not the whole benchmark
-            return asked.scored(_rows(asked, said), [*said.values()])
-    return nothing(said)
+            return evaluation.scored(_rows(evaluation, responses), [*responses.values()])
+    return nothing(responses)
 
 
-def at_the_end(asked: Asked, said: Said) -> Scored:
-    return asked.judged(_rows(asked, said), [*said.values()], "in the log", LOG)
+def final(evaluation: Evaluation, responses: Responses) -> Scored:
+    return evaluation.judged(_rows(evaluation, responses), [*responses.values()], "in the log", LOG)
 
 
-def figures_of(asked: Asked, said: Said, scored: Scored) -> Figures:
+def figures_of(evaluation: Evaluation, responses: Responses, scored: Scored) -> Figures:
     """Return all scores, and Inspect's standard errors of the means by clusters; NaN where undefined."""
     result, each = scored
-    figures = {name: float(result.get(name, math.nan)) for name in asked.benchmark.scores}
-    clusters = scoring.clusters(asked.benchmark, _rows(asked, said))
-    for name in asked.benchmark.means:
+    figures = {name: float(result.get(name, math.nan)) for name in evaluation.benchmark.scores}
+    clusters = scoring.clusters(evaluation.benchmark, _rows(evaluation, responses))
+    for name in evaluation.benchmark.means:
         known = [
             SampleScore(score=Score(value=added[name]), sample_metadata={CLUSTER: str(cluster)})
             for added, cluster in zip(each, clusters, strict=True)
@@ -84,13 +84,15 @@ def figures_of(asked: Asked, said: Said, scored: Scored) -> Figures:
     return figures
 
 
-def _rows(asked: Asked, said: Said) -> list[Row]:
-    return [asked.rows[name] for name in said]
+def _rows(evaluation: Evaluation, responses: Responses) -> list[Row]:
+    return [evaluation.rows[name] for name in responses]
 
 
 @dataclass
 class _Run:
-    said: dict[str, str] = field(default_factory=dict)  # sample's id -> response, for samples that are done
+    responses: dict[str, str] = field(
+        default_factory=dict
+    )  # sample's id -> response, for samples that are done
     figures: Figures | None = None  # the scores of the whole set; None before all samples are done
 
 
@@ -99,44 +101,46 @@ _run: ContextVar[_Run | None] = ContextVar("run", default=None)
 
 
 @solver
-def image_first(asked: Asked) -> Solver:
+def image_first(evaluation: Evaluation) -> Solver:
     """Put the row's image, if it has one, before the prompt; the image is opened only then."""
-    source = asked.source
-    shown = lru_cache(KEPT)(lambda key: ContentImage(image=data_uri(source.find(key))))
+    source = evaluation.source
+    content = lru_cache(KEPT)(lambda key: ContentImage(image=data_uri(source.find(key))))
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        key = asked.rows[str(state.sample_id)][source.key]
+        key = evaluation.rows[str(state.sample_id)][source.key]
         if key is not None:
             prompt = state.user_prompt
-            prompt.content = [shown(key), ContentText(text=prompt.text)]
+            prompt.content = [content(key), ContentText(text=prompt.text)]
         return state
 
     return solve
 
 
 @scorer(metrics=[], name=OURS)
-def scores(asked: Asked) -> Scorer:
+def scores(evaluation: Evaluation) -> Scorer:
     """Give a response's values of the mean scores; NaN if it does not count, or a language model judges."""
-    means = asked.benchmark.means
+    means = evaluation.benchmark.means
 
     async def score(state: TaskState, target: Target) -> Score:
         text, row = state.output.completion, str(state.sample_id)
-        _, (found,) = so_far(asked, {row: text}) if means else nothing([row])
+        _, (found,) = interim(evaluation, {row: text}) if means else nothing([row])
         return Score(value={name: found.get(name, math.nan) for name in means}, answer=text)
 
     return score
 
 
 @metric
-def whole_set(asked: Asked) -> Metric:
+def whole_set(evaluation: Evaluation) -> Metric:
     """Give the scores and standard errors of all responses; NaN during a run if a language model judges."""
 
     def figures(scores: list[SampleScore]) -> Value:
-        said = {str(one.sample_id): one.score.answer or "" for one in scores}
+        responses = {str(one.sample_id): one.score.answer or "" for one in scores}
         run = _run.get()
-        if run and run.figures and run.said == said:
+        if run and run.figures and run.responses == responses:
             return run.figures
-        return figures_of(asked, said, so_far(asked, said) if run else at_the_end(asked, said))
+        return figures_of(
+            evaluation, responses, interim(evaluation, responses) if run else final(evaluation, responses)
+        )
 
     return figures
 
@@ -147,8 +151,8 @@ class AtTheEnd:
     An early-stopping hook that stops nothing: Inspect calls only such hooks at a run's beginning and end.
     """
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
 
     async def start_task(self, task: Any, samples: list[Sample], epochs: int) -> str:
         if epochs != 1:
@@ -165,15 +169,15 @@ class AtTheEnd:
     async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, SampleScore]) -> None:
         run = _run.get()
         if run and OURS in scores:
-            run.said[str(id)] = scores[OURS].score.answer or ""
+            run.responses[str(id)] = scores[OURS].score.answer or ""
 
     async def complete_task(self) -> dict[str, Any]:
         """Score the set in a thread of its own: the event loop may still run other tasks."""
         run = _run.get()
-        if not run or not run.said:
+        if not run or not run.responses:
             return {}
-        scored = await anyio.to_thread.run_sync(at_the_end, self._asked, run.said)
-        run.figures = figures_of(self._asked, run.said, scored)
+        scored = await anyio.to_thread.run_sync(final, self._evaluation, run.responses)
+        run.figures = figures_of(self._evaluation, run.responses, scored)
         return {SIGNATURE: scored[0].get(SIGNATURE, "not scored")}
 
 
@@ -183,26 +187,26 @@ def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
         known = ", ".join(benchmark.prompts) or "no name, because it has no other prompts"
         raise ValueError(f"{benchmark.name} has no prompt {short_repr(prompt)}; expected {known}.")
     own = {key: value for key, value in settings.items() if value is not None}
-    asked = Asked.open(name, prompt, Settings.of(name, own), keep=1)
-    marks, clusters = functions.marks(name, prompt), scoring.clusters(benchmark, [*asked.rows.values()])
+    evaluation = Evaluation.open(name, prompt, Settings.of(name, own), keep=1)
+    marks, clusters = functions.marks(name, prompt), scoring.clusters(benchmark, [*evaluation.rows.values()])
     samples = [
         Sample(
             input=functions.prompt({**row, **marks}),
             target=functions.target({**row, **marks}),
             id=id,
             # by these a response is matched to its row later
-            metadata={**marks, **about(row, asked.source.dataset.key), CLUSTER: str(cluster)},
+            metadata={**marks, **about(row, evaluation.source.dataset.key), CLUSTER: str(cluster)},
         )
-        for (id, row), cluster in zip(asked.rows.items(), clusters, strict=True)
+        for (id, row), cluster in zip(evaluation.rows.items(), clusters, strict=True)
     ]
     return Task(
-        dataset=MemoryDataset(samples, asked.source.name),
-        setup=image_first(asked),
+        dataset=MemoryDataset(samples, evaluation.source.name),
+        setup=image_first(evaluation),
         solver=generate(),
-        scorer=scores(asked),
-        metrics=[whole_set(asked)],
+        scorer=scores(evaluation),
+        metrics=[whole_set(evaluation)],
         config=GenerateConfig(temperature=0.0, max_tokens=benchmark.max_new_tokens),
-        early_stopping=AtTheEnd(asked),
+        early_stopping=AtTheEnd(evaluation),
         headline_metric=HeadlineMetric(metric=benchmark.principal),
         version=VERSION,
     )
