@@ -195,9 +195,7 @@ def point_at(folder: Path, file: str) -> None:
 )
 def test_a_shard_elsewhere(file: str, throne: Path) -> None:
     point_at(throne, file)
-    with pytest.raises(
-        BuildError, match=r"stats\.json: tables is .*; expected what a build writes"
-    ):
+    with pytest.raises(BuildError, match=r"stats\.json: tables is .*; expected what a build writes"):
         build_info.read_stats(throne / "stats.json")
 
 

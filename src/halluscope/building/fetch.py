@@ -8,8 +8,7 @@ import sys
 import zipfile
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from halluscope.building.spec import UNKNOWN, Source
 from halluscope.errors import BuildError
@@ -55,27 +54,15 @@ def fetch(
 def download(source: Source, option: str, cache: Path | None = None) -> Path:
     import pooch
 
-    if source.bytes is None:
+    if source.sha256 == UNKNOWN:
         raise BuildError(
             f"{option} is missing: {source.url} is not downloaded automatically, because its sha256 is unknown and "
             f"the file could not be checked. Download it yourself, and name it with {option}."
         )
-    most = source.bytes
-
-    def at_most(url: str, name: str, of: Any) -> None:
-        with Path(name).open("wb") as file:
-
-            def write(data: bytes) -> None:
-                if file.tell() + len(data) > most:
-                    raise ValueError(f"more arrived than the {most:,} bytes that were published")
-                file.write(data)
-
-            get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty() and not is_quiet())
-            get(url, SimpleNamespace(write=write, flush=file.flush), of)
-
+    shows_progress = sys.stderr.isatty() and not is_quiet()
     folder, known = cache or cache_folder(), f"sha256:{source.sha256}"
     try:
-        return Path(pooch.retrieve(source.url, known_hash=known, path=folder, downloader=at_most))
+        return Path(pooch.retrieve(source.url, known, path=folder, progressbar=shows_progress))
     except (OSError, ValueError) as error:
         raise BuildError(
             f"Could not download {source.url}. Try again, or get the file by other means and name it with {option}. "

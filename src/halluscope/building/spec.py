@@ -21,7 +21,6 @@ class Source:
 
     url: str
     sha256: str  # or UNKNOWN
-    bytes: int | None = None  # its size; None if the sha256 is unknown
     member: str | None = None  # the file that is needed in a zip, or the folder, which ends in "/"
     member_sha256: str | None = None  # of a member that is a file; or UNKNOWN
 

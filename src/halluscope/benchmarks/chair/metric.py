@@ -37,7 +37,6 @@ from halluscope.stats.tallies import scores, uncertainty
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
-BYTES = 3577
 
 # The end of a sentence, with what closes after it
 _END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]*]*(?=\s|\Z)")
@@ -240,7 +239,7 @@ def load_synonyms(path: str | Path | None = None, allow_other: bool = False) -> 
     from halluscope.building.spec import Source
 
     kind("synonyms", path, str | Path | None, "the path of a synonym list, or None")
-    file = Path(path or fetch.download(Source(URL, SHA256, BYTES), "synonyms=... (--synonyms)"))
+    file = Path(path or fetch.download(Source(URL, SHA256), "synonyms=... (--synonyms)"))
     sha256 = fetch.sha256_of(file)
     if sha256 != SHA256 and not allow_other:
         raise ValueError(
