@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
-from halluscope.inputs import finite
 from halluscope.judging.cache import Cache, sha256
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import (
@@ -76,37 +75,37 @@ def ask(
     asking.
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    unique, row = list(number), np.array([number[text] for text in texts], dtype=np.int64)
+    unique, row = [*number], np.array([number[text] for text in texts], dtype=np.int64)
     templates = len(questions)
     votes = np.full((*present.shape, len(judges) * templates), UNASKED, dtype=np.int8)
     waiting = np.zeros((len(unique), present.shape[1]), dtype=bool)
-    rounds = [range(j, j + 1) for j in range(templates)] if which == "needed" else [range(templates)]
+    rounds = [[j] for j in range(templates)] if which == "needed" else [[*range(templates)]]
+    wanted = present if which == PRESENT else np.ones_like(present)
     for i, judge in enumerate(judges):
         with closing(judge):
-            put, failed, facts, before = 0, 0, "", _failures(judge)
-            for turn in rounds:
-                wanted = present if which == PRESENT else np.ones(present.shape, dtype=bool)
+            asked, failed, before = 0, 0, _failures(judge)
+            for of_round in rounds:
                 if which == "needed":
                     wanted = undecided(*count(votes), n=votes.shape[-1], k=k, present=present)
                 of_text = np.zeros_like(waiting)
                 np.logical_or.at(of_text, row, wanted)
-                about = [question for j in turn for question in questions[j]]
-                title = f", question {turn[0] + 1} of {templates}" if len(turn) < templates else ""
-                open_cells, held_back = (np.tile(cells, len(turn)) for cells in (of_text, waiting))
-                came = _votes(judge, cache, unique, about, open_cells, held_back, title, progress)
-                put += int(open_cells.sum())
-                failed += int((came == FAILED).sum())
+                about = [question for j in of_round for question in questions[j]]
+                title = f", question {of_round[0] + 1} of {templates}" if len(of_round) < templates else ""
+                open_cells, held_back = (np.tile(cells, len(of_round)) for cells in (of_text, waiting))
+                codes = _votes(judge, cache, unique, about, open_cells, held_back, title, progress)
+                asked += int(open_cells.sum())
+                failed += int((codes == FAILED).sum())
                 facts = (
-                    f"{failed:,} of {put:,} questions got no reply from {one_line(judge.key, 80)}"
+                    f"{failed:,} of {asked:,} questions got no reply from {one_line(judge.key, 80)}"
                     f"{_reasons(judge, before)}."
                 )
                 advice = (
                     "The votes received so far are kept if there is a cache. Fix the cause, and run again to ask the "
                     "rest; or allow more failures"
                 )
-                _check_failed(failed, put, max_failed, facts, advice)
-                came[came == FAILED] = OTHER
-                for j, part in zip(turn, np.split(came, len(turn), axis=1), strict=True):
+                _check_failed(failed, asked, max_failed, facts, advice)
+                codes[codes == FAILED] = OTHER
+                for j, part in zip(of_round, np.split(codes, len(of_round), axis=1), strict=True):
                     votes[:, :, i * templates + j] = np.where(wanted, part[row], UNASKED)
                     waiting |= of_text & (part == UNASKED) & (which == "needed")
             if failed:
@@ -212,11 +211,10 @@ def collect(
     and is asked once. Equal prompts are read in the same way. If `max_failed` is less than `HALF`, and none of the
     first `FIRST` prompts has a readable reply, the others are not asked. The caller closes the judge.
     """
-    finite("max_failed", max_failed, 0, 1, "a share of the prompts, such as 0.02,")
     of, before, key = {one.prompt: one for one in asked}, _failures(judge), None
     greedy, export = is_greedy(judge), cache.export if cache else None
-    asks = [(0, 0)] if greedy else [(repeat, seed + repeat) for repeat in range(repeats)]
-    requests = [(prompt, *which) for which in asks for prompt in of]
+    draws = [(0, 0)] if greedy else [(repeat, seed + repeat) for repeat in range(repeats)]
+    requests = [(prompt, *draw) for draw in draws for prompt in of]
     while key != judge.key:  # a server that refuses a setting changes the key before a reply comes
         key = judge.key
         replies = cache.replies(key, requests) if cache else {}
@@ -224,19 +222,6 @@ def collect(
         first = missing[: max(0, FIRST - len(replies))]
         rest = missing[len(first) :]
         arriving = [(part, _send(judge, part, of)) for part in (first, rest) if part and not export]
-    verdicts = {one: of[one[0]].read(reply) for one, reply in replies.items()}
-
-    def outcome(total: int) -> tuple[int, int, str]:
-        """Return how many of `total` prompts have no reply, how many an unreadable one, and what to say of both."""
-        unread = [replies[one] for one in requests if one in replies and verdicts[one] is None]
-        silent, shown = total - len(replies), ", ".join(quoted(reply, 120) for reply in unread[:SHOWN])
-        return (
-            silent,
-            len(unread),
-            f"{silent + len(unread)} of {total} prompts have no readable verdict from {key}: {silent} without a reply"
-            f"{_reasons(judge, before)}, {len(unread)} with a reply that says something else"
-            f"{f' ({shown})' if shown else ''}.",
-        )
 
     if export:
         served: Any = judge
@@ -245,43 +230,53 @@ def collect(
             wanted["empty"] = of[prompt].read("") is not None
             export.add(wanted, served.body(prompt, of[prompt].schema, own))
         judge.failures[STILL_TO_BE_ASKED] += len(missing)
+
+    def verdicts() -> dict[Request, V | None]:
+        return {one: of[one[0]].read(replies[one]) for one in requests if one in replies}
+
+    unasked, failed = 0, 0
     with _bar(judge, one_line(key), 0 if export else len(missing), "prompt", progress) as bar:
-        failed = 0
         for part, coming in arriving:
-            if part is rest and max_failed < HALF and all(verdict is None for verdict in verdicts.values()):
-                schema = next(iter(of.values())).schema
-                form = schema and f"JSON with {' and '.join(schema['properties'])}"
-                raise JudgingFailed(
-                    f"{outcome(len(requests) - len(rest))[-1]} Expected {form or 'the form that the prompt asks for'}. "
-                    f"The other {len(rest):,} were not asked. Use a judge that follows instructions; allow longer "
-                    "replies (--max-tokens, in Python max_tokens) if they were cut off; or ask the rest anyway with "
-                    f"--max-failed {HALF:g} or more (in Python max_failed). Replies that came are kept if there is a "
-                    "cache."
-                )
+            if part is rest and max_failed < HALF and {*map(type, verdicts().values())} <= {type(None)}:
+                unasked = len(rest)
+                break
             for index, reply in coming:
                 bar.update()
-                one = part[index]
-                verdict = None if reply is None else of[one[0]].read(reply)
-                if reply is not None and (reply.strip() or greedy or verdict is not None):
-                    replies[one], verdicts[one] = reply, verdict
+                request = part[index]
+                if reply is not None and (reply.strip() or greedy or of[request[0]].read(reply) is not None):
+                    replies[request] = reply
                     if cache:
-                        cache.keep_replies(key, {one: reply})
+                        cache.keep_replies(key, {request: reply})
                     continue
                 if reply is not None:  # an empty reply counts as no reply, and is asked for again
                     judge.failures[EMPTY] += 1
                 failed += 1
                 bar.set_postfix(failed=failed)
-    silent, unread, facts = outcome(len(requests))
-    if silent + unread:
-        again = (
-            "Run again to ask for the missing replies (kept ones are not asked again); allow longer replies "
-            "(--max-tokens, in Python max_tokens) if they were cut off; use"
+    read, total = verdicts(), len(requests) - unasked
+    unread = [quoted(replies[one], 120) for one, verdict in read.items() if verdict is None]
+    silent, shown = total - len(read), ", ".join(unread[:SHOWN])
+    if silent or unread:
+        facts = (
+            f"{silent + len(unread)} of {total} prompts have no readable verdict from {key}: {silent} without a reply"
+            f"{_reasons(judge, before)}, {len(unread)} with a reply that says something else"
+            f"{f' ({shown})' if shown else ''}."
         )
-        advice = f"{again if silent else 'Use'} a judge that follows instructions; or allow more failures"
-        _check_failed(silent + unread, len(requests), max_failed, facts, advice)
+        run = (
+            "Run again to ask for the missing replies (kept ones are not asked again); allow"
+            if silent
+            else "Allow"
+        )
+        schema = asked[0].schema
+        form = f"in JSON with {' and '.join(schema['properties'])}" if schema else "as the prompt asks"
+        more = f"ask the other {unasked:,} too, with {HALF:g} or more" if unasked else "allow more failures"
+        advice = (
+            f"{run} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge that replies "
+            f"{form}; or {more}"
+        )
+        _check_failed(silent + len(unread), total, max_failed, facts, advice)
         warnings.warn(facts, stacklevel=2)
-    found = [[verdicts.get((one.prompt, *which)) for one in asked] for which in asks]
-    return found * repeats if greedy else found
+    table = [[read.get((one.prompt, *draw)) for one in asked] for draw in draws]
+    return table * repeats if greedy else table
 
 
 def _send(judge: Any, requests: Sequence[Request], of: Mapping[str, Asked[Any]]) -> Any:
