@@ -414,11 +414,16 @@ class _Matching:
     def by_content(self, questions: Sequence[str]) -> _Pairs | None:
         """Match by the questions that responses state, set after set; None where these do not decide."""
         identity, sets, images = self.identity, self._sets(), self._stated_images()
-        keys = [*zip(images or [""] * len(questions), questions, strict=True)]
+        keys = [*zip(images, questions, strict=True)] if images else []
         pairs: list[Pair] = []
         needed, lacking = 0, []
-        while (first := len(pairs)) < len(keys):
-            runs = {name: _run(rows, keys[first:], bool(images)) for name, rows in sets.items()}
+        while (first := len(pairs)) < len(questions):
+            runs = {
+                name: _run_by_image(rows, keys[first:], identity.target)
+                if images
+                else _run(rows, questions[first:])
+                for name, rows in sets.items()
+            }
             longest = max(map(len, runs.values()), default=0)
             best = [name for name, run in runs.items() if len(run) == longest]
             if not longest or len(best) > 1:
@@ -482,14 +487,11 @@ class _Matching:
         return sets
 
     def _stated_images(self) -> list[str]:
-        """Return the image that each response states, as `_images_of` writes it; [] unless all state one."""
-        found = []
+        """Return the dataset's image that each response states, as `_images_of` writes it; [] unless all state one."""
+        known, found = {name for row in self.rows for name in _images_of(row)}, []
         for one in self.each:
             values = [value for value in map(one.row.get, IMAGES) if type(value) in (str, int, float)]
-            images = (
-                _image(value) for value in values if is_image_file(str(value)) or _plain(value).isdigit()
-            )
-            if not (image := next(images, "")):
+            if not (image := next(filter(known.__contains__, map(_image, values)), "")):
                 return []
             found.append(image)
         return found
@@ -584,35 +586,45 @@ class _Matching:
             )
 
 
-def _run(rows: Sequence[Any], stated: Sequence[tuple[str, str]], known: bool) -> list[Any]:
+def _run_by_image(rows: Sequence[Any], stated: Sequence[tuple[str, str]], target: str) -> list[Any]:
     """Return the rows of a set that the first responses answer, up to the first response that fits no row.
 
-    Responses state an image and a question. If the images are `known`, each belongs to the row with both. Otherwise
-    responses come image by image as the rows do, and within an image in nearly any order. A question that two images
-    share begins the second if the first had it earlier, or if it is the second's first question and nothing of the
-    first follows.
+    Responses state an image and a question. Rows with the same of both are taken in their order if their right answers
+    are equal.
     """
-    blocks = [rows] if known else [[*block] for _, block in groupby(rows, key=_images_of)]
-    indices = [
-        {
-            (image, _question(row)): index
-            for index, row in enumerate(block)
-            for image in (_images_of(row) if known else ("",))
-        }
-        for block in blocks
-    ]
+    alike = defaultdict[Hashable, list[Any]](list)
+    for row in reversed(rows):
+        for image in _images_of(row):
+            alike[image, _question(row)].append(row)
+    found: list[Any] = []
+    for key in stated:
+        if not alike[key] or len({getattr(row, target, "") for row in alike[key]}) > 1:
+            break
+        found.append(alike[key].pop())
+    return found
+
+
+def _run(rows: Sequence[Any], questions: Sequence[str]) -> list[Any]:
+    """Return the rows of a set that the first responses answer, up to the first response that fits no row.
+
+    Responses state a question, and come image by image as the rows do, within an image in nearly any order. A question
+    that two images share begins the second if the first had it earlier, or if it is the second's first question and
+    nothing of the first follows.
+    """
+    blocks = [[*block] for _, block in groupby(rows, key=_images_of)]
+    indices = [{_question(row): index for index, row in enumerate(block)} for block in blocks]
     found: list[Any] = []
     number, last = 0, -1
-    for turn, key in enumerate(stated):
-        index = indices[number].get(key, -1)
+    for turn, question in enumerate(questions):
+        index = indices[number].get(question, -1)
         following = indices[number + 1] if number + 1 < len(blocks) else {}
-        after = stated[turn + 1] if turn + 1 < len(stated) else key
-        is_first = following.get(key) == 0 and after != key and after not in indices[number]
-        if key in following and (index < last or is_first):
-            number, index, last = number + 1, following[key], -1
+        after = questions[turn + 1] if turn + 1 < len(questions) else question
+        is_first = following.get(question) == 0 and after != question and after not in indices[number]
+        if question in following and (index < last or is_first):
+            number, index, last = number + 1, following[question], -1
         if index < 0:
             break
-        del indices[number][key]
+        del indices[number][question]
         found.append(blocks[number][index])
         last = max(index, last)
     return found
