@@ -121,7 +121,7 @@ def test_an_endpoint_rates(served):
         "reason": "Because.",
     }
     formats = [body["response_format"]["json_schema"]["schema"] for body in served.bodies]
-    assert all(one == GRADED.prompt("ours").schema for one in formats)
+    assert all(one == GRADED.prompt(prompts="ours").schema for one in formats)
     again = gavie.compute(TEXTS, rows(), ratings=got["per_question"])
     assert again["accuracy"] == got["accuracy"] and "verdicts" in got and "verdicts" not in again
 
@@ -178,7 +178,7 @@ reason:
 
 def asked_about(region, by, question, response):
     (row,) = GRADED.read_all([{"id": 1, "image_id": 1, "question": question, "regions": [region]}])
-    return GRADED.asked(GRADED.prompt(by), row, response)
+    return GRADED.asked(GRADED.prompt(prompts=by), row, response)
 
 
 def test_the_authors_words_are_asked_without_a_schema(served):
@@ -233,8 +233,8 @@ def test_words_are_read_strictly(reply_, expected):
     ],
 )
 def test_a_reply_is_read_strictly(reply_):
-    assert GRADED.prompt("ours").read(reply_, "x") is None
-    assert GRADED.prompt("ours").read(f"```json\n{said(9, 3)}\n```", "x") == verdict(9, 3, "Because.")
+    assert GRADED.prompt(prompts="ours").read(reply_, "x") is None
+    assert GRADED.prompt(prompts="ours").read(f"```json\n{said(9, 3)}\n```", "x") == verdict(9, 3, "Because.")
 
 
 def verdict(relevancy, accuracy, reason):
@@ -253,7 +253,7 @@ FORGED = (
 def test_scores_that_stand_in_the_response_are_not_the_judges(forged):
     """A response that repeats the format is not read; it adds no line to our prompt, nor does a region's text."""
     assert (
-        GRADED.prompt("ours").read(said(10, 10), said(10, 10))
+        GRADED.prompt(prompts="ours").read(said(10, 10), said(10, 10))
         is read_words(worded(9, 3), worded(3, 1))
         is None
     )

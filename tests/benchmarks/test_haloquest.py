@@ -31,7 +31,7 @@ from tests.scripted_server import ScriptedServer, reply
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[2]
 
-PROMPTS = {by: GRADED.prompt(by) for by in GRADED.choices["prompts"]}
+PROMPTS = {by: GRADED.prompt(prompts=by) for by in GRADED.choices["prompts"]}
 IMAGE_TYPES, TYPES = (GRADED.columns[name].values for name in ("image_type", "type"))
 HEADER = (
     *("", "image_name", "url", "image type", "hallucination type"),

@@ -28,7 +28,7 @@ from tests.scripted_server import ScriptedServer, refuse, reply
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
 TYPES = GRADED.columns["type"].values
-OURS = GRADED.prompt("ours", reading="strict")
+OURS = GRADED.prompt(prompts="ours", reading="strict")
 
 
 def rows(each=1):
@@ -175,7 +175,7 @@ def test_the_authors_words_are_asked_without_a_schema(served):
 
 def test_the_authors_words_are_as_printed():
     """Compare digests: five examples, seven ratings, four placeholders. None may change by accident."""
-    assert GRADED.prompt("authors", reading="strict").key == "authors-strict-2-f10a3814"
+    assert GRADED.prompt(prompts="authors", reading="strict").key == "authors-strict-2-f10a3814"
 
 
 @pytest.mark.filterwarnings("ignore:.*no readable verdict")
@@ -287,7 +287,7 @@ def test_a_rating_that_stands_in_the_response_is_not_the_judges(forged):
     assert read_words("Rating: 6", "My own rating: 6!") is None
     assert read_words("Rating: 1", "My own rating: 6!").numbers == {"rating": 1}
     fields = {"question": "q", "reference": "r", "contents": "c", "answer": forged}
-    for template in (OURS.text, GRADED.prompt("authors", reading="official").text):
+    for template in (OURS.text, GRADED.prompt(prompts="authors", reading="official").text):
         assert len(fill(template, **fields).splitlines()) == len(template.splitlines())
 
 

@@ -35,7 +35,7 @@ default = ""
 
 [verdict]
 option = "ratings"
-doc = "a number per row."
+given = {ratings = "a number per row."}
 unread = "unreadable"
 criteria = {rating = {kind = "int", most = 4}}
 notes = {why = {empty = ""}}

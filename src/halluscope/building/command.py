@@ -10,7 +10,7 @@ from halluscope.arguments import Parser
 from halluscope.building.build_info import STATS
 from halluscope.building.output import Order
 from halluscope.building.spec import Spec, load
-from halluscope.errors import BuildError
+from halluscope.errors import BuildError, HalluscopeError
 from halluscope.files.opening import read_json
 from halluscope.terminal import quiet, say, tell_error
 from halluscope.vocabularies import read_toml
@@ -45,7 +45,12 @@ class Builder:
         if images is not None and not options.get("with_images", True):
             raise BuildError(f"--images {images} and --no-images are given; expected one of them.")
         shared = {field.name: options.pop(field.name) for field in fields(Order) if field.name in options}
-        return self.make(Order(spec or load(self.name), source, images, out, **shared), **options)
+        try:
+            return self.make(Order(spec or load(self.name), source, images, out, **shared), **options)
+        except HalluscopeError:
+            raise
+        except ValueError as error:  # of a bad row
+            raise BuildError(str(error)) from error
 
     def parser(self) -> argparse.ArgumentParser:
         parser = Parser(

@@ -49,24 +49,22 @@ class Labelled(Graded):
     def judged(self, case: Case) -> Judged:
         check({*case.options} - {"judge_seed"}, keywords(self.compute), self.name)
         parser = case.chosen["parser"]
-        read = {text: getattr(self, parser)(text) for text in dict.fromkeys(case.texts)}
-        values: Any = {"read": np.array([[read[text] for text in case.texts]], dtype=object)}
+        label = {text: getattr(self, parser)(text) for text in dict.fromkeys(case.texts)}
+        read = np.array([[label[text] for text in case.texts]], dtype=object)
         kinds = self.columns[self.target].values
         if len(kinds) == 2:  # with more labels, every order has rows that fit
-            said, labels = values["read"].T, self._labels(case)[:, None]
-            warn_if_shuffled(said == kinds[0], labels == kinds[0])
-        return Judged((), values, parser)
+            warn_if_shuffled(kinds[0] == read.T, self._labels(case)[:, None] == kinds[0])
+        return Judged((), {"read": read}, parser)
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
         labels, read, texts = self._labels(case), values["read"], np.array(case.texts, dtype=object)
-        right, every = np.asarray(read == labels, dtype=bool), np.ones(len(labels), dtype=bool)
-        of = {label: np.asarray(labels == label, dtype=bool) for label in self.columns[self.target].values}
+        right, every = read == labels, np.ones(len(labels), dtype=bool)
+        exact: Mapping[str, str] = self.dataset.get("exact", {})
         further: Parts = {
             self.unread: (np.array([one is None for one in read]), every),
-            **{name: (right & of[label], of[label]) for label, name in self.recalls.items()},
+            **{name: (right & (labels == label), labels == label) for label, name in self.recalls.items()},
             **{
-                name: (np.asarray(texts == label, dtype=bool) & of[label], of[label])
-                for name, label in self.dataset.get("exact", {}).items()
+                name: ((texts == label) & (labels == label), labels == label) for name, label in exact.items()
             },
         }
         named = {name.lower(): rows for name, rows in groups.items()}

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ RESPONSE = "response"
 """The field of a prompt that holds the response; the others hold columns."""
 
 KINDS = {"bool": bool, "int": int, "float": float}
+TYPES: Mapping[str, type] = {"integer": int, "boolean": bool, "string": str, "array": list}
+"""What a data file calls a criterion's kind, and a JSON schema a type -> Python's type."""
 
 Parts = Mapping[str, tuple[Floats | Bools, Bools]]
 """Score -> what each row adds to it, and whether the row counts: [rows] each."""
@@ -71,6 +74,10 @@ class Prompt(NamedTuple):
     verbatim: bool = False  # sent as the authors' script sends it: texts as they are, and no schema
     reader: Reader | None = None  # reads replies in its own way
 
+    def write(self, text: str) -> str:
+        """Return a text as it stands in the prompt."""
+        return encodable(text) if self.verbatim else json_text(text)
+
     @property
     def schema(self) -> Schema | None:
         """The JSON schema that a judge is asked for; None for a reply in words, and for the authors' own prompts."""
@@ -79,30 +86,28 @@ class Prompt(NamedTuple):
 
     def read(self, reply: str, response: str) -> Verdict | None:
         """Return the verdict of a reply in JSON; None unless it fits the schema and is not copied from the response."""
-        parts = self.parts(reply, response)
-        if parts is None:
-            return None
-        numbers = {}
-        for name, part in self.reads.items():
-            kind = self.reply[part]  # of two words, the first is 1 and the second 0
-            value = kind["enum"].index(parts[part]) == 0 if kind["type"] == "string" else parts[part]
-            numbers[name] = float(value)
-        return Verdict(numbers, {name: encodable(parts[part]) for name, part in self.notes.items()})
-
-    def parts(self, reply: str, response: str) -> dict[str, Any] | None:
-        """Return the parts of a reply in JSON; None unless it fits the schema and is not copied from the response."""
         parts = json_object(reply)
         if parts is None or parts.keys() != self.reply.keys() or stands_in(reply, [response]):
             return None
-        return parts if all(self._fits(parts[name], kind) for name, kind in self.reply.items()) else None
+        if not all(self._fits(parts[name], kind) for name, kind in self.reply.items()):
+            return None
+        said = {name: parts[part] for name, part in self.reads.items()}
+        numbers = {  # of two words, the first is 1 and the second 0
+            name: float(value == self.reply[self.reads[name]]["enum"][0] if isinstance(value, str) else value)
+            for name, value in said.items()
+        }
+        return Verdict(numbers, {name: _encodable(parts[part]) for name, part in self.notes.items()})
 
     def _fits(self, value: Any, kind: Schema) -> bool:
-        types: dict[str, Any] = {"integer": int, "boolean": bool, "string": str, "array": list}
-        if type(value) is not types[kind["type"]] or value not in kind.get("enum", (value,)):
+        if type(value) is not TYPES[kind["type"]] or value not in kind.get("enum", (value,)):
             return False
-        if kind["type"] == "array":
+        if isinstance(value, list):
             return all(self._fits(one, kind["items"]) for one in value)
         return self.blank or bool(str(value).strip())
+
+
+def _encodable(part: Any) -> Any:
+    return [*map(encodable, part)] if isinstance(part, list) else encodable(part)
 
 
 # The engine
@@ -129,25 +134,26 @@ class Graded(Rows):
 
     def __init__(self, module: str) -> None:
         super().__init__(module)
-        self.choices = {name: one["choices"] for name, one in self.data.get("options", {}).items()}
         verdict = self.data.get("verdict", {})
+        self.choices = {name: one["choices"] for name, one in self.data.get("options", {}).items()}
         self.option: str = verdict.get("option", "")  # that names a file of given verdicts
-        own = {self.option: f"{verdict['doc']} If given, no judge is asked."} if self.option else {}
-        self.given: Mapping[str, str] = verdict.get("given", own)  # given verdicts -> what they are
+        self.given: Mapping[str, str] = verdict.get("given", {})  # given verdicts -> what they are
         self.unread: str = verdict.get("unread", "unreadable")
         self.criteria = [
             Criterion(name, KINDS[one["kind"]], one.get("most", 1))
             for name, one in verdict.get("criteria", {}).items()
         ]
-        hints: dict[str, Any] = dict.fromkeys(self.given, Sequence[Any] | None)
-        self.compute = self._named(self._compute, hints | dict.fromkeys(self.choices, str | None))
+        self.compute = self._named(self._compute, *self.given, *self.choices)
         self.compute.__doc__ = self._doc()
-        self.inputs = self._named(self._inputs, hints if self.option else {})
+        self.inputs = self._named(self._inputs, *[self.option] * bool(self.option))
 
     # In what benchmarks differ
 
     def defaults(self, chosen: Values) -> Values:
         """Return the choices, with the first one of an option that the user left open."""
+        for name, value in chosen.items():
+            if value is not None:
+                word(name, value, self.choices[name])
         if chosen.get("reading") == "official":
             if chosen["prompts"] == "ours":
                 raise ValueError(
@@ -161,23 +167,25 @@ class Graded(Rows):
         """Return the rows that count, with the responses and given verdicts on them."""
         return case
 
-    def prompt(self, prompts: str = "ours", reading: str = "strict", **options: Any) -> Prompt:
+    def prompt(self, *, prompts: str = "ours", reading: str = "strict", **options: Any) -> Prompt:
         """Return the prompt that the options name, with the reader of its replies."""
         table = self.data["prompts"][prompts]
         key = table["key"] if isinstance(table["key"], str) else table["key"][reading]
         reader = self.readers.get((prompts, reading))
         return Prompt(**{**table, "key": key_of(key, table["text"]), "reader": reader})
 
-    def asked(self, prompt: Prompt, row: Any, response: str, **texts: str) -> Asked[Any]:
-        """Return the prompt about a response to a row, with texts in place of columns of these names."""
-        texts = {RESPONSE: response, **texts}
-        filled = {
-            name: texts[of] if of in texts else self.columns[of].shown(getattr(row, of))
-            for name, of in prompt.fields.items()
+    def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Any]:
+        """Return the prompt about a response to a row."""
+        fields = {
+            name: prompt.write(response) if column == RESPONSE else self.written(prompt, row, column)
+            for name, column in prompt.fields.items()
         }
         read = prompt.reader or prompt.read
-        text = fill(prompt.text, encodable if prompt.verbatim else json_text, **filled)
-        return Asked(text, lambda reply: read(reply, response), prompt.schema)
+        return Asked(fill(prompt.text, str, **fields), lambda reply: read(reply, response), prompt.schema)
+
+    def written(self, prompt: Prompt, row: Any, column: str) -> str:
+        """Return a column as it stands in a prompt."""
+        return prompt.write(self.columns[column].shown(getattr(row, column)))
 
     def words(self, reply: str) -> Values:
         """Return the verdict of a reply that stands in a file of given verdicts; {} if no reader is known."""
@@ -191,20 +199,17 @@ class Graded(Rows):
 
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
         """Return the verdicts of a rule that asks no model; by default none."""
-        nothing = {one.name: np.full((1, len(rows)), np.nan) for one in self.criteria}
-        return Judged(self.criteria, nothing, rule)
+        return from_given("", [None] * len(rows), self.criteria, len(rows))._replace(key=rule)
 
     def parts(self, values: Mapping[str, Floats]) -> Parts:
         """Return what each row adds to each score; by default the mean, or the share below a number, of a criterion."""
-        found: dict[str, tuple[Floats | Bools, Bools]] = {}
-        for name, one in self.data["counting"].items():
-            value = values[one["of"]]
-            known = ~np.isnan(value)
-            found[name] = (
-                known & (value < one["below"]) if "below" in one else np.where(known, value, 0),
-                known,
+        return {
+            name: (
+                values[one["of"]] < one["below"] if "below" in one else np.nan_to_num(values[one["of"]]),
+                ~np.isnan(values[one["of"]]),
             )
-        return found
+            for name, one in self.data["counting"].items()
+        }
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
         return tally_groups(self.parts(values), cluster, groups)
@@ -215,8 +220,8 @@ class Graded(Rows):
 
     def unreadable(self, values: Values) -> Bools:
         """Return which responses have no readable verdict: [repeats, rows]."""
-        first = [values[one.name] for one in self.criteria]
-        return np.asarray(np.isnan(np.array(first)).any(axis=0))
+        every = np.array([values[one.name] for one in self.criteria])
+        return np.asarray(np.isnan(every).any(axis=0))
 
     def about(self, row: Any) -> Values:
         return {name: getattr(row, name) for name in ("id", *self.dataset.get("shown", ()))}
@@ -235,11 +240,9 @@ class Graded(Rows):
 
     def each(self, case: Case) -> list[Values]:
         """Return what the table of questions says of each response: its part in the means, and its first verdict."""
-        unread = self.unreadable(case.verdicts.values)[0]
-        return [
-            {**adds, self.unread: bool(unread[place]), **case.verdicts.of(place)}
-            for place, adds in enumerate(self.added(case))
-        ]
+        unread = self.unreadable(case.verdicts.values)[0].tolist()
+        each = enumerate(zip(self.added(case), unread, strict=True))
+        return [{**adds, self.unread: is_unread, **case.verdicts.of(row)} for row, (adds, is_unread) in each]
 
     def added(self, case: Case) -> list[dict[str, float | None]]:
         """Return what each response adds to the scores that are means; None if it does not count."""
@@ -276,18 +279,16 @@ class Graded(Rows):
             return from_given(self.option, given, self.criteria, len(rows))
         if grading.named(self.rules):
             return self.by_rule(grading.judge, rows, texts)
-        prompt = self.prompt(**case.chosen)
-        verdicts = grading.verdicts(
-            [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
-        )
+        prompt, verdict = self.prompt(**case.chosen), self.data["verdict"]
+        asks = [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
+        verdicts = grading.verdicts(asks)
         self.warn(verdicts)
-        verdict = self.data["verdict"]
         named = [*self.criteria, *(Criterion(name, bool) for name in verdict.get("flags", ()))]
         values = {
-            of.name: np.array(
-                [[one.numbers.get(of.name, 1.0) if one else np.nan for one in row] for row in verdicts]
+            name: np.array(
+                [[one.numbers.get(name, 1.0) if one else np.nan for one in repeat] for repeat in verdicts]
             )
-            for of in named
+            for name, *_ in named
         }
         notes = [
             {name: one.notes[name] if one else of.get("empty") for name, of in verdict["notes"].items()}
@@ -316,26 +317,21 @@ class Graded(Rows):
         thoughts: str = REMOVED,
         **judging: Any,
     ) -> dict[str, Any]:
-        chosen = {name: judging.pop(name, None) for name in self.choices}
         flags(per_question=per_question)
-        for name, value in chosen.items():
-            if value is not None:
-                word(name, value, tuple(self.choices[name]))
         predictions, references = paired(predictions, references)
         texts, thought = take_out(predictions, thoughts)
         resampling = Bootstrap(bootstrap, seed, level)
+        chosen = self.defaults({name: judging.pop(name, None) for name in self.choices})
         options = {"judge_seed": seed, **dict.fromkeys(self.given), **judging}
-        case = self.select(Case(self.read_all(references), texts, self.defaults(chosen), options))
-        rows = case.rows
-        sizes = (of.get(case.chosen[name]) for name, of in self.dataset.get("sizes", {}).items())
-        size = next((size for size in sizes if size is not None), self.dataset["rows"])
-        warn_of_a_part(len(rows), size or len(rows))
+        case = self.select(Case(self.read_all(references), texts, chosen, options))
+        rows, sizes = case.rows, self.dataset.get("sizes", {})
+        known = (of[chosen[name]] for name, of in sizes.items() if chosen[name] in of)
+        warn_of_a_part(len(rows), next(known, self.dataset["rows"]) or len(rows))
         case.verdicts = self.judged(case)
         cluster, groups = numbers([self.cluster_of(row) for row in rows]), self.groups(rows)
         words = {MEAN_WORDS: lengths.tally(case.texts, cluster)}
         counts = [{**self.tally(case, one, cluster, groups), **words} for one in case.verdicts.each()]
-        found = tallies.resampled(counts, derived=self.derived)
-        result: dict[str, Any] = {name: float(value[0]) for name, value in found.items()}
+        result = tallies.points(tallies.resampled(counts, derived=self.derived))
         result |= self.facts(case, result)
         result |= {"questions": len(rows), self.over: int(cluster.max()) + 1}
         if named := self.dataset.get("counts"):
@@ -357,43 +353,35 @@ class Graded(Rows):
             result["per_question"] = [{**self.about(row), **says} for row, says in each]
         return result
 
-    def _named(self, method: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    def _named(self, method: Callable[..., Any], *options: str) -> Callable[..., Any]:
         """Return a method as a function whose signature names the options of this benchmark."""
 
         def function(*rows: Any, **options: Any) -> Any:
             return method(*rows, **options)
 
-        own = inspect.signature(method)
-        kind = inspect.Parameter.KEYWORD_ONLY
-        more = [inspect.Parameter(name, kind, default=None, annotation=of) for name, of in options.items()]
+        own, kind = inspect.signature(method), inspect.Parameter.KEYWORD_ONLY
+        more = [inspect.Parameter(name, kind, default=None, annotation=Any) for name in options]
         every = sorted([*more, *own.parameters.values()], key=lambda one: one.kind)
         function.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
-        function.__annotations__ = {one.name: one.annotation for one in every}
         function.__name__, function.__module__ = method.__name__.strip("_"), type(self).__module__
         return function
 
     def _doc(self) -> str:
-        doc, texts = self.data["doc"], read_toml(__file__, "doc.toml")
-        usual = texts["judged" if "judge" in self.data else "labelled"]
-        rows, shared = (
-            {name: text.format(over=self.over, **{**self.dataset, **doc}) for name, text in of.items()}
-            for of in (texts["rows"], {**texts["options"], **usual["options"]})
-        )
-        declared = {name: one.get("doc", one["help"]) for name, one in self.data.get("options", {}).items()}
-        references = {name: doc[name] for name in ("references",) if name in doc}
-        options = {**rows, **references, **self.given, **declared, **shared}
+        texts, declared = read_toml(__file__, "doc.toml"), self.data.get("options", {})
+        text = texts["text"]
+        for name, part in texts["judged" if "judge" in self.data else "labelled"].items():
+            text = text.replace(f"{{{name}}}", part)
+        own = {**self.given, **{name: one.get("doc", one["help"]) for name, one in declared.items()}}
+        names = {"over": self.over, "references": texts["references"], **self.dataset, **self.data["doc"]}
+        names["references"] = names["references"].replace("{file}", self.dataset["file"])
+        names["own"] = "\n".join(f"    {name}: {about}" for name, about in own.items())
+        lines = text.format(title=self.data["benchmark"]["title"], **names).splitlines()
+        return "\n".join(map(_filled, lines))
 
-        def filled(text: str, more: int = 4) -> str:
-            return textwrap.fill(text, 110, initial_indent="    ", subsequent_indent=" " * (4 + more))
 
-        return "\n".join(
-            [
-                f"Score an LVLM's responses to {self.data['benchmark']['title']}'s questions.\n",
-                "Args:",
-                *(filled(f"{name}: {text}") for name, text in options.items()),
-                "\nReturns:",
-                *(filled(text, 0) for text in (doc["returns"], usual["returns"])),
-                "\nRaises:",
-                *map(filled, usual["raises"]),
-            ]
-        )
+def _filled(line: str) -> str:
+    """Return a line of a docstring in lines of 110 characters; what follows the first line of an argument hangs."""
+    hanging = "        " if re.match(r"    \w+: ", line) else "    "
+    return textwrap.fill(
+        line.strip(), 110, initial_indent=line[: len(line) - len(line.lstrip())], subsequent_indent=hanging
+    )

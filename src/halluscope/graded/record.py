@@ -35,7 +35,7 @@ def record(module: str) -> Benchmark:
         if named := verdict.get("option"):
             chosen.append(options.given(named, verdict["columns"], verdict["does"]))
         judged["judges"] = Judges("verdicts", judge["default"], judge["rules"], judge["published"])
-        judged["input_options"] = (named,) if named else tuple(verdict["given"])
+        judged["input_options"] = tuple(verdict["given"])
     return Benchmark(
         **about,
         extra_numbers={"questions": "", "images": "", **of.get("extra_numbers", {})},

@@ -7,6 +7,7 @@ import numpy as np
 
 from halluscope.graded.metric import Graded
 from halluscope.graded.rows import Values
+from halluscope.judging.verdicts import Criterion
 from halluscope.registry import Benchmark, benchmark
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
@@ -40,11 +41,7 @@ class View:
     def __init__(self, graded: Graded) -> None:
         self.graded, self.data = graded, graded.data["report"]
         self.criteria = {one.name: one for one in graded.criteria}
-        # each criterion, its label, the least value that is good, and the error of a lower one
-        self.shown = [
-            (of := self.criteria[name], one["label"], one.get("good", of.most), one["error"])
-            for name, one in self.data.get("verdict", {}).items()
-        ]
+        self.shown = [(self.criteria[name], one) for name, one in self.data.get("verdict", {}).items()]
 
     @property
     def record(self) -> Benchmark:
@@ -126,26 +123,32 @@ class View:
         return {}
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        for of, label, good, _ in self.shown:
-            value = row[of.name]
-            kind: Kind = "open"
+        for of, shown in self.shown:
+            value, kind = row[of.name], self.kind(of, shown, row[of.name])
             if value is None:
-                said = UNREADABLE
+                said = shown.get("missing", UNREADABLE)
             elif row[self.graded.unread] and len(self.criteria) == 1:
-                said = f"{UNREADABLE}, which counts as {value}"
+                said, kind = f"{UNREADABLE}, which counts as {value}", "open"
+            elif of.kind is bool:
+                said = "right" if value else "wrong"
             else:
-                kind = "good" if value >= good else "bad"
-                said = ("right" if value else "wrong") if of.kind is bool else f"{value:g} of {of.most}"
-            yield Fact(label, [(said, kind)])
+                said = f"{value:,}" if "limit" in shown else f"{value:g} of {of.most}"
+            yield Fact(shown["label"], [(said, kind)])
+
+    def kind(self, of: Criterion, shown: Values, value: Any) -> Kind:
+        """Return the kind of a value: it is good from `good` on, by default the largest one, or up to a `limit`."""
+        if value is None:
+            return "open"
+        is_good = value <= shown["limit"] if "limit" in shown else value >= shown.get("good", of.most)
+        return "good" if is_good else "bad"
 
     def errors(self, row: Values) -> list[str]:
-        known = ((row[of.name], good, error) for of, _, good, error in self.shown)
-        wrong = [error for value, good, error in known if value is not None and value < good]
-        return [*wrong, *([UNREADABLE] if row[self.graded.unread] else [])]
+        wrong = [one["error"] for of, one in self.shown if self.kind(of, one, row[of.name]) == "bad"]
+        return [*wrong, *([self.graded.unread] if row[self.graded.unread] else [])]
 
     def badness(self, row: Values) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
-        values = [(of.most, row[of.name]) for of, *_ in self.shown]
+        values = [(of.most, row[of.name]) for of, _ in self.shown]
         lost = [most / 2 if value is None else most - value for most, value in values]
         return float(lost[0] + sum(lost[1:]) / (10 * values[0][0]))
 
@@ -157,7 +160,7 @@ class View:
     def known(self, asked: Values) -> Iterator[Fact]:
         for name, label in self.data.get("known", {}).items():
             value = asked[name]
-            texts = [value] if isinstance(value, str) else value or ()
+            texts = value.splitlines() if isinstance(value, str) else value or ()
             if any(texts):
                 yield several(label, [one["phrase"] if isinstance(one, Mapping) else one for one in texts])
 

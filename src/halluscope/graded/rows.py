@@ -95,6 +95,9 @@ class Rows:
         self.dataset: Values = self.data["dataset"]
         self.name: str = self.data["benchmark"]["name"]
         self.columns = {name: Column(name, **one) for name, one in self.data["columns"].items()}
+        self.upstream = {
+            name: one.upstream or name for name, one in self.columns.items()
+        }  # name -> the authors'
         self.ids = self.dataset.get("id", ("id",))
         # the columns that a dataset must have
         self.needed = [name for name, one in self.columns.items() if one.needed and not one.derived]
@@ -114,8 +117,7 @@ class Rows:
 
     def rename(self, row: Values) -> Values:
         """Return a row of the authors' file under our names, with the columns that it has."""
-        named = {name: one.upstream or name for name, one in self.columns.items()}
-        return {name: row[theirs] for name, theirs in named.items() if theirs in row}
+        return {name: row[theirs] for name, theirs in self.upstream.items() if theirs in row}
 
     def cluster_of(self, row: Any) -> Any:
         """Return what a row shares with the rows it depends on: by default its image."""
@@ -127,9 +129,9 @@ class Rows:
         groups: dict[str, Bools] = {}
         for column in self.dataset.get("groups", ()):
             values = np.array([getattr(row, column) for row in rows])
-            known, called = self.columns[column].values, self.columns[column].called
-            named = known or dict.fromkeys(values.tolist())
-            groups |= {called.get(name, name): values == name for name in named if name in values}
+            of = self.columns[column]
+            names = of.values or dict.fromkeys(values.tolist())
+            groups |= {of.called.get(name, name): values == name for name in names if name in values}
         return groups
 
     def counts(self, rows: Sequence[Any]) -> Values:
@@ -166,13 +168,9 @@ class Rows:
         return self.read_all(rows, ", ".join(sources))
 
     def read_upstream(self, file: Readable) -> list[Any]:
-        """Read the authors' file, in its order, or raise a BuildError."""
+        """Read the authors' file, in its order."""
         located = tables.rows(file) if ending(file) in (".csv", ".parquet") else json_rows(file)
-        try:
-            rows = read_once(located, self.read)
-        except ValueError as error:
-            raise BuildError(str(error)) from error
-        if not rows:
+        if not (rows := read_once(located, self.read)):
             raise BuildError(f"{file} holds no rows; expected those of {self.dataset['file']}.")
         return rows
 
@@ -195,11 +193,9 @@ class Rows:
         # a column that only the authors' file has; "" if its rows are those without an id
         marker = self.dataset.get("marker")
         is_upstream = marker in row if marker else marker == "" and self.ids[0] not in row
-        names = (
-            {name: one.upstream for name, one in self.columns.items() if one.upstream} if is_upstream else {}
-        )
+        names = self.upstream if is_upstream else {}
         values = {self.ids[0]: number, **self.rename(row)} if is_upstream else dict(row)
-        if missing := [names.get(name) or name for name in self.needed if name not in values]:
+        if missing := [names.get(name, name) for name in self.needed if name not in values]:
             raise ValueError(f"{where} has no {' and no '.join(map(repr, missing))}; expected {expected}.")
         fields = Fields(values, where, names)
         found = {

@@ -16,7 +16,6 @@ from halluscope.graded.metric import Case, Graded, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
 from halluscope.inputs import is_id, is_like_a_list
-from halluscope.judging.prompts import Asked
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import encodable, short_repr
 
@@ -95,16 +94,14 @@ class GAVIE(Graded):
     def rename(self, row: Values) -> Values:
         return {"regions": None, **super().rename(row)}
 
-    def asked(self, prompt: Prompt, row: Any, response: str, **texts: str) -> Asked[Verdict]:
-        height = "height" if prompt.reply else "width"
-        phrases = {f"phrase{index}": one["phrase"] for index, one in enumerate(row.regions or ())}
-        lines = "".join(
-            f"{{{name}}} X:{one['x']} Y:{one['y']} Width:{one['width']} Height:{one[height]}\n"
-            for name, one in zip(phrases, row.regions or (), strict=True)
+    def written(self, prompt: Prompt, row: Any, column: str) -> str:
+        if column != "regions":
+            return super().written(prompt, row, column)
+        height = "width" if prompt.verbatim else "height"  # as the authors' script prints it
+        return "\n".join(
+            f"{prompt.write(one['phrase'])} X:{one['x']} Y:{one['y']} Width:{one['width']} Height:{one[height]}"
+            for one in row.regions
         )
-        fields = {**prompt.fields, **{name: name for name in phrases}}
-        prompt = prompt._replace(text=prompt.text.replace("{regions}\n", lines), fields=fields)
-        return super().asked(prompt, row, response, **phrases)
 
     def check(self, rows: Sequence[Any]) -> None:
         if without := [index for index, row in enumerate(rows) if not row.regions]:
@@ -129,26 +126,21 @@ class GAVIE(Graded):
         script reads: image id -> [{"caption", "bbox"}].
         """
         found: dict[int, list[Values]] = defaultdict(list)
-        try:
-            if next(chunks(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-                for place, entry in enumerate(entries(file), 1):
-                    where = f"{file}: entry {place}"
-                    if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):
-                        raise BuildError(
-                            f"{where} is {short_repr(entry)}; expected an object with id and regions, a list."
-                        )
-                    if isinstance(image_id := entry.get("id"), int) and image_id in images:
-                        found[image_id] += (region(one, where) for one in entry["regions"])
-            else:
-                for name, entry in entries_of(file, *map(str, sorted(images))):
-                    box = entry.get("bbox") if isinstance(entry, Mapping) else None
-                    if isinstance(box, list) and len(box) == len(PLACE):
-                        entry = {"phrase": entry.get("caption"), **dict(zip(PLACE, box, strict=True))}
-                    found[int(name)].append(region(entry, f"{file}: the image {name}"))
-        except BuildError:
-            raise
-        except ValueError as error:
-            raise BuildError(f"{error} Get the file again.") from error
+        if next(chunks(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+            for place, entry in enumerate(entries(file), 1):
+                where = f"{file}: entry {place}"
+                if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):
+                    raise BuildError(
+                        f"{where} is {short_repr(entry)}; expected an object with id and regions, a list."
+                    )
+                if isinstance(image_id := entry.get("id"), int) and image_id in images:
+                    found[image_id] += (region(one, where) for one in entry["regions"])
+        else:
+            for name, entry in entries_of(file, *map(str, sorted(images))):
+                box = entry.get("bbox") if isinstance(entry, Mapping) else None
+                if isinstance(box, list) and len(box) == len(PLACE):
+                    entry = {"phrase": entry.get("caption"), **dict(zip(PLACE, box, strict=True))}
+                found[int(name)].append(region(entry, f"{file}: the image {name}"))
         return {image_id: {"regions": tuple(regions)} for image_id, regions in found.items() if regions}
 
 

@@ -22,7 +22,7 @@ from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, UNCE
 from halluscope.graded.metric import Case, Graded
 from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
-from halluscope.inputs import listed
+from halluscope.inputs import listed, whole
 from halluscope.judging import free_text
 from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.judging.prompts import Asked, fill, json_object, json_of
@@ -30,7 +30,7 @@ from halluscope.judging.verdicts import Criterion, Judged
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
 from halluscope.reporting.tables import Named, Table, group_table, is_defined, ranked, score, table
 from halluscope.responses import parsers
-from halluscope.sanitize import encodable, short_repr
+from halluscope.sanitize import encodable
 from halluscope.signature import data_of
 from halluscope.stats.tallies import Bools, Ints, Tally
 
@@ -136,19 +136,17 @@ class HallusionBench(Graded):
 
     def select(self, case: Case) -> Case:
         """Return the rows that the protocol counts, with the codes of given verdicts on them."""
-        protocol, options = case.chosen["protocol"], case.options
-        counts = np.array([self.wanted(row, protocol=protocol) for row in case.rows])
-        given = {
-            name: _codes(options[name], name, len(counts))[:, counts]
-            for name in CODES
-            if options[name] is not None
-        }
-        if not counts.any():
+        protocol, options = case.chosen["protocol"], {**case.options}
+        counts = [self.wanted(row, protocol=protocol) for row in case.rows]
+        for name in CODES:
+            if options[name] is not None:
+                options[name] = _codes(name, options[name], len(counts))[:, counts]
+        if not any(counts):
             raise ValueError(
                 f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
             )
         rows, texts = ([*compress(of, counts)] for of in (case.rows, case.texts))
-        return Case(rows, texts, case.chosen, {**options, **given})
+        return Case(rows, texts, case.chosen, options)
 
     def check(self, rows: Sequence[Any]) -> None:
         if without := [row for row in rows if not row.question.strip()]:
@@ -304,16 +302,11 @@ class HallusionBench(Graded):
         return scoring.chance(Layout([row for row in rows if self.wanted(row, protocol=protocol)]))
 
 
-def _codes(values: Any, name: str, rows: int) -> Ints:
-    """Return given verdicts as numbers; digits may be texts."""
-    codes = sorted(CODES[name].values())
-    expected = ", ".join(map(str, codes))
-    digits = list(values) if isinstance(values, str) else values
-    given = listed(name, digits, f"a list, one of {expected} per row", rows)
-    for row, value in enumerate(given):
-        if not isinstance(value, int | float | str | np.generic) or value not in (*codes, *map(str, codes)):
-            raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected {expected}.")
-    return np.array([[int(value) for value in given]], dtype=np.int64)
+def _codes(name: str, values: Any, rows: int) -> Ints:
+    """Return given verdicts: [1, rows]."""
+    most = max(CODES[name].values())
+    given = listed(name, values, f"a list, a whole number from 0 to {most} per row", rows)
+    return np.array([[whole(f"{name}[{row}]", one, 0, most) for row, one in enumerate(given)]])
 
 
 def _ruled(said: Ints, layout: Layout) -> dict[str, Ints]:

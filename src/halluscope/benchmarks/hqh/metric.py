@@ -9,7 +9,6 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,9 @@ from halluscope.graded.report import View
 from halluscope.graded.rows import Values
 from halluscope.inputs import id_of
 from halluscope.judging.verdicts import Judged
-from halluscope.reporting.report_items import Fact, Kind, Mark, several
+from halluscope.reporting.report_items import Fact, Mark
 from halluscope.reporting.tables import Named, is_defined
-from halluscope.sanitize import encodable, heard, short_repr
+from halluscope.sanitize import heard, short_repr
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
 
@@ -37,13 +36,12 @@ QUOTED = "quoted"
 
 
 def read(prompt: Prompt, claims: str, reply: str, response: str) -> Verdict | None:
-    parts = prompt.parts(reply, response)
-    if parts is None or len(parts["evidence"]) != parts["extra_claims"]:
+    verdict = prompt.read(reply, response)
+    if verdict is None or len(said := verdict.notes["evidence"]) != verdict.numbers["extra_claims"]:
         return None
-    said = parts["evidence"]
-    evidence = quoted(said, response) if claims == QUOTED else [*map(encodable, said)]
-    numbers = {"correct": float(parts["verdict"] == "correct"), "extra_claims": float(len(evidence))}
-    return Verdict(numbers, {"evidence": list(evidence), "dropped": parts["extra_claims"] - len(evidence)})
+    evidence = [*quoted(said, response)] if claims == QUOTED else said
+    numbers = {**verdict.numbers, "extra_claims": float(len(evidence))}
+    return Verdict(numbers, {"evidence": evidence, "dropped": len(said) - len(evidence)})
 
 
 class HQH(Graded):
@@ -54,18 +52,15 @@ class HQH(Graded):
     def derive(self, values: Values, where: str) -> Values:
         return {"level": self.data["levels"][values["type"]]}
 
-    def prompt(
-        self, prompts: str = "ours", reading: str = "strict", claims: str = QUOTED, **options: Any
-    ) -> Prompt:
-        prompt = super().prompt(prompts)
+    def prompt(self, *, claims: str = QUOTED, **options: Any) -> Prompt:
+        prompt = super().prompt(**options)
         key = prompt.key if claims == QUOTED else f"{prompt.key}-{claims}"
         return prompt._replace(key=key, reader=partial(read, prompt, claims))
 
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
-        right = [
-            contains.contains(text, row.answer, row.question) for row, text in zip(rows, texts, strict=True)
-        ]
-        correct = np.array([[np.nan if one is None else float(one) for one in right]])
+        pairs = zip(texts, rows, strict=True)
+        right = [contains.contains(text, row.answer, row.question) for text, row in pairs]
+        correct = np.array([right], dtype=float)  # None is NaN
         values = {"correct": correct, "extra_claims": np.full_like(correct, np.nan)}
         return Judged(self.criteria, values, [REFERENCE_ONLY, contains.KEY])
 
@@ -157,26 +152,12 @@ class HQHView(View):
         return {"marks": sorted(marks, key=lambda mark: (mark.start, mark.end))}
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        claims = row["extra_claims"]
-        known: Mapping[bool | None, tuple[str, Kind]] = {True: ("right", "good"), False: ("wrong", "bad")}
-        yield Fact("main answer", [known.get(row["correct"], ("not judged", "open"))])
-        kind: Kind = "open" if claims is None else "bad" if claims else "good"
-        looked = "not looked for" if claims is None else f"{claims:,}"
-        yield Fact("extra claims that contradict the image", [(looked, kind)])
+        yield from super().verdict(row, text)
         if unplaced := [quote for quote in row.get("evidence", ()) if not places(quote, text)]:
             yield Fact("claims quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
 
-    def errors(self, row: Values) -> list[str]:
-        wrong = row["correct"] is False, row["extra_claims"], row["unjudged"]
-        return [*compress(("wrong answer", "extra claims", "unjudged"), wrong)]
-
     def badness(self, row: Values) -> float:
         return float((row["correct"] is False) + (row["extra_claims"] or 0))
-
-    def known(self, asked: Values) -> Iterator[Fact]:
-        yield from super().known(asked)
-        if asked["details"]:
-            yield several("regions", asked["details"].splitlines())
 
 
 GRADED = HQH(__file__)

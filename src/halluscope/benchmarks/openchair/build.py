@@ -28,10 +28,7 @@ def make(order: Order) -> Path:
         raise BuildError(
             f"{where} has the columns {', '.join(map(short_repr, names))}; expected OpenCHAIR's image and {UPSTREAM}."
         )
-    try:
-        rows = ROWS.read_all(without_pictures(upstream), where)
-    except ValueError as error:
-        raise BuildError(str(error)) from error
+    rows = ROWS.read_all(without_pictures(upstream), where)
     counts = {"images": len(rows), "captions": len({row.true_caption for row in rows})}
     spec.matches(counts, order.subset)
 

@@ -238,12 +238,12 @@ def read_concrete(file: str | Path) -> frozenset[str]:
                 "ratings of Brysbaert et al. (2014)."
             )
         rating = str(row["Conc.M"])
-        mean = float(rating) if re.fullmatch(r"\d+(\.\d+)?", rating) else 0
-        if not 1 <= mean <= 5:
+        if not re.fullmatch(r"[1-4](\.\d+)?|5(\.0+)?", rating):
             raise BuildError(
                 f"concreteness: {where}: Conc.M is {short_repr(row['Conc.M'])}; expected a rating from 1 to 5."
             )
-        found |= {str(row["Word"])} if mean > CONCRETE else set()
+        if float(rating) > CONCRETE:
+            found.add(str(row["Word"]))
     if not found:
         raise BuildError(
             f"concreteness: {file} has no word that is rated above {CONCRETE}; expected the ratings of Brysbaert et al."
