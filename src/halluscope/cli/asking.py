@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from dataclasses import fields, replace
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from halluscope import registry, scoring
@@ -18,14 +19,15 @@ from halluscope.judging.judge import AT_ONCE, KnownJudge
 from halluscope.judging.models.engine import Engine
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.resolve import is_served
-from halluscope.options import taken
+from halluscope.options import keywords
 from halluscope.registry import Benchmark
 from halluscope.reporting import requests as tables
-from halluscope.reporting.tables import to_json
-from halluscope.sanitize import one_line, short_repr
+from halluscope.reporting.tables import Values, to_json
+from halluscope.sanitize import one_line
 from halluscope.terminal import is_quiet, say, tell
 
 if TYPE_CHECKING:
+    from halluscope.answering.answer import Outlook
     from halluscope.answering.models import Model
 
 # answer
@@ -39,24 +41,22 @@ def parser_answer(parser: ArgumentParser, _: None) -> None:
 def answer(options: Namespace) -> None:
     """Ask an LVLM a benchmark's questions. Everything is checked before the model is loaded or asked."""
     from halluscope.answering import answer as answering
-    from halluscope.answering.models import ServedVlm, Vlm, Workers
+    from halluscope.answering.models import ServedVlm
     from halluscope.answering.sources import open_source
 
-    drawn = {"seed": options.seed, "temperature": options.temperature}
-    given = {name: value for name, value in drawn.items() if value is not None}
-    draws = options.sample or options.samples is not None
-    if given and not draws:
-        raise ValueError(f"--{next(iter(given))} is for drawn responses only; expected --sample with it.")
-    if options.prices and not options.plan:
-        raise ValueError("--prices is for --plan only; expected --plan with it.")
-    served = options.model.startswith(ENDPOINT)
-    for name, fits in (("at_once", served), ("device", not served), ("workers", not served)):
+    draws, served = bool(options.sample or options.samples), options.model.startswith(ENDPOINT)
+    for name, fits, use in (
+        ("seed", draws, "drawn responses only; expected --sample with it"),
+        ("temperature", draws, "drawn responses only; expected --sample with it"),
+        ("prices", options.plan, "--plan only; expected --plan with it"),
+        ("at_once", served, "models behind a server ('openai:NAME@URL')"),
+        ("device", not served, "models on this machine"),
+        ("workers", not served, "models on this machine"),
+    ):
         if getattr(options, name) is not None and not fits:
-            where = "behind a server ('openai:NAME@URL')" if name == "at_once" else "on this machine"
-            raise ValueError(
-                f"--{name.replace('_', '-')} is for models {where}; --model is {short_repr(options.model)}."
-            )
-    first = answering.Sample(**given)
+            raise ValueError(f"--{name.replace('_', '-')} is for {use}.")
+    drawn = {name: getattr(options, name) for name in ("seed", "temperature")}
+    first = answering.Sample(**{name: value for name, value in drawn.items() if value is not None})
     runs = {options.out: first if draws else None}
     if options.samples:
         seeds = range(first.seed, first.seed + options.samples)
@@ -66,30 +66,9 @@ def answer(options: Namespace) -> None:
     if options.plan:
         for out, sample in runs.items():
             outlook = answering.plan(source, out, sample=sample, **asked)
-            of = (
-                "by the server's counts so far"
-                if outlook.is_measured
-                else "4 characters a token, without the images' tokens, and each response as long as it may be"
-            )
-            tell(
-                f"{one_line(out)}: {outlook.requests:,} requests to send, {outlook.done:,} responses there; about "
-                f"{outlook.read:,.0f} tokens read and {outlook.said:,.0f} generated ({of})"
-                + (
-                    f"; price {price(outlook.read, outlook.said, options.prices):,.2f}"
-                    if options.prices
-                    else ""
-                )
-            )
+            tell(f"{one_line(out)}: {_told(outlook, options.prices)}")
         return
-
-    @cache
-    def model() -> "Model":
-        if served:
-            return ServedVlm(options.model, options.at_once or AT_ONCE).probe(draws)
-        if options.workers:
-            return Workers(options.model, options.device, options.workers)
-        return Vlm(options.model, options.device)
-
+    model = cache(lambda: _model(options, draws))
     for out, sample in runs.items():
         added = answering.answer(
             model, source, out, sample=sample, batch_size=options.batch_size, progress=not is_quiet(), **asked
@@ -103,6 +82,27 @@ def answer(options: Namespace) -> None:
         asked_of.check_complete()
 
 
+def _told(outlook: "Outlook", prices: tuple[float, float] | None) -> str:
+    cost = price(outlook.read, outlook.said, prices)
+    how = "by the server's counts so far"
+    if not outlook.is_measured:
+        how = "4 characters a token, without the images' tokens, and each response as long as it may be"
+    return (
+        f"{outlook.requests:,} requests to send, {outlook.done:,} responses there; about {outlook.read:,.0f} tokens "
+        f"read and {outlook.said:,.0f} generated ({how}){'' if cost is None else f'; price {cost:,.2f}'}"
+    )
+
+
+def _model(options: Namespace, draws: bool) -> "Model":
+    from halluscope.answering.models import ServedVlm, Vlm, Workers
+
+    if options.model.startswith(ENDPOINT):
+        return ServedVlm(options.model, options.at_once or AT_ONCE).probe(draws)
+    if options.workers:
+        return Workers(options.model, options.device, options.workers)
+    return Vlm(options.model, options.device)
+
+
 # ask
 
 
@@ -110,13 +110,10 @@ def ask_export(given: Namespace) -> None:
     """Score as far as the kept replies allow, and write the requests for the missing ones."""
     benchmark = registry.benchmark(given.name)
     options = common.options_of(given, benchmark)
-    judges = benchmark.judges
-    assert judges is not None, "only benchmarks with judges have the command"
-    named = options.get(judges.option, judges.default)
-    named = [named] if isinstance(named, str) else named
-    if not any(judge.startswith(ENDPOINT) for judge in named):
+    judges = _judges(benchmark, options)
+    if not any(judge.startswith(ENDPOINT) for judge in judges):
         raise ValueError(
-            f"--{judges.option} is {one_line(' '.join(named), 200) or 'missing'}; expected a judge behind an endpoint: "
+            f"The judge is {one_line(' '.join(judges), 200) or 'missing'}; expected one behind an endpoint: "
             f"{ENDPOINT}MODEL[@URL]. To ask judges on this machine, run `halluscope score`."
         )
     if options.get("fresh"):
@@ -126,18 +123,24 @@ def ask_export(given: Namespace) -> None:
     options["store"] = store = Cache(path, export=to_ask)
     ready = common.ready(given, benchmark, options)
     with closing(store), sending_nothing(), to_ask.opened():
-        for one in ready:
-            for chosen in scoring.variants(benchmark, options):
-                before = to_ask.put
-                try:
-                    scoring.compute(benchmark, one, chosen | {"bootstrap": 0})
-                except JudgingFailed:  # too few verdicts are no error where the missing ones became requests
-                    if to_ask.put == before or not benchmark.is_graded:
-                        raise
+        for one, chosen in product(ready, scoring.variants(benchmark, options)):
+            before = to_ask.put
+            try:
+                scoring.compute(benchmark, one, chosen | {"bootstrap": 0})
+            except JudgingFailed:  # too few verdicts are no error where the missing ones became requests
+                if to_ask.put == before or not benchmark.is_graded:
+                    raise
     kept = f" --store {one_line(path)}" if path else ""
     score = f"halluscope score {given.name}"
     take = f"halluscope ask import FILE... --exported {one_line(given.out)}{kept}"
     common.output(given, tables.listed_export(to_ask), lambda: tables.export_report(to_ask, score, take))
+
+
+def _judges(benchmark: Benchmark, options: Values) -> list[str]:
+    """Return the names of the benchmark's judges, the user's or the default ones."""
+    assert benchmark.judges, "only benchmarks with judges have the command"
+    named = options.get(benchmark.judges.option, benchmark.judges.default)
+    return [named] if isinstance(named, str) else [*named]
 
 
 def ask_import(given: Namespace) -> None:
@@ -157,20 +160,20 @@ def plan(given: Namespace) -> None:
     if benchmark.is_graded:
         found = _plan_verdicts(given, benchmark, options)
     else:
-        ready = common.ready(given, benchmark, options)
-        sets = [(one.matched.texts, one.inputs["references"]) for one in ready]
+        sets = [
+            (one.matched.texts, one.inputs["references"]) for one in common.ready(given, benchmark, options)
+        ]
         function = benchmark.module("metric").plan
-        names = [field.name for field in fields(VoteOptions) if field.name in options]
-        chosen = {name: options[name] for name in names} | taken(function, options)
+        names = {field.name for field in fields(VoteOptions)} | keywords(function)
+        chosen = {name: options[name] for name in names & options.keys()}
         found = function(sets, **chosen, calibrate=given.calibrate, prices=given.prices)
     common.output(given, tables.listed_plan(found), lambda: tables.plan_report(found))
 
 
 def _plan_verdicts(given: Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
     """Score as far as possible without verdicts, and note what would be asked."""
-    assert benchmark.judges is not None, "only benchmarks with judges have the command"
-    judge = str(options.get(benchmark.judges.option, benchmark.judges.default))
-    if not judge or judge in benchmark.judges.rules:
+    (judge,) = _judges(benchmark, options)
+    if not judge or (benchmark.judges and judge in benchmark.judges.rules):
         raise ValueError(
             f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local model."
         )
@@ -185,8 +188,7 @@ def _plan_verdicts(given: Namespace, benchmark: Benchmark, options: dict[str, An
     ready = common.ready(given, benchmark, options)
     with sending_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scoring gives these warnings
-        for one in ready:
-            for chosen in scoring.variants(benchmark, options):
-                scoring.compute(benchmark, one, chosen | noting)
+        for one, chosen in product(ready, scoring.variants(benchmark, options)):
+            scoring.compute(benchmark, one, chosen | noting)
     found = plan_verdicts(record, judge, info, options.get("repeats", 1), given.prices)
     return replace(found, store=str(store.path))
