@@ -712,7 +712,6 @@ PLAIN = {"question_id": 1, "response": "Yes."}
         ([sample(), PLAIN], "line 2 is not a sample: expected doc_id and filtered_resps"),
         ([sample(), "Yes."], "line 2 is not a sample"),
         ([PLAIN, sample()], "line 2: expected an object with the LVLM's text under one of the keys response"),
-        (["Yes."], "line 1: expected an object with the LVLM's text under one of the keys response"),
         (
             [sample(doc={})],
             r"line 1 is a sample that names no task and holds no row \(doc\); expected a sample of pope or pope_c",

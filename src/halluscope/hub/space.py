@@ -14,7 +14,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from halluscope import limits
-from halluscope.errors import LimitExceeded, MissingExtra
+from halluscope.errors import needs
 from halluscope.reporting.figures.plots import scores as chart_of_scores
 from halluscope.reporting.page import content
 from halluscope.reporting.page.html_template import data_uri
@@ -41,30 +41,29 @@ class Box(NamedTuple):
 
     def rows(self, text: str, form: str) -> list[Any]:
         """Return the rows of a text; an empty line is an empty row."""
-        for limit, amount in {"page": len(text), "page_rows": text.count("\n")}.items():
-            if amount > (most := limits.most(limit)):
-                raise LimitExceeded(
-                    f"{self.label}: {amount:,} {limits.LIMITS[limit].unit}; this page takes {most:,}. Use the package "
-                    "for more."
-                )
-        rows = []
+        limits.check("page", len(text), self.label)
+        limits.check("page_rows", text.count("\n"), self.label)
         lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
-        for number, line in enumerate(lines, 1):
-            where = f"{self.label}, line {number}"
-            try:
-                row = json.loads(line) if form == JSON_LINES else self.read(line)
-            except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
-                raise ValueError(f"{where}: {short_repr(line)} cannot be read: {error}.") from error
-            if isinstance(row, dict) and self.responses:
-                row = text_of(row, where)[0]
-            elif isinstance(row, dict) and form == JSON_LINES and self.keys:
-                if not (held := [row[key] for key in self.keys if key in row]):
-                    raise ValueError(
-                        f"{where} has none of the keys {', '.join(self.keys)}; it has {', '.join(row)!s:.200}."
-                    )
-                row = held[0]
-            rows.append(row)
-        return rows
+        return [
+            self._row(line, form == JSON_LINES, f"{self.label}, line {number}")
+            for number, line in enumerate(lines, 1)
+        ]
+
+    def _row(self, line: str, is_json: bool, where: str) -> Any:
+        try:
+            row = json.loads(line) if is_json else self.read(line)
+        except (ValueError, RecursionError) as error:  # RecursionError: thousands of nested brackets
+            raise ValueError(f"{where}: {short_repr(line)} cannot be read: {error}.") from error
+        if not is_json or not isinstance(row, dict):
+            return row
+        if self.responses:
+            return text_of(row, where)[0]
+        values = [row[key] for key in self.keys if key in row]
+        if self.keys and not values:
+            raise ValueError(
+                f"{where} has none of the keys {', '.join(self.keys)}; it has {', '.join(row)!s:.200}."
+            )
+        return values[0] if values else row
 
 
 class Choice(NamedTuple):
@@ -117,10 +116,8 @@ class Page(NamedTuple):
         return self.answer(LINES, self.predictions.example, self.references.example, *chosen)
 
     def blocks(self) -> Any:
-        try:
+        with needs("A metric's page", "space"):
             import gradio
-        except ImportError as error:
-            raise MissingExtra("A metric's page needs gradio: pip install 'halluscope[space]'.") from error
         first = self.example()
         line = partial(gradio.Textbox, interactive=False)
         table = partial(gradio.Dataframe, datatype="str", interactive=False)
