@@ -676,7 +676,7 @@ def test_without_images_and_scored(files):
     [
         ("[{", "not JSON, or is cut off"),
         ("[]", "expected those of HallusionBench.json"),
-        (json.dumps([*rows(), rows()[0]]), "has too; expected each question once"),
+        (json.dumps([*rows(), rows()[0]]), "has too; expected each row once"),
         (json.dumps([rows()[0] | {"gt_answer": "2"}]), "gt_answer is '2'"),
         ("[" * 200_000, "not JSON, or is cut off: maximum recursion depth"),
         (json.dumps([rows()[0] | {"set_id": 10**30}]), r"set_id is 10{30}; expected a 64-bit whole number"),

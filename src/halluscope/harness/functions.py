@@ -135,17 +135,22 @@ class Evaluation:
 
     def judged(self, rows: Sequence[Any], texts: Sequence[str], where: str, file: Path) -> Scored:
         """Score a set; if it cannot be judged, log the command that scores a file of it, and return an empty result."""
-        where = f"The responses are {where}; to score them: {self._command(file, len(rows))}"
-        if not self.setting.judged:
-            log.warning(
-                "%s is not scored: its judge is a language model, and none is named. %s", self.title, where
-            )
-            return nothing(rows)
-        try:
-            return self.scored(rows, texts)
-        except Exception as error:  # whatever a judge raises, including that memory ran out
-            log.error("%s is not scored: %s %s", self.title, reason(error), where)
-            return nothing(rows)
+        level, why = logging.WARNING, "its judge is a language model, and none is named."
+        if self.setting.judged:
+            try:
+                return self.scored(rows, texts)
+            except Exception as error:  # whatever a judge raises, including that memory ran out
+                level, why = logging.ERROR, reason(error)
+        command = self._command(file, len(rows))
+        log.log(
+            level,
+            "%s is not scored: %s The responses are %s; to score them: %s",
+            self.title,
+            why,
+            where,
+            command,
+        )
+        return nothing(rows)
 
     def _command(self, file: Path, count: int) -> str:
         dataset, named = self.source.dataset, Written.of(self.setting.dataset)

@@ -131,12 +131,10 @@ def read_boxes(
 def take(entry: Any, key: str, kind: Kind, where: str) -> Any:
     """Return a value of an object in a JSON file, after checking that it is of a kind."""
     fits, expected = kind
-    is_object = isinstance(entry, dict)
-    value = entry.get(key) if is_object else None
-    if not (is_object and fits(value)):
-        if is_object:
-            raise BuildError(f"{where} has {key} {short_repr(value)}; expected {expected}.")
+    if not isinstance(entry, dict):
         raise BuildError(f"{where} is {short_repr(entry)}; expected an object whose {key} is {expected}.")
+    if not fits(value := entry.get(key)):
+        raise BuildError(f"{where} has {key} {short_repr(value)}; expected {expected}.")
     return value
 
 

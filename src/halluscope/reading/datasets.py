@@ -95,13 +95,8 @@ class Source:
 
     @property
     def path(self) -> Path:
-        path = Path(self.name)
-        if not path.exists():
-            raise FileNotFoundError(
-                f"There is no file {self.name}; expected a dataset, or a file of its rows."
-            )
-        check_file(path)
-        return path
+        check_file(Path(self.name))
+        return Path(self.name)
 
 
 @contextmanager
@@ -235,19 +230,20 @@ def _of_tables(tables: Iterable[Any], name: str) -> Iterator[Any]:
             yield from table.to_pylist()
 
 
-def read_once(located: Iterable[tuple[str, Any]], read: Callable[[Any, str, int], Any]) -> list[Any]:
-    """Read rows with their locations into questions, and check that no id occurs twice."""
-    first: dict[int, str] = {}
-    questions = []
+def read_once(
+    located: Iterable[tuple[str, Any]], read: Callable[[Any, str, int], Any], id: str = "id"
+) -> list[Any]:
+    """Read rows with their locations into records, and check that no id occurs twice."""
+    first, records = dict[Hashable, str](), []
     for number, (where, row) in enumerate(located):
-        question = read(row, where, number)
-        if first.setdefault(question.id, where) != where:
+        record = read(row, where, number)
+        if (key := getattr(record, id)) in first:
             raise ValueError(
-                f"{where} has the id {question.id}, which {first[question.id]} has too; expected each question "
-                "once. Remove one of them."
+                f"{where} has the {id} {key}, which {first[key]} has too; expected each row once. Remove one of them."
             )
-        questions.append(question)
-    return questions
+        first[key] = where
+        records.append(record)
+    return records
 
 
 def picture_columns(rows: Any) -> list[str]:

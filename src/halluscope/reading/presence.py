@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import json_rows, read_json
-from halluscope.reading.datasets import Source, read_columns, stated
+from halluscope.reading.datasets import Source, read_columns, read_once, stated
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
@@ -38,7 +38,8 @@ def load(sources: Sequence[str], vocabulary: Vocabulary | None = None) -> list[I
 
     Warn if many images hold few of the vocabulary's classes: the annotators may not have looked for the others.
     """
-    images = _each_once(located for source in sources for located in _located(source, vocabulary))
+    located = (each for source in sources for each in _located(source, vocabulary))
+    images = read_once(located, _read, "image_id")
     if vocabulary and len(images) >= ENOUGH:
         named = {name for image in images for name in image.objects if isinstance(name, str)}
         missing = [name for name in vocabulary.classes if name not in named]
@@ -57,7 +58,7 @@ def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObjects]:
-    return _each_once((f"{where}[{number}]", row) for number, row in enumerate(rows))
+    return read_once(((f"{where}[{number}]", row) for number, row in enumerate(rows)), _read, "image_id")
 
 
 def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
@@ -96,25 +97,16 @@ def _of_json(path: Path, vocabulary: Vocabulary | None) -> Iterable[Located]:
         yield str(path), image
 
 
-def _each_once(located: Iterable[Located]) -> list[ImageObjects]:
-    images: dict[int, ImageObjects] = {}
-    for where, row in located:
-        if isinstance(row, ImageObjects):
-            image = row
-        elif isinstance(row, Mapping) and "image_id" in row and isinstance(row.get("objects"), list):
-            image_id = Fields(row, where).whole("image_id", or_digits=True)
-            texts = {name: str(row.get(name) or "") for name in TEXTS}
-            image = ImageObjects(image_id, row["objects"], **texts)
-        else:
-            raise ValueError(
-                f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
-            )
-        if image.image_id in images:
-            raise ValueError(
-                f"{where}: image_id {image.image_id} occurs twice in the dataset; expected it once."
-            )
-        images[image.image_id] = image
-    return list(images.values())
+def _read(row: Any, where: str, _: int) -> ImageObjects:
+    if isinstance(row, ImageObjects):
+        return row
+    if isinstance(row, Mapping) and "image_id" in row and isinstance(row.get("objects"), list):
+        image_id = Fields(row, where).whole("image_id", or_digits=True)
+        texts = {name: str(row.get(name) or "") for name in TEXTS}
+        return ImageObjects(image_id, row["objects"], **texts)
+    raise ValueError(
+        f"{where}: expected image_id and objects, a list of class names; got {short_repr(row, 120)}."
+    )
 
 
 def _warn(where: str, missing: Sequence[str], vocabulary: Vocabulary) -> None:

@@ -455,15 +455,15 @@ class _Matching:
         ]
         if all(len(cell) < 2 for cell in cells):
             return None
+        keyed = [((_images_of(row), _question(row)), getattr(row, column), row) for row in self.rows]
         alike = defaultdict[Hashable, dict[str, Any]](dict)  # the rows of an image and question, by set
-        for row in self.rows:
-            alike[_images_of(row), _question(row)][getattr(row, column)] = row
+        for key, name, row in keyed:
+            alike[key][name] = row
         # for each cell and set, the rows of the set that are in all sets of the cell, with those alike
         ways = defaultdict[Hashable, list[tuple[Any, dict[str, Any]]]](list)
-        for row in self.rows:
-            by_set, name = alike[_images_of(row), _question(row)], getattr(row, column)
-            if row is by_set[name]:
-                ways[frozenset(by_set), name].append((row, by_set))
+        for key, name, row in keyed:
+            if row is alike[key][name]:
+                ways[frozenset(alike[key]), name].append((row, alike[key]))
         stated, answered = self._stated_questions(), dict[int, Response]()
         for cell in {*cells}:
             here = [index for index, other in enumerate(cells) if other == cell]
