@@ -8,10 +8,8 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,17 +39,14 @@ def read_toml(module: str, name: str) -> dict[str, Any]:
 
 
 class WordLists:
-    """The lists of words in a TOML file beside a module, or in a section of it, as attributes; read at first use."""
+    """The lists of words in a section of a TOML file beside a module, as attributes; read at first use."""
 
-    def __init__(self, module: str, name: str, section: str = "") -> None:
-        self._file, self._section = (module, name), section
+    def __init__(self, module: str, file: str, section: str) -> None:
+        self._file, self._section = (module, file), section
 
     def __getattr__(self, name: str) -> frozenset[str]:
-        tables = read_toml(*self._file)
-        found = self.__dict__[name] = frozenset(
-            tables[self._section][name] if self._section else tables[name]
-        )
-        return found
+        words = self.__dict__[name] = frozenset(read_toml(*self._file)[self._section][name])
+        return words
 
 
 MOST_COMPARED = 10_000  # How many classes are searched for the name nearest to a misspelt one
@@ -94,22 +89,20 @@ class Vocabulary:
         what = f"A table of {len(listed):,} texts and {len(self.classes):,} classes"
         limits.check("cells", len(listed) * len(self.classes), what)
         column = {name: i for i, name in enumerate(self.classes)}
-        table, sizes = np.zeros((len(listed), len(self.classes)), dtype=bool), [*map(len, listed)]
-        with suppress(KeyError, TypeError):
-            columns = [*map(column.__getitem__, chain.from_iterable(listed))]
-            table[np.repeat(np.arange(len(listed)), sizes), columns] = True
-            return table
-        row, name = next(
-            (row, name)
-            for row, names in enumerate(listed)
-            for name in names
-            if not isinstance(name, str) or name not in column
-        )
-        hint = nearest(str(name)[:80], self.classes[:MOST_COMPARED])
-        raise ValueError(
-            f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} classes of the "
-            f"vocabulary {self.name!r}.{hint} To score another list of classes, pass vocabulary=[...]."
-        )
+        columns: list[int] = []
+        for row, names in enumerate(listed):
+            for name in names:
+                if not isinstance(name, str) or name not in column:
+                    hint = nearest(str(name)[:80], self.classes[:MOST_COMPARED])
+                    raise ValueError(
+                        f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} "
+                        f"classes of the vocabulary {self.name!r}.{hint} To score another list of classes, pass "
+                        "vocabulary=[...]."
+                    )
+                columns.append(column[name])
+        table = np.zeros((len(listed), len(self.classes)), dtype=bool)
+        table[np.repeat(np.arange(len(listed)), [*map(len, listed)]), columns] = True
+        return table
 
     def check_known(self, classes: Collection[str], expected: str) -> None:
         """Refuse annotations of other classes."""

@@ -6,7 +6,7 @@ Where WordNet's form differs from lemminflect's, and mentions of objects depend 
 holds WordNet's form.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
@@ -116,12 +116,15 @@ def beside(tokens: Sequence[str], place: int) -> str:
 def _readings(word: str) -> _Readings:
     if len(word) > LONGEST or not (word.isascii() and word.isalpha()):
         return _Readings(word, word, False, False)
-    get, tables = dictionary(), _forms_of_wordnet()
+    get, wordnet = dictionary(), read_toml(__file__, "lemmas.toml")
     nouns, verbs = get(word, upos="NOUN"), get(word, upos="VERB")
     if not nouns and word.endswith("s"):
         nouns = get(word, upos="NOUN", lemmatize_oov=True)
-    noun = tables["nouns"].get(word) or (nouns and nouns[0]) or word
-    verb = tables["verbs"].get(word) or (verbs and verbs[0]) or word
+    if word in wordnet["unknown"]:
+        noun = verb = word
+    else:
+        noun = wordnet["nouns"].get(word) or (nouns and nouns[0]) or word
+        verb = wordnet["verbs"].get(word) or (verbs and verbs[0]) or word
     is_adjective = word in get(word, upos="ADJ") and word not in get(word, upos="ADV")
     return _Readings(noun, verb, word in nouns, is_adjective)
 
@@ -132,11 +135,3 @@ def dictionary() -> Callable[..., tuple[str, ...]]:
     with needs("The dictionary of word forms", "words"):
         from lemminflect import getLemma  # type: ignore[import-untyped]
     return partial(getLemma, lemmatize_oov=False)
-
-
-@cache
-def _forms_of_wordnet() -> Mapping[str, Mapping[str, str]]:
-    """Return the forms that WordNet gives, of nouns and of verbs."""
-    tables = read_toml(__file__, "lemmas.toml")
-    unknown = {word: word for word in tables["unknown_to_wordnet"]}
-    return {kind: tables[kind] | unknown for kind in ("nouns", "verbs")}

@@ -6,8 +6,8 @@ is "can" before a verb. A word that neither its form nor its neighbours decide c
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from halluscope.reading.words import lemmas
@@ -18,7 +18,7 @@ from halluscope.vocabularies import WordLists, read_toml
 # Raised by every change to these rules, or to their table, that can change which words are nouns
 RULES_VERSION = 2
 
-LISTS = WordLists(__file__, "nouns.toml")  # the file says what each list holds
+LISTS = WordLists(__file__, "nouns.toml", "words")  # the file says what each list holds
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
@@ -143,31 +143,24 @@ def _is_adjective(word: str) -> bool:
 def _readings(word: str) -> _Readings:
     if word in LISTS.no_nouns or not 1 < len(word) <= lemmas.LONGEST or not _WORD.fullmatch(word):
         return _Readings()
-    get = lemmas.dictionary()
-    of = {part: get(word, upos=part) for part in ("NOUN", "VERB", "ADJ", "ADV")}
-    if "-" in word and not any(of.values()):
+    get, irregular = lemmas.dictionary(), read_toml(__file__, "nouns.toml")["nouns"]
+    nouns, verbs, *others = (get(word, upos=part) for part in ("NOUN", "VERB", "ADJ", "ADV"))
+    is_known = nouns or verbs or any(others)
+    if "-" in word and not is_known:
         first, _, last = word.rpartition("-")
         is_noun = _readings(last).noun and _readings(last).ending not in ("ing", "ed")
         return _Readings(f"{first}-{_readings(last).noun}" if is_noun else "", True)
-    if not any(of.values()) and not word.endswith("ly"):
-        of["NOUN"] = (*(get(word, upos="NOUN", lemmatize_oov=True) if word.endswith("s") else ()), word)
-    if not of["NOUN"] and word in LISTS.nouns_in_ing:
-        of["NOUN"] = (word,)
-    noun = _irregular().get(word) or next(filter(_WORD.fullmatch, of["NOUN"]), "")
-    if word in of["NOUN"] and not word.endswith("s") and word not in _irregular():
+    if not is_known and not word.endswith("ly"):
+        nouns = (*(get(word, upos="NOUN", lemmatize_oov=True) if word.endswith("s") else ()), word)
+    if not nouns and word in LISTS.nouns_in_ing:
+        nouns = (word,)
+    noun = irregular.get(word) or next(filter(_WORD.fullmatch, nouns), "")
+    if word in nouns and not word.endswith("s") and word not in irregular:
         noun = word
-    is_adjective = (bool(of["ADJ"]) or word in LISTS.seldom_nouns) and word not in LISTS.nouns_before_nouns
     ending = next((ending for ending in ("ing", "s") if word.endswith(ending)), "ed")
     return _Readings(
         noun="" if word in LISTS.adjectives else noun,
-        is_adjective=is_adjective,
-        is_verb=bool(of["VERB"]),
-        ending=ending if of["VERB"] and word not in of["VERB"] else "",
+        is_adjective=(bool(others[0]) or word in LISTS.seldom_nouns) and word not in LISTS.nouns_before_nouns,
+        is_verb=bool(verbs),
+        ending=ending if verbs and word not in verbs else "",
     )
-
-
-@cache
-def _irregular() -> Mapping[str, str]:
-    """Return the forms of nouns that the dictionary does not give."""
-    forms: Mapping[str, str] = read_toml(__file__, "nouns.toml")["nouns"]
-    return forms
