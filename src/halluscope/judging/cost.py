@@ -26,8 +26,8 @@ from halluscope.judging.judge import PRESENT, Judge, Pairs, is_greedy
 from halluscope.judging.label_scoring import ScoringVoter, requests
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import SHARED_FROM, CausalJudge, Engine, common_prefix, model_of
-from halluscope.judging.models.language_model import LanguageModelJudge, text_config
+from halluscope.judging.models.engine import CHECKER, SHARED_FROM, CausalJudge, Engine, common_prefix
+from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import Question, QuestionSet
@@ -148,7 +148,7 @@ def inspect_model(model: str, engine: Engine, **endpoint: Any) -> ModelInfo:
     if is_served(model):
         judge = served_voter(model, **endpoint)
         return ModelInfo(judge.name, judge.key, served=judge)
-    found, missing = _find(model_of(model))
+    found, missing = _find(model.removeprefix(CHECKER))
     info = ModelInfo(found.name, weights=READ_WEIGHTS.get(found.name), missing=missing)
     try:
         reader = cast("LanguageModelJudge", engine.judge(model, found))
@@ -195,7 +195,6 @@ def read_weights(config: Any) -> int:
     import torch
     from transformers import AutoModel
 
-    config = text_config(config)
     with torch.device("meta"):  # takes no memory
         model = AutoModel.from_config(config)
     embeddings = {id(layer.weight) for layer in model.modules() if isinstance(layer, torch.nn.Embedding)}
@@ -225,7 +224,6 @@ def read_tokens(judge: LanguageModelJudge, prompts: Prompts) -> NDArray[np.float
 
 def _shares(config: Any) -> bool:
     """Whether a decoder's prompts can share the cache of their beginning: no layer has a window or a running state."""
-    config = text_config(config)
     kinds = getattr(config, "layer_types", None)
     return {*kinds} == {"full_attention"} if kinds else getattr(config, "sliding_window", None) is None
 

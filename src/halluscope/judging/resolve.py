@@ -23,8 +23,6 @@ from halluscope.judging.models.engine import (
     CausalJudge,
     Engine,
     Seq2SeqJudge,
-    is_checker,
-    model_of,
 )
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.votes import RULES
@@ -170,7 +168,7 @@ def _check_name(judge: Any) -> None:
         kind = SCORING if judge.startswith(SCORING) else ENDPOINT
         Server.named(judge.removeprefix(kind), kind)
     elif judge != LEXICAL:
-        weights.check_name(model_of(judge))
+        weights.check_name(judge.removeprefix(CHECKER))
 
 
 def lexical(judges: Sequence[Voter], vocabulary: Vocabulary) -> LexicalJudge:
@@ -187,7 +185,7 @@ def lexical(judges: Sequence[Voter], vocabulary: Vocabulary) -> LexicalJudge:
 def find(judges: Voter | Sequence[Voter]) -> None:
     """Find the weights of the language models that the user means, without loading any."""
     for judge in filter(_is_local, named(judges)):
-        weights.find(model_of(str(judge)))
+        weights.find(str(judge).removeprefix(CHECKER))
 
 
 def check_asked(judges: Sequence[Voter], questions: QuestionSet) -> None:
@@ -195,7 +193,7 @@ def check_asked(judges: Sequence[Voter], questions: QuestionSet) -> None:
     # The lexical judge and given votes are read by class and by text, so they work with both. So does a judge
     # of the user's own, unless its attribute `claims` says which of the two it accepts
     for judge in judges:
-        takes = getattr(judge, "claims", None) if not isinstance(judge, str) else is_checker(judge)
+        takes = getattr(judge, "claims", None) if not isinstance(judge, str) else judge.startswith(CHECKER)
         if judge == LEXICAL or takes is None or takes == questions.claims:
             continue
         name = judge if isinstance(judge, str) else judge.key

@@ -43,14 +43,6 @@ FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 CHECKER = "checker:"
 
 
-def model_of(name: str) -> str:
-    return name.removeprefix(CHECKER)
-
-
-def is_checker(name: str) -> bool:
-    return name.startswith(CHECKER)
-
-
 class Seq2SeqJudge(LanguageModelJudge):
     """An encoder-decoder; it votes yes only if its whole decoded reply is "yes", as in THRONE's released code.
 
@@ -369,7 +361,7 @@ class Engine:
 
         With "checker:" before it, the judge is a checker.
         """
-        checks, name = is_checker(model), model_of(model)
+        checks, name = model.startswith(CHECKER), model.removeprefix(CHECKER)
         found = found or weights.find(name)
         library, _, precision = self.name.partition("-")
         if library == "ctranslate2" and not found.is_encoder_decoder:

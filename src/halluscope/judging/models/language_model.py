@@ -131,9 +131,13 @@ class LanguageModelJudge:
                 tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
                 self._check(tokenizer)
                 is_described = self.weights.gguf_file or (Path(source) / "config.json").is_file()
-                config = self._transformers.AutoConfig
-                self.config = config.from_pretrained(source, **options) if is_described else None
-                self._positions = positions(self.config)
+                auto = self._transformers.AutoConfig
+                config = auto.from_pretrained(source, **options) if is_described else None
+                # of a model that also reads images, the text part
+                self.config: Any = getattr(config, "text_config", None) or config
+                # how many tokens, of prompt and reply together, the model can handle
+                most = getattr(self.config, "max_position_embeddings", None)
+                self._positions = most or 2 * MAX_TEXT_TOKENS
                 self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
                 special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
                 self._special = sorted(special, key=len, reverse=True)
@@ -183,13 +187,10 @@ class LanguageModelJudge:
         most = 65_536 if self.device.type == "cuda" else 4_096
         if self.device.type == "cuda":
             free, _ = self._torch.cuda.mem_get_info(self.device.index)
-            config = text_config(self.config)
-            width = int(config.hidden_size)
-            inner = int(
-                getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width
-            )
+            config, width = self.config, self.config.hidden_size
+            inner = getattr(config, "d_ff", None) or getattr(config, "intermediate_size", None) or 4 * width
             # of a token: the widest layer's inputs and outputs, and the cache
-            numbers = 8 * width + 3 * inner + 2 * width * int(config.num_hidden_layers)
+            numbers = 8 * width + 3 * inner + 2 * width * config.num_hidden_layers
             most = int(min(most, max(1024, MEMORY_SHARE * free / (self.dtype.itemsize * numbers))))
         self.batch_tokens = self.batch_tokens or most
 
@@ -367,13 +368,3 @@ def ahead(items: Iterable[T]) -> Iterator[T]:
         while (item := coming.result()) is not end:
             coming = thread.submit(next, iterator, end)
             yield item  # type: ignore[misc]
-
-
-def positions(config: Any) -> int:
-    """Return how many tokens, of prompt and reply together, a model with this configuration can handle."""
-    return getattr(text_config(config), "max_position_embeddings", None) or 2 * MAX_TEXT_TOKENS
-
-
-def text_config(config: Any) -> Any:
-    """Return the text part of the configuration of a model that also reads images."""
-    return getattr(config, "text_config", None) or config

@@ -75,14 +75,13 @@ def _is_verb(tokens: Sequence[str], place: int, verbs: Sequence[bool]) -> bool:
         return not readings.ending and second not in LISTS.before_to
     if before == "that":
         return bool(_readings(second).noun)
-    if readings.ending == "s":
-        return follows and (precedes or word in LISTS.verbs_after_nouns)
-    if precedes or readings.ending:
-        return follows and precedes
-    is_plural = before in LISTS.plurals or (
+    if precedes or not follows:
+        return follows
+    if readings.ending:
+        return readings.ending == "s" and word in LISTS.verbs_after_nouns
+    return before in LISTS.plurals or (
         before != "sports" and before.endswith("s") and _readings(before).noun != before
     )
-    return follows and is_plural
 
 
 def _is_doing(word: str, before: str, after: str, is_between: bool) -> bool:
