@@ -72,13 +72,13 @@ def extras() -> dict[str, Sequence[str]]:
 # info
 
 
-def info(options: Namespace) -> None:
+def info(args: Namespace) -> None:
     """Print a benchmark's card, options, scores with their direction, and citation."""
     from halluscope.building.spec import load
     from halluscope.explaining import protocols
     from halluscope.options import defaults
 
-    benchmark = registry.benchmark(options.name)
+    benchmark = registry.benchmark(args.name)
     lines = [
         f"{benchmark.title} ({benchmark.name}): {benchmark.about}",
         f"\n{benchmark.description.strip()}",
@@ -86,7 +86,7 @@ def info(options: Namespace) -> None:
         *(f"more: {link}" for link in benchmark.links),
     ]
     for dataset in benchmark.datasets:
-        if options.name in (dataset.name, benchmark.name):
+        if args.name in (dataset.name, benchmark.name):
             spec = load(dataset.name)
             counts = (f"{count:,} {name.replace('_', ' ')}" for name, count in spec.expected.items())
             key = f"rows are identified by {', '.join(dataset.key)}"
@@ -142,17 +142,17 @@ def build(words: Sequence[str]) -> int:
         raise KeyboardInterrupt(str(stopped) or "nothing was changed.") from None
 
 
-def inspect(given: Namespace) -> None:
+def inspect(args: Namespace) -> None:
     """Say what each file is; one that cannot be read is named, and the others are still inspected."""
     from halluscope.scoring import inspect
 
     found, failed = [], []
-    for file in given.files:
+    for file in args.files:
         try:
             found.append(inspect(file))
         except (ValueError, OSError) as error:
             failed.append(str(error))
-    if given.json:
+    if args.json:
         say(to_json([one.row() for one in found]))
     else:
         for one in found:
@@ -162,25 +162,25 @@ def inspect(given: Namespace) -> None:
     for message in failed:
         tell_error(message)
     if failed:
-        raise ValueError(f"{len(failed)} of {len(given.files)} files cannot be read.")
+        raise ValueError(f"{len(failed)} of {len(args.files)} files cannot be read.")
 
 
-def install_metrics(options: Namespace) -> None:
+def install_metrics(args: Namespace) -> None:
     """Install the metrics so that evaluate.load("throne") finds them by their bare names."""
     from halluscope.hub import installed
 
-    if options.remove and not options.list:
+    if args.remove and not args.list:
         say(f"removed: {', '.join(installed.remove()) or 'nothing was installed'}")
         return
-    say("\n".join(map(str, installed.listed() if options.list else installed.install())))
+    say("\n".join(map(str, installed.listed() if args.list else installed.install())))
     say(f"in {installed.cache()}")
 
 
-def tasks(options: Namespace) -> None:
+def tasks(args: Namespace) -> None:
     """Write our tasks for a harness, and print their folder."""
     from halluscope.harness import tasks
 
-    say(tasks.write(options.harness, options.out))
+    say(tasks.write(args.harness, args.out))
 
 
 # A benchmark of yes/no questions; each file begins with a line "=== PATH"
@@ -188,9 +188,9 @@ SKELETON = PACKAGE / "cli/skeleton.txt"
 TASKS = "src/halluscope/harness/inspect_tasks.py"
 
 
-def new(options: Namespace) -> None:
+def new(args: Namespace) -> None:
     """Write the skeleton, and Inspect's task, all or nothing; overwrite no file."""
-    name, root = options.name, checkout()
+    name, root = args.name, checkout()
     if not root:
         raise ValueError(
             "This halluscope is installed; a new benchmark is written into a clone of its repository."
@@ -201,7 +201,7 @@ def new(options: Namespace) -> None:
             f"{', '.join(registry.names())}."
         )
     text = SKELETON.read_text("utf-8").replace("@NAME@", name).replace("@VERSION@", __version__)
-    parts = text.replace("@TITLE@", options.title or name).split("=== ")[1:]
+    parts = text.replace("@TITLE@", args.title or name).split("=== ")[1:]
     files = {root / path: content for path, _, content in (part.partition("\n") for part in parts)}
     if there := [str(file.relative_to(root)) for file in files if file.exists()]:
         raise ValueError(f"{there[0]} exists; a new benchmark overwrites nothing. Choose another name.")

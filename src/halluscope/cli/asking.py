@@ -38,44 +38,44 @@ def parser_answer(parser: ArgumentParser, _: None) -> None:
     parser._option_string_actions["--prompt"].help += f": {named}"  # type: ignore[operator]
 
 
-def answer(options: Namespace) -> None:
+def answer(args: Namespace) -> None:
     """Ask an LVLM a benchmark's questions. Everything is checked before the model is loaded or asked."""
     from halluscope.answering import answer as answering
     from halluscope.answering.models import ServedVlm
     from halluscope.answering.sources import open_source
 
-    draws, served = bool(options.sample or options.samples), options.model.startswith(ENDPOINT)
+    draws, served = bool(args.sample or args.samples), args.model.startswith(ENDPOINT)
     for name, fits, use in (
         ("seed", draws, "drawn responses only; expected --sample with it"),
         ("temperature", draws, "drawn responses only; expected --sample with it"),
-        ("prices", options.plan, "--plan only; expected --plan with it"),
+        ("prices", args.plan, "--plan only; expected --plan with it"),
         ("at_once", served, "models behind a server ('openai:NAME@URL')"),
         ("device", not served, "models on this machine"),
         ("workers", not served, "models on this machine"),
     ):
-        if getattr(options, name) is not None and not fits:
+        if getattr(args, name) is not None and not fits:
             raise ValueError(f"--{name.replace('_', '-')} is for {use}.")
-    drawn = {name: getattr(options, name) for name in ("seed", "temperature")}
+    drawn = {name: getattr(args, name) for name in ("seed", "temperature")}
     first = answering.Sample(**{name: value for name, value in drawn.items() if value is not None})
-    runs = {options.out: first if draws else None}
-    if options.samples:
-        seeds = range(first.seed, first.seed + options.samples)
-        runs = {options.out.with_stem(f"{options.out.stem}-seed{n}"): replace(first, seed=n) for n in seeds}
-    source = open_source(options.dataset, options.images, keep=options.batch_size)
-    asked = {name: getattr(options, name) for name in ("prompt", "max_new_tokens", "first", "limit")}
-    if options.plan:
+    runs = {args.out: first if draws else None}
+    if args.samples:
+        seeds = range(first.seed, first.seed + args.samples)
+        runs = {args.out.with_stem(f"{args.out.stem}-seed{n}"): replace(first, seed=n) for n in seeds}
+    source = open_source(args.dataset, args.images, keep=args.batch_size)
+    asked = {name: getattr(args, name) for name in ("prompt", "max_new_tokens", "first", "limit")}
+    if args.plan:
         for out, sample in runs.items():
             outlook = answering.plan(source, out, sample=sample, **asked)
-            tell(f"{one_line(out)}: {_told(outlook, options.prices)}")
+            tell(f"{one_line(out)}: {_told(outlook, args.prices)}")
         return
-    model = cache(lambda: _model(options, draws))
+    model = cache(lambda: _model(args, draws))
     for out, sample in runs.items():
         added = answering.answer(
-            model, source, out, sample=sample, batch_size=options.batch_size, progress=not is_quiet(), **asked
+            model, source, out, sample=sample, batch_size=args.batch_size, progress=not is_quiet(), **asked
         )
         tell(f"{one_line(out)}: {added:,} responses added")
-    if options.samples:
-        files, dataset = (one_line(" ".join(map(str, names))) for names in (runs, [options.dataset]))
+    if args.samples:
+        files, dataset = (one_line(" ".join(map(str, names))) for names in (runs, [args.dataset]))
         command = f"halluscope score {source.benchmark.name} --responses {files} --dataset {dataset}"
         tell(f"Each file is scored as a model of its own: {command}")
     if isinstance(asked_of := model(), ServedVlm):
@@ -93,23 +93,23 @@ def _told(outlook: "Outlook", prices: tuple[float, float] | None) -> str:
     )
 
 
-def _model(options: Namespace, draws: bool) -> "Model":
+def _model(args: Namespace, draws: bool) -> "Model":
     from halluscope.answering.models import ServedVlm, Vlm, Workers
 
-    if options.model.startswith(ENDPOINT):
-        return ServedVlm(options.model, options.at_once or AT_ONCE).probe(draws)
-    if options.workers:
-        return Workers(options.model, options.device, options.workers)
-    return Vlm(options.model, options.device)
+    if args.model.startswith(ENDPOINT):
+        return ServedVlm(args.model, args.at_once or AT_ONCE).probe(draws)
+    if args.workers:
+        return Workers(args.model, args.device, args.workers)
+    return Vlm(args.model, args.device)
 
 
 # ask
 
 
-def ask_export(given: Namespace) -> None:
+def ask_export(args: Namespace) -> None:
     """Score as far as the kept replies allow, and write the requests for the missing ones."""
-    benchmark = registry.benchmark(given.name)
-    options = common.options_of(given, benchmark)
+    benchmark = registry.benchmark(args.name)
+    options = common.options_of(args, benchmark)
     judges = _judges(benchmark, options)
     if not any(judge.startswith(ENDPOINT) for judge in judges):
         raise ValueError(
@@ -118,10 +118,10 @@ def ask_export(given: Namespace) -> None:
         )
     if options.get("fresh"):
         raise ValueError("--fresh replaces no reply by batch files; to ask again, name another --store.")
-    to_ask = batch.BatchExport(given.out, given.requests, given.bytes)
-    path = getattr(given, "store", None)
+    to_ask = batch.BatchExport(args.out, args.requests, args.bytes)
+    path = getattr(args, "store", None)
     options["store"] = store = Cache(path, export=to_ask)
-    ready = common.ready(given, benchmark, options)
+    ready = common.ready(args, benchmark, options)
     with closing(store), sending_nothing(), to_ask.opened():
         for one, chosen in product(ready, scoring.variants(benchmark, options)):
             before = to_ask.put
@@ -131,9 +131,9 @@ def ask_export(given: Namespace) -> None:
                 if to_ask.put == before or not benchmark.is_graded:
                     raise
     kept = f" --store {one_line(path)}" if path else ""
-    score = f"halluscope score {given.name}"
-    take = f"halluscope ask import FILE... --exported {one_line(given.out)}{kept}"
-    common.output(given, tables.listed_export(to_ask), lambda: tables.export_report(to_ask, score, take))
+    score = f"halluscope score {args.name}"
+    take = f"halluscope ask import FILE... --exported {one_line(args.out)}{kept}"
+    common.output(args, tables.listed_export(to_ask), lambda: tables.export_report(to_ask, score, take))
 
 
 def _judges(benchmark: Benchmark, options: Values) -> list[str]:
@@ -143,34 +143,34 @@ def _judges(benchmark: Benchmark, options: Values) -> list[str]:
     return [named] if isinstance(named, str) else [*named]
 
 
-def ask_import(given: Namespace) -> None:
+def ask_import(args: Namespace) -> None:
     """Read the replies to batch files into the cache."""
-    with closing(Cache(given.store)) as store:
-        taken = batch.take(given.files, given.exported, store)
-    say(to_json(tables.listed_import(taken)) if given.json else "\n".join(tables.import_lines(taken)))
+    with closing(Cache(args.store)) as store:
+        taken = batch.take(args.files, args.exported, store)
+    say(to_json(tables.listed_import(taken)) if args.json else "\n".join(tables.import_lines(taken)))
 
 
 # plan
 
 
-def plan(given: Namespace) -> None:
+def plan(args: Namespace) -> None:
     """Plan the files of responses one after the other, as they are scored."""
-    benchmark = registry.benchmark(given.name)
-    options = common.options_of(given, benchmark)
+    benchmark = registry.benchmark(args.name)
+    options = common.options_of(args, benchmark)
     if benchmark.is_graded:
-        found = _plan_verdicts(given, benchmark, options)
+        found = _plan_verdicts(args, benchmark, options)
     else:
         sets = [
-            (one.matched.texts, one.inputs["references"]) for one in common.ready(given, benchmark, options)
+            (one.matched.texts, one.inputs["references"]) for one in common.ready(args, benchmark, options)
         ]
         function = benchmark.module("metric").plan
         names = {field.name for field in fields(VoteOptions)} | keywords(function)
         chosen = {name: options[name] for name in names & options.keys()}
-        found = function(sets, **chosen, calibrate=given.calibrate, prices=given.prices)
-    common.output(given, tables.listed_plan(found), lambda: tables.plan_report(found))
+        found = function(sets, **chosen, calibrate=args.calibrate, prices=args.prices)
+    common.output(args, tables.listed_plan(found), lambda: tables.plan_report(found))
 
 
-def _plan_verdicts(given: Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
+def _plan_verdicts(args: Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
     """Score as far as possible without verdicts, and note what would be asked."""
     (judge,) = _judges(benchmark, options)
     if not judge or (benchmark.judges and judge in benchmark.judges.rules):
@@ -178,17 +178,17 @@ def _plan_verdicts(given: Namespace, benchmark: Benchmark, options: dict[str, An
             f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local model."
         )
     fresh = options.pop("fresh", False)
-    check_prices(given.prices, [judge], "judge")
+    check_prices(args.prices, [judge], "judge")
     info = None if is_served(judge) else inspect_model(judge, Engine(device=options.get("device")))
-    store = Cache(getattr(given, "store", None), "read")
+    store = Cache(getattr(args, "store", None), "read")
     record = Record(Cache(IN_MEMORY, "read") if fresh else store)
     # of a grader without weights only the key is known
     grader = KnownJudge(info.name, greedy=True) if info and info.missing else judge
     noting = {"judge": grader, "store": record, "bootstrap": 0, "max_failed": 1}
-    ready = common.ready(given, benchmark, options)
+    ready = common.ready(args, benchmark, options)
     with sending_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scoring gives these warnings
         for one, chosen in product(ready, scoring.variants(benchmark, options)):
             scoring.compute(benchmark, one, chosen | noting)
-    found = plan_verdicts(record, judge, info, options.get("repeats", 1), given.prices)
+    found = plan_verdicts(record, judge, info, options.get("repeats", 1), args.prices)
     return replace(found, store=str(store.path))

@@ -101,12 +101,12 @@ def add_options(parser: Parsing, benchmark: Benchmark) -> None:
         declare(parser, {"with": ["--device", "--store"]})
 
 
-def options_of(given: Namespace, benchmark: Benchmark) -> dict[str, Any]:
+def options_of(args: Namespace, benchmark: Benchmark) -> dict[str, Any]:
     """Return the benchmark's options for Python."""
     judging = ("device", "store") if benchmark.judges else ()
     names = [*(one.name for one in benchmark.options), "thoughts", *judging]
-    found = dict(benchmark.options_of(given.name))
-    found |= {name: getattr(given, name) for name in names if hasattr(given, name)}
+    found = dict(benchmark.options_of(args.name))
+    found |= {name: getattr(args, name) for name in names if hasattr(args, name)}
     if benchmark.judges:
         found["progress"] = not is_quiet()
     if found.get("fresh"):
@@ -115,40 +115,40 @@ def options_of(given: Namespace, benchmark: Benchmark) -> dict[str, Any]:
     return found
 
 
-def matching_options(given: Namespace) -> MatchingOptions:
-    return MatchingOptions(given.limit, getattr(given, "partial", False), given.id_column, given.text_column)
+def matching_options(args: Namespace) -> MatchingOptions:
+    return MatchingOptions(args.limit, getattr(args, "partial", False), args.id_column, args.text_column)
 
 
 def ready(
-    given: Namespace,
+    args: Namespace,
     benchmark: Benchmark,
     options: Values,
     dataset: Sequence[str] | None = None,
 ) -> list[Ready]:
     """Return the responses, matched to the dataset."""
     return scoring.prepare(
-        benchmark, given.responses, dataset or given.dataset, options, matching_options(given)
+        benchmark, args.responses, dataset or args.dataset, options, matching_options(args)
     )
 
 
-def remark(benchmark: Benchmark, one: Ready, given: Namespace) -> None:
+def remark(benchmark: Benchmark, one: Ready, args: Namespace) -> None:
     """Say how much of the dataset is scored, and how responses were matched."""
-    if said := [*scoring.remarks(benchmark, one, bool(given.limit or getattr(given, "partial", False)))]:
+    if said := [*scoring.remarks(benchmark, one, bool(args.limit or getattr(args, "partial", False)))]:
         tell(f"{one_line(one.matched.name)}: {'; '.join(said)}.")
 
 
-def output(given: Namespace, data: Any, report: Callable[[], Report] | None = None) -> None:
+def output(args: Namespace, data: Any, report: Callable[[], Report] | None = None) -> None:
     """Print a result in the format of --format: its data as JSON, or its report (without `report`, the data's own)."""
-    if given.format == JSON:
+    if args.format == JSON:
         say(to_json(data))
         return
-    with_ends = getattr(given, "intervals", False)
-    text, beside = written(report() if report else data.report, given.format, with_ends)
+    with_ends = getattr(args, "intervals", False)
+    text, beside = written(report() if report else data.report, args.format, with_ends)
     say(text)
     tell(beside)
 
 
-def check_output(given: Namespace, path: Path) -> None:
+def check_output(args: Namespace, path: Path) -> None:
     """Check that a file can be written, and is not where replies are kept."""
-    store = getattr(given, "store", None)
+    store = getattr(args, "store", None)
     check_new(path, [default_path(), *([Path(store)] if store else [])])

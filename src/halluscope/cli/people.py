@@ -47,15 +47,15 @@ def _certified() -> Benchmark:
 
 
 def _judged_texts(
-    given: Namespace, benchmark: Benchmark, dataset: list[str]
+    args: Namespace, benchmark: Benchmark, dataset: list[str]
 ) -> tuple[Ready, list[str], dict[str, Any]]:
     """Return one LVLM's responses, the ids of their images, and the judges' options."""
-    if len(given.responses) != 1:
+    if len(args.responses) != 1:
         raise ValueError(
-            f"--responses names {len(given.responses)} files; expected one, since labels are about one LVLM's texts."
+            f"--responses names {len(args.responses)} files; expected one, since labels are about one LVLM's texts."
         )
-    options = common.options_of(given, benchmark)
-    (one,) = common.ready(given, benchmark, options, dataset)
+    options = common.options_of(args, benchmark)
+    (one,) = common.ready(args, benchmark, options, dataset)
     columns = registry.identity(benchmark).id
     ids = [" ".join(str(getattr(row, column)) for column in columns) for row in one.matched.rows]
     return one, ids, options
@@ -87,82 +87,82 @@ def parser_review_make(parser: ArgumentParser, _: None) -> None:
     common.declare(group, {"with": ["benchmark", "reading"]}, benchmark)
 
 
-def review_make(options: Namespace) -> None:
+def review_make(args: Namespace) -> None:
     """Draw a sample, and write a page and a CSV to mark it on."""
-    marks, out, benchmark = options.marks, options.out, _certified()
+    marks, out, benchmark = args.marks, args.out, _certified()
     for name, kinds in (FOR | {one.name: (IMPLIED,) for one in benchmark.options}).items():
-        if getattr(options, name, None) not in (None, ()) and marks not in kinds:
+        if getattr(args, name, None) not in (None, ()) and marks not in kinds:
             raise ValueError(f"--{name} is for --marks {' or '.join(kinds)}; the marks are {marks}.")
     check_folder(out)
-    draft = {VERDICT: _verdicts, IMPLIED: _texts}.get(marks, _rows)(options, benchmark)
+    draft = {VERDICT: _verdicts, IMPLIED: _texts}.get(marks, _rows)(args, benchmark)
     name = write(draft, out, marks)
     pictured = sum("image" in row for row in draft.rows)
     say(f"{one_line(out)}: the sheet {name}, {len(draft.rows):,} rows, {pictured:,} with an image")
     fewest = {VERDICT: FEWEST_MARKED, IMPLIED: FEWEST_TEXTS}.get(marks, 0)
-    if options.sample < fewest:
+    if args.sample < fewest:
         say(f"This shows how the judge errs; to correct scores, mark at least {fewest} responses, or all.")
     say(_how_to_mark(out))
 
 
-def _rows(options: Namespace, _: Benchmark) -> Draft:
+def _rows(args: Namespace, _: Benchmark) -> Draft:
     texts = {
         file.name: [{**one.row, "response": one.text} for one in file.each]
-        for file in files.read(options.responses)
+        for file in files.read(args.responses)
     }
-    rows, source = read_rows(options.rows), Source.of(options.rows)
-    images = review.Images(rows, options.images, source.folder)
-    drawn = review.draw(images, options.sample, options.seed, options.stratum, texts)
-    return Draft(drawn, f"Review of {Path(options.rows).name}")
+    rows, source = read_rows(args.rows), Source.of(args.rows)
+    images = review.Images(rows, args.images, source.folder)
+    drawn = review.draw(images, args.sample, args.seed, args.stratum, texts)
+    return Draft(drawn, f"Review of {Path(args.rows).name}")
 
 
-def _verdicts(options: Namespace, _: Benchmark) -> Draft:
+def _verdicts(args: Namespace, _: Benchmark) -> Draft:
     """Draw a run's responses by their verdicts."""
-    run = check(Path(options.rows))
-    image = review.image_by_id(options.dataset, options.images)
-    rows = graders.sheet(run, options.sample, options.seed, image)
+    run = check(Path(args.rows))
+    image = review.image_by_id(args.dataset, args.images)
+    rows = graders.sheet(run, args.sample, args.seed, image)
     return Draft(rows, f"Verdicts on the responses of {run.name}")
 
 
-def _texts(options: Namespace, benchmark: Benchmark) -> Draft:
+def _texts(args: Namespace, benchmark: Benchmark) -> Draft:
     """Draw texts by the judges' votes."""
-    ready, ids, judging = _judged_texts(options, benchmark, [options.rows])
+    ready, ids, judging = _judged_texts(args, benchmark, [args.rows])
     judgement = benchmark.module("metric").judge(ready.matched.texts, ready.inputs["references"], **judging)
-    rows = certificate.sheet(judgement, ids, options.sample, options.seed)
+    rows = certificate.sheet(judgement, ids, args.sample, args.seed)
     return Draft(rows, f"What the responses of {ready.matched.name} imply", judgement.vocabulary.classes)
 
 
-def review_read(options: Namespace) -> None:
+def review_read(args: Namespace) -> None:
     """Print what a marked sheet says."""
-    data, report = review.says(read_sheet(options.sheet, options.allow_unmarked))
-    common.output(options, data, lambda: report)
+    data, report = review.says(read_sheet(args.sheet, args.allow_unmarked))
+    common.output(args, data, lambda: report)
 
 
 # agree. Source: THRONE, supplement, section 4. `halluscope review read` reads the marked sheet.
 
 
-def agree(given: Namespace) -> None:
+def agree(args: Namespace) -> None:
     """Tell how often two methods read the same classes, and which one errs."""
-    if (given.dataset and not given.out) or (given.images and not given.dataset):
+    if (args.dataset and not args.out) or (args.images and not args.dataset):
         raise ValueError(
             "--dataset needs --out, because its images go on the sheet; --images needs --dataset, whose files it holds."
         )
-    if given.each:
-        common.check_output(given, given.each)
-    names, methods = zip(*map(_method, (given.first, given.second)), strict=True)
+    if args.each:
+        common.check_output(args, args.each)
+    names, methods = zip(*map(_method, (args.first, args.second)), strict=True)
     compared = agreement.pair(names, *methods)
     result = agreement.compare(names, compared)
     sheet = None
-    if given.out:
-        picture = review.image_by_id(given.dataset, given.images)
-        most = {agreement.AGREE: given.agreeing, agreement.DISAGREE: given.disagreeing}
-        rows = agreement.draw(names, compared, most, given.seed, picture)
-        sheet = write(Draft(rows, f"Review of {agreement.AND.join(names)}"), given.out, READING)
-    if given.each:
-        with new_file(given.each) as lines:
+    if args.out:
+        picture = review.image_by_id(args.dataset, args.images)
+        most = {agreement.AGREE: args.agreeing, agreement.DISAGREE: args.disagreeing}
+        rows = agreement.draw(names, compared, most, args.seed, picture)
+        sheet = write(Draft(rows, f"Review of {agreement.AND.join(names)}"), args.out, READING)
+    if args.each:
+        with new_file(args.each) as lines:
             lines.writelines(json_line(one.as_json()) for one in compared)
-    common.output(given, {**result, "sheet": sheet}, lambda: agreement.report(result))
-    if sheet and given.format != JSON:
-        tell(f"{one_line(given.out)}: the sheet {sheet}. {_how_to_mark(given.out)}")
+    common.output(args, {**result, "sheet": sheet}, lambda: agreement.report(result))
+    if sheet and args.format != JSON:
+        tell(f"{one_line(args.out)}: the sheet {sheet}. {_how_to_mark(args.out)}")
 
 
 def _method(word: str) -> tuple[str, dict[agreement.Key, agreement.Reading]]:
@@ -182,43 +182,43 @@ def options_certify(_: None) -> Benchmark:
     return _certified().without({"ask"})
 
 
-def certify(given: Namespace) -> None:
+def certify(args: Namespace) -> None:
     """Measure how often judges err, by labels that people gave."""
-    if not given.by.strip():
+    if not args.by.strip():
         raise ValueError("--by is empty; expected who gave the labels.")
-    if [bool(one) for one in (given.graded, given.responses, given.dataset)] not in (
+    if [bool(one) for one in (args.graded, args.responses, args.dataset)] not in (
         [True, False, False],
         [False, True, True],
     ):
         raise ValueError(
             "Expected --responses and --dataset, or --run alone for a grader, since a run has both."
         )
-    if given.out:
-        common.check_output(given, given.out)
-    content, report = (_of_grader if given.graded else _of_judges)(given)
-    if given.out:
-        with new_file(given.out) as file:
+    if args.out:
+        common.check_output(args, args.out)
+    content, report = (_of_grader if args.graded else _of_judges)(args)
+    if args.out:
+        with new_file(args.out) as file:
             file.write(to_json(content) + "\n")
     shown = {name: value for name, value in content.items() if name != "labels"}
-    common.output(given, shown, lambda: report)
+    common.output(args, shown, lambda: report)
 
 
-def _of_grader(given: Namespace) -> tuple[Json, Report]:
-    resampling = Bootstrap(given.bootstrap, given.seed)
-    found = graders.certify(given.labels, check(given.graded), given.by, given.allow_unmarked, resampling)
+def _of_grader(args: Namespace) -> tuple[Json, Report]:
+    resampling = Bootstrap(args.bootstrap, args.seed)
+    found = graders.certify(args.labels, check(args.graded), args.by, args.allow_unmarked, resampling)
     return found, found.report
 
 
-def _of_judges(given: Namespace) -> tuple[Json, Report]:
-    given.ask = "all"  # the labelled texts are few, so every vote is worth asking for
+def _of_judges(args: Namespace) -> tuple[Json, Report]:
+    args.ask = "all"  # the labelled texts are few, so every vote is worth asking for
     benchmark = _certified()
-    ready, ids, options = _judged_texts(given, benchmark, given.dataset)
+    ready, ids, options = _judged_texts(args, benchmark, args.dataset)
     judge = benchmark.module("metric").judge
     options = defaults(judge) | options
     texts, _ = take_out(ready.matched.texts, options["thoughts"])
     references = ready.inputs["references"]
     population, vocabulary = certificate.rows_of(texts), vocabularies.load(options["vocabulary"])
-    labels = certificate.read_labels(given.labels, texts, ids, vocabulary, given.allow_unmarked)
+    labels = certificate.read_labels(args.labels, texts, ids, vocabulary, args.allow_unmarked)
     rows = [population[text] for text in labels.texts]
     judgement = judge(
         [texts[row] for row in rows], [references[row] for row in rows], **options | {"thoughts": KEPT}
@@ -228,7 +228,7 @@ def _of_judges(given: Namespace) -> tuple[Json, Report]:
         labels,
         options.get("store"),
         texts=certificate.name_of(population),
-        labelled_by=given.by,
+        labelled_by=args.by,
         responses=ready.matched.name,
         data=data_of_texts(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),
     )

@@ -14,53 +14,51 @@ if TYPE_CHECKING:
 EVERY = "all"
 
 
-def publish_dataset(options: Namespace) -> None:
+def publish_dataset(args: Namespace) -> None:
     from halluscope.hub import contents
 
-    unlicensed, folder = contents.unlicensed(), options.folder
-    for name, why in unlicensed.items() if options.names == [EVERY] else ():
+    unlicensed, folder = contents.unlicensed(), args.folder
+    for name, why in unlicensed.items() if args.names == [EVERY] else ():
         say(f"left out: {name} has no licence ({why})")
     has_many = folder is not None and not (folder / "stats.json").is_file()  # a folder for each dataset
     _publish_named(
-        options,
+        args,
         [name for name in contents.datasets() if name not in unlicensed],
         lambda name: contents.dataset(
-            name, options.org, folder / name if has_many else folder, options.subset, not options.no_eval
+            name, args.org, folder / name if has_many else folder, args.subset, not args.no_eval
         ),
     )
 
 
-def publish_metric(options: Namespace) -> None:
+def publish_metric(args: Namespace) -> None:
     from halluscope.hub import contents
 
-    _publish_named(
-        options, contents.metrics(), lambda name: contents.metric(name, options.org, options.package)
-    )
+    _publish_named(args, contents.metrics(), lambda name: contents.metric(name, args.org, args.package))
 
 
-def publish_benchmark(options: Namespace) -> None:
+def publish_benchmark(args: Namespace) -> None:
     from halluscope.hub import contents
 
     fit = [name for name in contents.datasets() if not contents.unfit(registry.benchmark(name))]
-    _publish_named(options, fit, lambda name: contents.benchmark(name, options.org))
+    _publish_named(args, fit, lambda name: contents.benchmark(name, args.org))
 
 
-def publish_results(options: Namespace) -> None:
+def publish_results(args: Namespace) -> None:
     from halluscope.hub import contents
 
-    _check_names(model=options.model, benchmark=options.benchmark)
-    organization, _, name = options.source.partition("/")
-    hub = _hub(options, organization if name and "/" not in name else "")
-    found = contents.results(options.folder, options.model, options.benchmark, options.source, hub)
-    _publish(options, found, hub)
+    _check_names(model=args.model, benchmark=args.benchmark)
+    organization, _, name = args.source.partition("/")
+    hub = _hub(args, organization if name and "/" not in name else "")
+    found = contents.results(args.folder, args.model, args.benchmark, args.source, hub)
+    _publish(args, found, hub)
 
 
-def publish_report(options: Namespace) -> None:
+def publish_report(args: Namespace) -> None:
     from halluscope.hub import contents
 
-    _check_names(space=options.space)
-    publication = contents.report(options.folders, options.space)
-    _publish(options, [publication], _hub(options, options.space.partition("/")[0]))
+    _check_names(space=args.space)
+    publication = contents.report(args.folders, args.space)
+    _publish(args, [publication], _hub(args, args.space.partition("/")[0]))
 
 
 def _check_names(**names: str) -> None:
@@ -69,37 +67,37 @@ def _check_names(**names: str) -> None:
             raise HubError(f"--{option} is {name!r:.80}; expected a name on the Hub, such as org/name.")
 
 
-def _hub(options: Namespace, organization: str) -> "Hub | None":
+def _hub(args: Namespace, organization: str) -> "Hub | None":
     from huggingface_hub import get_token
 
     from halluscope.hub.publisher import Hub
 
-    return Hub(organization) if options.upload or get_token() else None
+    return Hub(organization) if args.upload or get_token() else None
 
 
-def _publish_named(options: Namespace, known: Sequence[str], read: Callable[[str], "Publication"]) -> None:
+def _publish_named(args: Namespace, known: Sequence[str], read: Callable[[str], "Publication"]) -> None:
     from halluscope.hub.publisher import each
 
-    names = [*dict.fromkeys(options.names)]
+    names = [*dict.fromkeys(args.names)]
     if EVERY in names and len(names) > 1:
         others = ", ".join(name for name in names if name != EVERY)
         raise HubError(f"{EVERY!r} stands for all; expected no other name with it, got {others}.")
     publications = each(known if EVERY in names else names, read)
-    _publish(options, publications, _hub(options, options.org))
+    _publish(args, publications, _hub(args, args.org))
 
 
-def _publish(options: Namespace, publications: "Sequence[Publication]", hub: "Hub | None") -> None:
+def _publish(args: Namespace, publications: "Sequence[Publication]", hub: "Hub | None") -> None:
     """Check everything and show the plans, before anything is changed; carry them out if that is asked for."""
     from halluscope.hub.publisher import each, new_repository
 
     try:
-        plans = each(publications, lambda one: (hub.plan if hub else new_repository)(one, options.public))
+        plans = each(publications, lambda one: (hub.plan if hub else new_repository)(one, args.public))
     except KeyboardInterrupt:
         raise KeyboardInterrupt("nothing was published.") from None
     say("\n".join(map(str, plans)))
     if hub is None:
         say("\nThere is no token for the Hub, so nothing was compared with the Hub.")
-    if hub is None or not options.upload:
+    if hub is None or not args.upload:
         say("\nThis was a dry run; nothing was changed. Pass --upload to publish.")
         return
     for number, plan in enumerate(plans, 1):

@@ -31,96 +31,94 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, tell
 
 
-def reliability(given: argparse.Namespace) -> None:
+def reliability(args: argparse.Namespace) -> None:
     """Measure how reliable a benchmark is, in the columns of HQM's Table I."""
-    first = read_results(given.first)
+    first = read_results(args.first)
     benchmark = hqm.benchmark_of(first)
     if benchmark is None:
         raise ValueError(
-            f"{given.first} holds results of no benchmark, or of several; expected one benchmark."
+            f"{args.first} holds results of no benchmark, or of several; expected one benchmark."
         )
-    by = given.by or benchmark.principal
+    by = args.by or benchmark.principal
     # people's score that is better in the same direction
-    human = given.criterion_by or (DISAGREE if benchmark.better(by) == LOWER else AGREE)
-    files = {RETEST: given.retest, PARALLEL: given.parallel, CRITERION: given.criterion}
+    human = args.criterion_by or (DISAGREE if benchmark.better(by) == LOWER else AGREE)
+    files = {RETEST: args.retest, PARALLEL: args.parallel, CRITERION: args.criterion}
     others = {name: read_results(path) for name, path in files.items() if path}
-    if not others and not given.content:
+    if not others and not args.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
-    if given.scores and not given.parallel:
+    if args.scores and not args.parallel:
         raise ValueError(
             "--scores names scores in both forms of the questions; expected --parallel beside it."
         )
-    resampling = Bootstrap(given.bootstrap, given.seed)
+    resampling = Bootstrap(args.bootstrap, args.seed)
     data = {"benchmark": benchmark.name, "by": by} | {
         name: hqm.measure(name, first, second, by, human if name == CRITERION else by, resampling)
         for name, second in others.items()
     }
-    if given.content:
-        sheet = read_sheet(given.content)
+    if args.content:
+        sheet = read_sheet(args.content)
         sheet.check(VALID)
         data[CONTENT] = hqm.content(sheet.ones(), sheet.strata())
-    forms = [hqm.table_of_forms(first, others[PARALLEL], by, given.scores)] if given.parallel else []
-    common.output(given, data, lambda: [*hqm.report(data, given.published), *forms])
+    forms = [hqm.table_of_forms(first, others[PARALLEL], by, args.scores)] if args.parallel else []
+    common.output(args, data, lambda: [*hqm.report(data, args.published), *forms])
 
 
-def correlate(given: argparse.Namespace) -> None:
+def correlate(args: argparse.Namespace) -> None:
     """Tell whether two benchmarks rank the same models alike."""
-    if len(given.by) > 2:
-        raise ValueError(
-            f"--by names {len(given.by)} scores; expected one, or one for each of the two files."
-        )
-    by = (given.by[0], given.by[-1])
-    first, second = read_results(given.first), read_results(given.second)
-    if unknown := {*given.leave_out} - first.keys():
-        raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {given.first}.")
-    if file_key(given.first) == file_key(given.second) and by[0] == by[1]:
+    if len(args.by) > 2:
+        raise ValueError(f"--by names {len(args.by)} scores; expected one, or one for each of the two files.")
+    by = (args.by[0], args.by[-1])
+    first, second = read_results(args.first), read_results(args.second)
+    if unknown := {*args.leave_out} - first.keys():
+        raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {args.first}.")
+    if file_key(args.first) == file_key(args.second) and by[0] == by[1]:
         warnings.warn("Both files are the same: scores always agree with themselves.", stacklevel=2)
-    found = hqm.correlate(first, second, by, given.leave_out, Bootstrap(given.bootstrap, given.seed))
-    common.output(given, found, lambda: hqm.correlation_report(found, by))
+    found = hqm.correlate(first, second, by, args.leave_out, Bootstrap(args.bootstrap, args.seed))
+    common.output(args, found, lambda: hqm.correlation_report(found, by))
 
 
-def parallel(given: argparse.Namespace) -> None:
+def parallel(args: argparse.Namespace) -> None:
     """Reword a benchmark's questions, to test the benchmark with them."""
-    outs = [out for out in (given.out, given.first) if out]
+    outs = [out for out in (args.out, args.first) if out]
     for out in outs:
         check_new(out)
     if any(one in (other, *other.parents) for one, other in permutations(map(real, outs), 2)):
         raise OutputError(
             f"{outs[0]} and {outs[1]} are the same place, or one is inside the other; name two separate places."
         )
-    rows = read_rows(given.source)
+    rows = read_rows(args.source)
     plain = without_pictures(rows)
-    form = _form(plain, given)
-    if given.marks:
-        sheet = read_sheet(given.marks, allow_unmarked=True)
+    form = _form(plain, args)
+    if args.marks:
+        sheet = read_sheet(args.marks, allow_unmarked=True)
         form.leave_out(rejected(form.rows, sheet), sheet.name)
     for reason, indices in form.refused.items():
         tell(f"no parallel form: {len(indices):,} rows, since {reason}; such as row {min(indices)}")
     if not form.rows:
-        raise ValueError(f"No row of {given.source} has a parallel form: {', '.join(form.refused)}.")
+        raise ValueError(f"No row of {args.source} has a parallel form: {', '.join(form.refused)}.")
     with ExitStack() as together:
-        forms.write(form.rows, rows, form.originals, given.out, together)
-        if given.first:
+        forms.write(form.rows, rows, form.originals, args.out, together)
+        if args.first:
             originals = [plain[index] for index in form.originals]
-            forms.write(originals, rows, form.originals, given.first, together)
+            forms.write(originals, rows, form.originals, args.first, together)
     done = ", ".join(f"{count:,} {method}" for method, count in Counter(form.methods).items())
     refused = len(rows) - len(form.rows)
-    say(f"{given.out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form")
+    say(f"{args.out}: {len(form.rows):,} of {len(rows):,} rows: {done}; {refused:,} without a parallel form")
 
 
-def _form(rows: Any, given: argparse.Namespace) -> forms.ParallelForm:
+def _form(rows: Any, args: argparse.Namespace) -> forms.ParallelForm:
     room = next((room for room in registry.rooms() if room.dataset([*rows[0]])), None)
     subject = getattr(room.module("rows") if room else None, "subject", forms.unknown)
-    if given.check and not given.model:
+    if args.check and not args.model:
         raise ValueError("--check needs --model: only a model's wordings are checked, not those of rules.")
     wordings, by = None, ""
-    if given.model:
+    if args.model:
         from halluscope.judging.resolve import resolve_chat
         from halluscope.reliability.parallel.paraphrasing import name_of, paraphrase
 
-        names = filter(None, (given.model, given.check))
-        models = [resolve_chat(name, device=given.device, structured=False) for name in names]
-        questions, store = forms.free_questions(rows), Cache(given.store)
-        wordings = paraphrase(questions, *models, seed=given.seed, store=store, progress=not is_quiet())
+        names = filter(None, (args.model, args.check))
+        models = [resolve_chat(name, device=args.device, structured=False) for name in names]
+        questions, store = forms.free_questions(rows), Cache(args.store)
+        wordings = paraphrase(questions, *models, seed=args.seed, store=store, progress=not is_quiet())
         by = name_of(*models)
-    return forms.parallel_form(rows, given.seed, wordings, by, subject)
+    return forms.parallel_form(rows, args.seed, wordings, by, subject)

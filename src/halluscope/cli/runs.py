@@ -24,9 +24,9 @@ from halluscope.terminal import is_quiet, say, say_coloured, tell, tell_error
 SHOWN = 10  # how many differences of one run are printed
 
 
-def verify(given: Namespace) -> None:
+def verify(args: Namespace) -> None:
     """Score each run again from what its judges said; no judge is asked."""
-    found, bad = results.verify(given.folders), 0
+    found, bad = results.verify(args.folders), 0
     for path, differences in found.items():
         name, first = one_line(path), list(islice(differences, SHOWN))
         for difference in first:
@@ -40,14 +40,14 @@ def verify(given: Namespace) -> None:
         raise RunError(f"{bad} of {len(found)} runs did not pass.")
 
 
-def compare(given: Namespace) -> None:
+def compare(args: Namespace) -> None:
     """Tell whether one model is better than another, on the rows that all runs have."""
-    resampling = Bootstrap(given.bootstrap, given.seed, given.level)
-    is_short = given.format == LATEX and not given.all
-    found = results.compare(given.folders, given.scores, resampling, None if given.all else comparing.MOST)
-    if given.format == JSON:
+    resampling = Bootstrap(args.bootstrap, args.seed, args.level)
+    is_short = args.format == LATEX and not args.all
+    found = results.compare(args.folders, args.scores, resampling, None if args.all else comparing.MOST)
+    if args.format == JSON:
         tell("\n".join(line for part in found.report if isinstance(part, Notes) for line in part.lines))
-    common.output(given, found, lambda: _for_a_paper(found.report) if is_short else found.report)
+    common.output(args, found, lambda: _for_a_paper(found.report) if is_short else found.report)
 
 
 def _for_a_paper(report: Report) -> Report:
@@ -58,33 +58,31 @@ def _for_a_paper(report: Report) -> Report:
     return [differences, Notes(letters), *(part for part in others if isinstance(part, Notes))]
 
 
-def swap(given: Namespace) -> None:
+def swap(args: Namespace) -> None:
     """Tell what another judge of the same responses changes."""
-    resampling = Bootstrap(given.bootstrap, given.seed)
-    common.output(given, comparing.swap(given.first, given.second, given.scores, resampling))
+    resampling = Bootstrap(args.bootstrap, args.seed)
+    common.output(args, comparing.swap(args.first, args.second, args.scores, resampling))
 
 
-def items(given: Namespace) -> None:
+def items(args: Namespace) -> None:
     """Show how hard each row is, and how well it tells models apart."""
-    common.output(given, comparing.items(given.folders, given.score, given.top, given.seed))
+    common.output(args, comparing.items(args.folders, args.score, args.top, args.seed))
 
 
-def export(given: Namespace) -> None:
+def export(args: Namespace) -> None:
     """Write a run in a format that others read."""
-    run = folder.check(given.folder)
-    for file in exporting.export(run, given.model, given.by, given.relation, given.out):
+    run = folder.check(args.folder)
+    for file in exporting.export(run, args.model, args.by, args.relation, args.out):
         say(one_line(file))
 
 
-def leaderboard(given: Namespace) -> None:
+def leaderboard(args: Namespace) -> None:
     """Show the results on the Hub for a benchmark, beside the user's runs and the paper's rows."""
     from halluscope.hub import contents
 
-    runs = folder.checked(given.runs) if given.runs else {}
-    found = contents.entries(given.repository)
-    common.output(
-        given, found, lambda: list(contents.leaderboard(found, given.repository, runs, given.scores))
-    )
+    runs = folder.checked(args.runs) if args.runs else {}
+    found = contents.entries(args.repository)
+    common.output(args, found, lambda: list(contents.leaderboard(found, args.repository, runs, args.scores)))
 
 
 # report
@@ -92,40 +90,40 @@ def leaderboard(given: Namespace) -> None:
 CAPTIONS = "captions.txt"
 
 
-def report(given: Namespace) -> None:
+def report(args: Namespace) -> None:
     """Write a page that shows what went wrong: scores, figures, each response's errors."""
-    common.check_output(given, given.out)
-    runs = checked(given.folders)
+    common.check_output(args, args.out)
+    runs = checked(args.folders)
     models = all_shown(runs)
     wanted = {item.image for model in models for item in model.items if item.image is not None}
-    made = _pictures(given, wanted)
+    made = _pictures(args, wanted)
     compared, facts = None, {}
-    if len(runs) > 1 and given.bootstrap:
+    if len(runs) > 1 and args.bootstrap:
         try:
-            compared = comparing.compare(runs, [], Bootstrap(given.bootstrap, given.seed))
+            compared = comparing.compare(runs, [], Bootstrap(args.bootstrap, args.seed))
         except RunError as error:
             tell(f"Not compared: {error}")
             facts = {"Not compared": str(error)}
-    write(page(models, made, compared, facts), given.out)
-    say(f"{given.out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
+    write(page(models, made, compared, facts), args.out)
+    say(f"{args.out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
 
 
-def _pictures(given: Namespace, wanted: set[str]) -> dict[str, Picture]:
+def _pictures(args: Namespace, wanted: set[str]) -> dict[str, Picture]:
     from halluscope.answering.sources import find_images
     from halluscope.reading.coco import credits
     from halluscope.reading.datasets import Source
 
-    if not (given.dataset or given.images):
-        if given.credits:
+    if not (args.dataset or args.images):
+        if args.credits:
             raise ValueError("--credits is about images; give --dataset or --images too.")
         return {}
     # a file that `score --dataset` took holds no images of its own
-    is_file = bool(given.dataset) and Path(Source.of(given.dataset).name).is_file()
-    where = given.images if is_file else given.dataset or given.images
+    is_file = bool(args.dataset) and Path(Source.of(args.dataset).name).is_file()
+    where = args.images if is_file else args.dataset or args.images
     try:
         if not where:
-            raise NoImages(f"{given.dataset} is a file without images; --images FOLDER names them.")
-        known, find = find_images(None if is_file else given.dataset, given.images, wanted)
+            raise NoImages(f"{args.dataset} is a file without images; --images FOLDER names them.")
+        known, find = find_images(None if is_file else args.dataset, args.images, wanted)
     except NoImages as error:
         tell(f"The page has no pictures: {one_line(error, 300)}")
         return {}
@@ -137,30 +135,30 @@ def _pictures(given: Namespace, wanted: set[str]) -> dict[str, Picture]:
             f"{lacking}{which} {len(wanted):,} images, such as {one_line(missing[0], 80)}, are not in "
             f"{one_line(where)}."
         )
-    owners = credits(given.credits) if given.credits else {}
-    if given.credits and not owners.keys() & {*there}:
-        tell(f"{one_line(given.credits)} names no licence for any of these images.")
+    owners = credits(args.credits) if args.credits else {}
+    if args.credits and not owners.keys() & {*there}:
+        tell(f"{one_line(args.credits)} names no licence for any of these images.")
     return pictures(there, lambda name: find(known[name]), owners, not is_quiet())
 
 
 # plot
 
 
-def plot(given: Namespace) -> None:
+def plot(args: Namespace) -> None:
     """Write the figures of runs as files."""
     from halluscope.reporting.figures.plots import able, check
 
-    check(given.figures)
-    check_new(given.out)
-    runs = checked(given.folders)
+    check(args.figures)
+    check_new(args.out)
+    runs = checked(args.folders)
     benchmark = benchmark_of(runs.values())
-    plots, lacking = able(given.figures, all_shown(runs), benchmark)
+    plots, lacking = able(args.figures, all_shown(runs), benchmark)
     for name, why in lacking.items():
         tell(f"{name} is not drawn: {why}.")
     if not plots:
-        raise RunError(f"There is nothing to draw, so {given.out} was not written.")
-    styles = [*dict.fromkeys(given.format)]
-    with new_folder(given.out) as new:
+        raise RunError(f"There is nothing to draw, so {args.out} was not written.")
+    styles = [*dict.fromkeys(args.format)]
+    with new_folder(args.out) as new:
         for plot in plots:
             for style in styles:
                 (new / f"{plot.name}.{style}").write_bytes(plot.saved(style))
@@ -168,8 +166,8 @@ def plot(given: Namespace) -> None:
         (new / CAPTIONS).write_text(captions, "utf-8", "backslashreplace", "\n")
     for plot in plots:
         names = ", ".join(f"{plot.name}.{style}" for style in styles)
-        say(f"{one_line(given.out)}: {names}: {plot.title}")
-    say(f"{one_line(given.out / CAPTIONS)} says what the figures show, and how it was counted")
+        say(f"{one_line(args.out)}: {names}: {plot.title}")
+    say(f"{one_line(args.out / CAPTIONS)} says what the figures show, and how it was counted")
 
 
 # demo
@@ -184,15 +182,15 @@ def parser_demo(parser: ArgumentParser, _: None) -> None:
     names.default = names.choices[0]
 
 
-def demo(options: Namespace) -> None:
+def demo(args: Namespace) -> None:
     """Score a benchmark's embedded example, show it, and say what to type next."""
     from halluscope.reporting.formats import TABLE, written
     from halluscope.reporting.marked_text import LEGEND, marked
 
-    out: Path = options.out
+    out: Path = args.out
     if not _is_ours(out):
         check_new(out)
-    benchmark = registry.benchmark(options.name)
+    benchmark = registry.benchmark(args.name)
     example = benchmark.module("demo")
     shown, images = example.shown(), example.pictures()
     say(f"{benchmark.title} on {len(shown.items)} embedded descriptions, in percent\n")

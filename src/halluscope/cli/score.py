@@ -22,17 +22,17 @@ from halluscope.terminal import say, tell
 AGREEMENT, ASK, IGNORED = "agreement", "ask", "ignored"
 
 
-def score(given: Namespace) -> None:
+def score(args: Namespace) -> None:
     """Score one or more files of responses; all are read and matched before the first is scored."""
-    benchmark = registry.benchmark(given.name)
-    options = common.options_of(given, benchmark)
-    if given.out:
-        common.check_output(given, given.out)
-    ready = common.ready(given, benchmark, options)
+    benchmark = registry.benchmark(args.name)
+    options = common.options_of(args, benchmark)
+    if args.out:
+        common.check_output(args, args.out)
+    ready = common.ready(args, benchmark, options)
     for one in ready:
-        common.remark(benchmark, one, given)
-    about = {"command": given.words, "dataset": given.dataset}
-    how = {"bootstrap": given.bootstrap, "seed": given.seed}
+        common.remark(benchmark, one, args)
+    about = {"command": args.words, "dataset": args.dataset}
+    how = {"bootstrap": args.bootstrap, "seed": args.seed}
     scored = [
         runs.score(benchmark, one, chosen | how, about)
         for one in ready
@@ -45,24 +45,24 @@ def score(given: Namespace) -> None:
                 f"{one_line(name)}: {result['thoughts']:,} responses contained thoughts (text in <think> or similar "
                 "tags), which were removed."
             )
-    if given.out:
-        runs.write(scored, given.out)
+    if args.out:
+        runs.write(scored, args.out)
         if len(scored) > 1:
-            tell(f"`halluscope compare {one_line(given.out)}` compares groups and classes too.")
-    if given.published and not (published.of(benchmark, options) or published.computed(benchmark, results)):
+            tell(f"`halluscope compare {one_line(args.out)}` compares groups and classes too.")
+    if args.published and not (published.of(benchmark, options) or published.computed(benchmark, results)):
         tell(f"No published results are known for {benchmark.title} with these options.")
-    if given.format == LINE:
+    if args.format == LINE:
         say(tables.lines(benchmark, results))
         return
     data = None
-    if given.format == JSON:
+    if args.format == JSON:
         notes = [line for one in tables.of_each(benchmark, results, options) for line in one.lines]
         tell("\n".join([*notes, *tables.of_printed(benchmark, results), *tables.of_other_rows(results)]))
-        papers = tables.comparable(benchmark, results, options) if given.published else ()
+        papers = tables.comparable(benchmark, results, options) if args.published else ()
         data = [{"responses": name, **result} for name, result in (*results, *papers)]
-    resampling = Bootstrap(given.bootstrap, given.seed)
-    wanted = given.format, given.scores, given.published, given.all
-    common.output(given, data, lambda: tables.report(results, scored, options, resampling, *wanted))
+    resampling = Bootstrap(args.bootstrap, args.seed)
+    wanted = args.format, args.scores, args.published, args.all
+    common.output(args, data, lambda: tables.report(results, scored, options, resampling, *wanted))
 
 
 # explain
@@ -82,30 +82,30 @@ def parser_explain(parser: ArgumentParser, benchmark: Benchmark) -> None:
     names["--by"].help = f"the scores whose differences are shown (default: {', '.join(stated.compared)})"
 
 
-def explain(given: Namespace) -> None:
+def explain(args: Namespace) -> None:
     """Score the same responses under each protocol, and say why the scores differ."""
-    benchmark = registry.benchmark(given.name)
+    benchmark = registry.benchmark(args.name)
     stated = protocols.load(benchmark)
-    chosen = stated.chosen(given.protocols)
-    for name in given.by:
+    chosen = stated.chosen(args.protocols)
+    for name in args.by:
         try:
             benchmark.direction(name)
         except KeyError:
             raise ValueError(
                 f"{benchmark.title} has no score {short_repr(name)}; expected one of {', '.join(benchmark.scores)}."
             ) from None
-    if given.examples < 0:
-        raise ValueError(f"--examples is {given.examples}; expected 0 or more.")
-    options = common.options_of(given, options_explain(benchmark))
+    if args.examples < 0:
+        raise ValueError(f"--examples is {args.examples}; expected 0 or more.")
+    options = common.options_of(args, options_explain(benchmark))
     found = explained.Explained(
-        benchmark, stated, chosen, given.responses, given.dataset, options, common.matching_options(given)
+        benchmark, stated, chosen, args.responses, args.dataset, options, common.matching_options(args)
     )
     for setting in found.settings(found.protocols[0]):
-        common.remark(benchmark, found.ready(setting), given)
+        common.remark(benchmark, found.ready(setting), args)
     found.compute()
-    about = list(dict.fromkeys(given.by)), given.examples, given.number
+    about = list(dict.fromkeys(args.by)), args.examples, args.number
     data = found.as_json(*about)
-    common.output(given, data, lambda: explained.report(found, data, *about))
+    common.output(args, data, lambda: explained.report(found, data, *about))
 
 
 # ablate. Source: THRONE, supplement, section 1, Table 1. Every vote is asked for once and kept; all values of
@@ -130,21 +130,21 @@ def parser_ablate(parser: ArgumentParser, benchmark: Benchmark) -> None:
     )
 
 
-def ablate(given: Namespace) -> None:
+def ablate(args: Namespace) -> None:
     """Show how scores change with the number of votes that must agree."""
-    benchmark = registry.benchmark(given.name)
-    options = common.options_of(given, options_ablate(benchmark)) | {ASK: "all"}
-    if twice := [k for k in given.agreement if given.agreement.count(k) > 1]:
+    benchmark = registry.benchmark(args.name)
+    options = common.options_of(args, options_ablate(benchmark)) | {ASK: "all"}
+    if twice := [k for k in args.agreement if args.agreement.count(k) > 1]:
         raise ValueError(f"--agreement names {twice[0]} twice; expected each number of votes once.")
-    ready = common.ready(given, benchmark, options)
+    ready = common.ready(args, benchmark, options)
     rows: Rows = [
         {"responses": one.matched.name, AGREEMENT: k}
         | scoring.compute(benchmark, one, options | {AGREEMENT: k})
         for one in ready
-        for k in given.agreement
+        for k in args.agreement
     ]
     scores = [name for name in benchmark.scores if all(name in row for row in rows)]
-    alike = _alike(rows, given.agreement, scores)
+    alike = _alike(rows, args.agreement, scores)
     columns = [*scores, IGNORED]
     cells = [
         [name, str(row[AGREEMENT]), row[ROWS], *(share(row[column]) for column in columns)]
@@ -163,7 +163,7 @@ def ablate(given: Namespace) -> None:
         Table("correlations", ["k", "score", *COEFFICIENTS], likeness, left=2) if alike else Notes([too_few]),
         *(Notes([f"signature: {row['signature']}"], f"{row['responses']}, {row[AGREEMENT]}") for row in rows),
     ]
-    common.output(given, {"results": rows, "correlations": alike}, lambda: report)
+    common.output(args, {"results": rows, "correlations": alike}, lambda: report)
 
 
 def _alike(rows: Rows, agreements: Sequence[Any], scores: Sequence[str]) -> Rows:
