@@ -220,10 +220,11 @@ def test_card(upstream: Path, tmp_path: Path) -> None:
     assert str(tmp_path) not in card.text
 
 
-def test_shards_and_row_groups(tmp_path: Path) -> None:
+def test_shards_and_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "SHARD_BYTES", 20_000)
     rows = ({"number": i, "text": "x" * 100} for i in range(450))
     features = Features({"number": Value("int64"), "text": Value("string")})
-    table = Table(features, rows).write(tmp_path, "test", shard_bytes=20_000)
+    table = Table(features, rows).write(tmp_path, "test")
     names = [shard["file"] for shard in table["shards"]]
     assert names == [f"data/test-{i:05d}-of-00003.parquet" for i in range(3)]
     assert sorted(file.name for file in (tmp_path / "data").iterdir()) == [Path(name).name for name in names]
@@ -511,7 +512,7 @@ def test_missing_places(upstream: Path, tmp_path: Path) -> None:
         throne_coco.build(tmp_path / "nowhere", upstream, out)
     with pytest.raises(BuildError, match=r"--source .*empty holds no annotations/instances_val2017.json"):
         throne_coco.build(tmp_path / "empty", upstream, out)
-    with pytest.raises(BuildError, match=r"--images .*json is neither a folder nor a zip"):
+    with pytest.raises(BuildError, match=r"--images .*json holds no val2017"):
         build(upstream, out, images=upstream / "instances_val2017.json")
     labels, pictures = zipped(upstream)
     with pytest.raises(BuildError, match=r"--source .*val2017\.zip holds no"):
@@ -578,9 +579,7 @@ def test_a_source_that_is_too_large_or_no_file(
         throne_coco.build(labels, None, tmp_path / "out", subset=True, with_images=False)
     os.mkfifo(tmp_path / "pipe")
     for source in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(
-            BuildError, match=rf"--source {source} is a pipe or a device; expected a file or a"
-        ):
+        with pytest.raises(BuildError, match=rf"{source} is a pipe or a device; expected a file"):
             throne_coco.build(source, None, tmp_path / "out", subset=True, with_images=False)
 
 

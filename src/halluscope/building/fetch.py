@@ -90,20 +90,13 @@ def _locate(source: Source, option: str, given: Path) -> Readable:
         raise BuildError(
             f"{where} does not exist; expected the file or folder that you got from {source.url}."
         )
-    is_file, is_zip, wants_folder = given.is_file(), False, name.endswith("/")
-    if not (is_file or given.is_dir()):
-        raise BuildError(f"{where} is a pipe or a device; expected a file or a folder.")
-    if is_file:
-        is_zip = zipfile.is_zipfile(given)
-        if source.member is None or not (is_zip or wants_folder):
-            return given
-        if not is_zip:
-            raise BuildError(f"{where} is neither a folder nor a zip; expected the files of {source.url}.")
+    root: Readable = given
+    if source.member and given.is_file() and zipfile.is_zipfile(given):
         _check_members(where, given)
-    root = zipfile.Path(given) if is_zip else given
+        root = zipfile.Path(given)
     for path in (root / name, root / Path(name).name, root):
         there = path is root or path.exists()  # `zipfile.Path.exists` is False for the root of a zip
-        if there and path.is_dir() == wants_folder:
+        if there and path.is_dir() == name.endswith("/"):
             return path
     raise BuildError(f"{where} holds no {name}; name the file of {source.url}, or the folder that it is in.")
 

@@ -51,7 +51,7 @@ class Table:
     config: str = "default"
     folder: Readable | None = None  # of the image files that `image` of each row names
 
-    def write(self, folder: Path, split: str, shard_bytes: int = SHARD_BYTES) -> dict[str, Any]:
+    def write(self, folder: Path, split: str) -> dict[str, Any]:
         inside = "data" if self.config == "default" else f"data/{self.config}"
         (folder / inside).mkdir(parents=True, exist_ok=True)
         schema = self.features.arrow_schema
@@ -60,7 +60,7 @@ class Table:
         rows = size = 0
         while (group := next(groups, None)) is not None:
             parts.append(folder / inside / f"{split}-{len(parts):05d}")
-            full = size + shard_bytes
+            full = size + SHARD_BYTES
             with pq.ParquetWriter(parts[-1], schema) as writer:
                 while group is not None:
                     writer.write_table(group)
