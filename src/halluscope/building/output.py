@@ -7,7 +7,6 @@ written.
 
 import json
 import shutil
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -188,8 +187,7 @@ class Order:
         spec, parts = self.spec, replaceable(out, self.spec.file)
         complete = spec.matches(counts, self.subset or not complete) and complete
         for source in sources.values():
-            path = source.path
-            file = real(Path(str(path.root.filename)) if isinstance(path, zipfile.Path) else path)
+            file = real(Path(str(source.path)))  # in a zip, a path below that of the zip
             if parts and (file == out or any(file.is_relative_to(out / name) for name in parts)):
                 raise BuildError(
                     f"{file} is read for this build, and --out {out} would replace it; name another folder."
@@ -210,9 +208,10 @@ class Order:
                 "written_by": f"pyarrow {pa.__version__}",
             }
             text = card(spec, stats, {table.config: table.features for table in tables})
-            stats_text = json.dumps(stats, indent=2, ensure_ascii=False) + "\n"
-            (folder / STATS).write_text(stats_text, encoding="utf-8")
             (folder / CARD).write_text(text, encoding="utf-8")
+            (folder / STATS).write_text(
+                json.dumps(stats, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
             shutil.copyfile(spec.file, folder / SPEC)
             build_info.write_manifest(folder)
         return out

@@ -13,7 +13,7 @@ from itertools import chain, permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from halluscope.errors import needs
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
@@ -119,14 +119,15 @@ def _constant(scores: Floats) -> bool:
     return bool(np.ptp(scores) <= ROUNDING * np.abs(scores).max())
 
 
-def warn_if_shuffled(said: ArrayLike, present: ArrayLike) -> None:
+def warn_if_shuffled(predicted: ArrayLike, present: ArrayLike) -> None:
     """Warn if rows fit no better than shuffled ones, and in another order clearly would.
 
     Args:
-        said: what each prediction says, 0 or 1 [rows, classes].
+        predicted: what each prediction says, 0 or 1 [rows, classes].
         present: what is in the image of each reference [rows, classes].
     """
-    ours, theirs = _centred(said), _centred(present)
+    tables = (np.asarray(table)[:MOST_ROWS].astype(np.float32) for table in (predicted, present))
+    ours, theirs = (table - table.mean(axis=0) for table in tables)
     fit = (ours * theirs).sum(axis=1)
     if len(fit) < FEWEST_ROWS or not _errors(fit) < BY_CHANCE:
         return
@@ -147,13 +148,7 @@ def warn_if_shuffled(said: ArrayLike, present: ArrayLike) -> None:
         )
 
 
-def _centred(table: ArrayLike) -> Floats:
-    rows = np.asarray(table)[:MOST_ROWS].astype(np.float32)
-    centred: Floats = rows - rows.mean(axis=0)
-    return centred
-
-
-def _errors(values: Floats) -> float:
+def _errors(values: NDArray[Any]) -> float:
     """Return how many standard errors the mean lies above 0; NaN if all values are equal."""
     spread = values.std() / np.sqrt(len(values))
     return float(values.mean() / spread) if spread else float("nan")

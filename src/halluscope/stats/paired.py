@@ -28,9 +28,9 @@ HALVINGS = 40  # How often the range in which an interval ends is halved
 @dataclass(frozen=True)
 class Difference:
     value: float  # the first score minus the second; NaN if either is undefined
-    low: float  # the lower end of the interval; NaN where it is not tested, as for a single cluster
-    high: float  # the upper end; NaN likewise
-    p: float  # the two-sided p value of no difference; below 1 - level if the interval excludes 0
+    low: float = np.nan  # the lower end of the interval; NaN where it is not tested, as for a single cluster
+    high: float = np.nan  # the upper end; NaN likewise
+    p: float = np.nan  # the two-sided p value of no difference; below 1 - level if the interval excludes 0
 
 
 def difference(
@@ -48,9 +48,9 @@ def difference(
     moved = (ones - others)[known]
     value = float(one - other)
     if np.isnan(value) or not len(moved):
-        return Difference(np.nan, np.nan, np.nan, np.nan)
+        return Difference(np.nan)
     if clusters < 2:
-        return Difference(value, np.nan, np.nan, 1.0)
+        return Difference(value, p=1.0)
     moved = value + _widening(one, other, ones[known], others[known], clusters) * (moved - value)
     few = clusters - 1
     wide = math.sqrt(clusters / few)
@@ -104,8 +104,7 @@ def ratio_differences(one: Tally, other: Tally, level: float = 0.95) -> dict[str
     counts = {name: np.stack([*one[name], *other[name]]).astype(float) for name in one}
     found = {}
     for name, rows in counts.items():
-        apart = float(ratio(*rows[:2].sum(axis=1)) - ratio(*rows[2:].sum(axis=1)))
-        found[name] = Difference(apart, np.nan, np.nan, np.nan)
+        found[name] = Difference(float(ratio(*rows[:2].sum(axis=1)) - ratio(*rows[2:].sum(axis=1))))
     known = {name: rows for name, rows in counts.items() if min((rows[[1, 3]] > 0).sum(axis=1)) >= FEWEST}
     if not known:
         return found

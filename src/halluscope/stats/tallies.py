@@ -108,8 +108,8 @@ def points(scores: Mapping[str, Any]) -> dict[str, Any]:
 def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
     """Return each score's least and greatest value over the tallies; NaN if a value is undefined."""
     each = [scores([counts]) for counts in tallies]
-    values = {name: np.array([row[name] for row in each]) for name in each[0]}
-    return {name: (float(row.min()), float(row.max())) for name, row in values.items()}
+    values = {name: [row[name] for row in each] for name in each[0]}
+    return {name: (float(np.min(row)), float(np.max(row))) for name, row in values.items()}
 
 
 def uncertainty(
