@@ -718,7 +718,7 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
     assert score(files, responses="bare.jsonl") == 2
     assert (
         "bare.jsonl holds 12 responses without an id, and the dataset has 36 rows; expected one response per row in "
-        "the same order, or an id in each response: question_id or id or qid or index."
+        "the same order, or an id in each response: question_id or id or qid or index or custom_id."
         in capsys.readouterr().err
     )
 

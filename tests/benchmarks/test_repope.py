@@ -160,3 +160,14 @@ def test_answers_to_other_questions_are_no_corrections(upstream):
     official = rows.load([str(upstream / "pope/aokvqa/aokvqa_pope_seem_random.json")])
     with pytest.raises(ValueError, match="corrected has no answer to question_id 1, random"):
         rows.inputs(official, corrected=[str(upstream / "repope/coco_repope_random.json")])
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_a_loaded_dataset_is_known_by_its_first_questions(upstream, sampling):
+    from datasets import Dataset
+
+    file = upstream / f"repope/coco_repope_{sampling}.json"
+    asked = [json.loads(line) for line in file.read_text().splitlines()]
+    said = [{"question_id": row["question_id"], "response": row["label"]} for row in asked]
+    (loaded, read) = (halluscope.score("repope", said, one) for one in (Dataset.from_list(asked), str(file)))
+    assert loaded == read and loaded["accuracy"] == 1

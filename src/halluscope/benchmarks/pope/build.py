@@ -154,7 +154,7 @@ def make(
         for sampling in SAMPLINGS:
             name = f"{config}_{sampling}"
             sources[name] = order.fetch(name, order.inside(config))
-            rows += read_official(sources[name].path, sampling)
+            rows += read_official(sources[name].path, name)
     by_config = {config: counts(rows) for config, rows in read.items()}
     totals = {f"{config}_{name}": of[name] for config, of in by_config.items() for name in ("rows", "pairs")}
     tables = [Table(FEATURES, [*map(vars, rows)], config) for config, rows in read.items()]
@@ -165,7 +165,7 @@ def correct(order: Order) -> Path:
     """Build repope (Neuhaus and Hein, RePOPE, 2025)."""
     out = order.target()
     sources = {name: order.fetch(name) for name in SAMPLINGS}
-    rows = [row for name in SAMPLINGS for row in read_official(sources[name].path, name, REPOPE)]
+    rows = [row for name in SAMPLINGS for row in read_official(sources[name].path, f"{REPOPE}_{name}")]
     of, answers = Counter(row.sampling for row in rows), Counter(row.answer for row in rows)
     numbers = {
         "rows": len(rows),

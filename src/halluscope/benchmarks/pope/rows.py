@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import islice
 from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple, TypeVar
@@ -66,15 +67,20 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def read_official(file: Readable, sampling: str, labels: str = "") -> list[ObjectQuestion]:
+def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
     """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
 
-    In a parallel form of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`.
-    LLaVA's file of all samplings has a `category`, and no `label` (`_labelled`).
+    Its name tells the sampling, and whether it is RePOPE's; its first questions tell RePOPE's too. In a parallel form
+    of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`. LLaVA's file of all
+    samplings has a `category`, and no `label` (`_labelled`).
     """
     rows = list(json_rows(file))
     if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
         rows = _labelled(rows)
+    published = _known(plain(str(row.get("text"))) for _, row in rows if isinstance(row, Mapping))[0].lower()
+    name = published if REPOPE in published else name
+    sampling = next((one for one in SAMPLINGS if one in name), "")
+    labels = REPOPE if REPOPE in name else ""
     try:
         questions = [_question(row, where, sampling, labels) for where, row in rows]
     except ValueError as error:
@@ -84,6 +90,12 @@ def read_official(file: Readable, sampling: str, labels: str = "") -> list[Objec
         what = f"question_id {ids.most_common(1)[0][0][0]} more than once" if questions else "no question"
         raise BuildError(f"{file} holds {what}; expected POPE's questions, each id once.")
     return questions
+
+
+def _known(asked: Iterable[str]) -> tuple[str, int]:
+    """Return which of the published samplings begins with these questions, and its rows; ("", 0) if none does."""
+    found: tuple[str, int] = _versions()["heads"].get(_digest("\n".join(islice(asked, HEAD))), ("", 0))
+    return found
 
 
 def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -155,9 +167,7 @@ def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
     for written in sources:
         source = Source.of(written)
         if source.is_json:
-            name = source.path.name
-            sampling = next((one for one in SAMPLINGS if one in name), "")
-            questions += read_official(source.path, sampling, REPOPE if REPOPE in name else "")
+            questions += read_official(source.path, source.path.name)
         else:
             rows = read_columns(written, COLUMNS, NEEDED, "the dataset pope or pope_c")
             for row in rows:
@@ -200,7 +210,7 @@ def known(asked: Sequence[str]) -> str | None:
     found: list[str] = []
     first = 0
     while first < len(texts):
-        name, rows = _versions()["heads"].get(_digest("\n".join(texts[first : first + HEAD])), ("", 0))
+        name, rows = _known(texts[first:])
         if not rows:
             found.append(f"{len(texts) - first:,} questions in another order, or made anew")
             break
