@@ -7,8 +7,9 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw
 
-from halluscope.reporting.page.content import Figure, Headline, Page, Picture, Table
+from halluscope.reporting.page.content import Figure, Headline, Page, Picture
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Fact, Item, Mark, Shown
+from halluscope.reporting.tables import Cell, Number, Table, share
 
 SIZE = (320, 240)
 MODELS = {"Kestrel-7B": 0.04, "Marten-13B": 0.07, "Kestrel-3B": 0.1, "Heron-8B": 0.14, "Otter-1B": 0.22}
@@ -225,19 +226,18 @@ def _headline(run: Shown) -> Headline:
     )
 
 
-def _table(runs: Sequence[Shown]) -> Table:
-    rows = [
-        [run.name, str(len(run.items)), f"{100 * _share(run):.1f}", str(sum(_counts(run, MISSED).values()))]
+def _table(runs: Sequence[Shown]) -> tuple[Table, str]:
+    rows: list[list[Cell]] = [
+        [
+            run.name,
+            len(run.items),
+            share(_share(run))._replace(best=run is runs[0]),
+            Number(sum(_counts(run, MISSED).values()), "d", best=run is runs[0]),
+        ]
         for run in runs
     ]
     note = "Invented: the share of named objects that were not drawn, in percent. Best values are bold."
-    return Table(
-        "All models",
-        ["model", "pictures", "invented", "missed"],
-        rows,
-        frozenset({(0, 2), (0, 3)}),
-        note=note,
-    )
+    return Table("All models", ["model", "pictures", "invented", "missed"], rows), note
 
 
 def _figure(name: str, title: str, runs: Sequence[Shown]) -> Figure:

@@ -1,8 +1,9 @@
 """Small report pages, and texts that could break one."""
 
 from halluscope.judging.votes import SIGNS
-from halluscope.reporting.page.content import Figure, Headline, Page, Picture, Table
+from halluscope.reporting.page.content import Figure, Headline, Page, Picture
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Fact, Item, Mark, Shown
+from halluscope.reporting.tables import Number, Table
 from tests import images
 
 HOSTILE = (
@@ -43,7 +44,7 @@ def page_of(text: str, models: int = 2) -> Page:
         headlines=[
             Headline(text, text, text, text, text, [text, f"{model}{text}"], text) for model in range(models)
         ],
-        tables=[Table(text, [text, text], [[text, text]], frozenset({(0, 1)}), note=text)],
+        tables=[(Table(text, [text, text], [[text, Number(None, text=text, best=True)]]), text)],
         figures=[Figure(text, text, text, "<svg xmlns='http://www.w3.org/2000/svg'/>")],
         runs=runs,
         pictures={text: Picture(images.file(images.noise(), "JPEG"), 23, 17, text)},
@@ -98,12 +99,13 @@ def small_page(items: int = 45) -> Page:
             for name in names
         ],
         tables=[
-            Table(
-                "Scores",
-                ["model", "right"],
-                [[name, "50.0"] for name in names],
-                frozenset({(0, 1)}),
-                note="In percent.",
+            (
+                Table(
+                    "Scores",
+                    ["model", "right"],
+                    [[name, Number(0.5, best=name == names[0])] for name in names],
+                ),
+                "In percent.",
             )
         ],
         figures=[

@@ -17,11 +17,11 @@ from halluscope.judging.verdicts import NOBODY
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.figures.plots import figures
 from halluscope.reporting.formats import upright, with_intervals
-from halluscope.reporting.page.content import Headline, Page, Picture, Table
+from halluscope.reporting.page.content import Headline, Page, Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
-from halluscope.reporting.tables import Notes, Number, finite, has_few, percent, score
+from halluscope.reporting.tables import Table, finite, has_few, percent, score
 from halluscope.responses.match import NOT_COMPARED
 from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts, winner
 from halluscope.runs.folder import INPUTS, RESPONSE, Run, benchmark_of, plain, view
@@ -216,36 +216,23 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
             yield f"{percent(share)} % of the responses could not be read or judged ({name})."
 
 
-def _tables(benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None) -> list[Table]:
+def _tables(
+    benchmark: Benchmark, models: Sequence[Shown], compared: Comparison | None
+) -> list[tuple[Table, str]]:
     """Return tables, each with the notes that follow it except signatures, which are shown elsewhere."""
+    options = models[0].options
     named = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
     results = with_best(benchmark, named, winner(compared) if compared else "")
-    told = of_results(benchmark, results, models[0].options)
+    parts = of_results(benchmark, results, options)
     if compared:
-        told += [*of_differences(compared, benchmark), *of_parts(compared, benchmark, None)]
-    tables: list[Table] = []
-    for part in (*told, *beside(benchmark, results, models[0].options)):
-        if isinstance(part, Notes):
-            lines = [f"{line.removesuffix('.')}." for line in part.lines if not line.startswith(SIGNATURE)]
-            if lines and tables:
-                note = f"{tables[-1].note} {f'{part.of}: ' * bool(part.of)}{' '.join(lines)}".strip()
-                tables[-1] = tables[-1]._replace(note=note)
+        parts += [*of_differences(compared, benchmark), *of_parts(compared, benchmark, None)]
+    tables: list[tuple[Table, str]] = []
+    for part in (*parts, *beside(benchmark, results, options)):
+        if isinstance(part, Table):
+            tables.append((upright(with_intervals(part)), ""))
             continue
-        table = upright(with_intervals(part))
-        best = (
-            (y, x)
-            for y, row in enumerate(table.rows)
-            for x, cell in enumerate(row)
-            if isinstance(cell, Number) and cell.best
-        )
-        tables.append(
-            Table(
-                ", ".join(filter(None, (table.name.capitalize(), table.of))),
-                table.header,
-                [["-" if cell is None else str(cell) for cell in row] for row in table.rows],
-                frozenset(best),
-                table.left,
-                published=table.name == "published",
-            )
-        )
+        lines = [f"{line.removesuffix('.')}." for line in part.lines if not line.startswith(SIGNATURE)]
+        if lines and tables:
+            table, note = tables[-1]
+            tables[-1] = table, f"{note} {f'{part.of}: ' * bool(part.of)}{' '.join(lines)}".strip()
     return tables

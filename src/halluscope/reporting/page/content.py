@@ -4,18 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from halluscope.reporting.report_items import Shown
-
-
-class Table(NamedTuple):
-    """A table of text."""
-
-    title: str  # what the table shows
-    header: Sequence[str]  # a name per column
-    rows: Sequence[Sequence[str]]  # texts; the first text of each row says what the row is about
-    best: frozenset[tuple[int, int]] = frozenset()  # cells (row, column) that are the best of their column
-    left: int = 1  # how many columns, from the first on, say what a row is about
-    note: str = ""  # how to read the table, in a sentence or two; "" for no note
-    published: bool = False  # whether its scores are a paper's
+from halluscope.reporting.tables import Table
 
 
 class Headline(NamedTuple):
@@ -54,7 +43,9 @@ class Page(NamedTuple):
     title: str  # the title of the benchmark
     about: str  # what the benchmark measures, in a sentence or two
     headlines: Sequence[Headline]  # one per run, the best run first
-    tables: Sequence[Table]  # the scores, differences, and the papers' results
+    tables: Sequence[
+        tuple[Table, str]
+    ]  # the scores, differences, and the papers' results, each with a note or ""
     figures: Sequence[Figure]  # the figures, in the order of the page
     runs: Sequence[Shown]  # the runs whose items are shown, in the order of `headlines`
     # the name in `Item.image` -> the image; images may be missing
