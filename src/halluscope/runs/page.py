@@ -5,6 +5,7 @@ package.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from PIL.Image import Image
@@ -12,7 +13,8 @@ from tqdm import tqdm
 
 from halluscope import registry
 from halluscope.errors import MissingExtra
-from halluscope.inputs import is_like_a_list, listed, paired, texts
+from halluscope.inputs import is_like_a_list, kind, listed, paired
+from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.figures.plots import figures
@@ -21,10 +23,10 @@ from halluscope.reporting.page.content import Headline, Page, Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
-from halluscope.reporting.tables import Table, finite, has_few, percent, score
-from halluscope.responses.match import NOT_COMPARED
+from halluscope.reporting.tables import Table, has_few, percent, score
+from halluscope.responses.match import NOT_COMPARED, Matched
 from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts, winner
-from halluscope.runs.folder import INPUTS, RESPONSE, Run, benchmark_of, plain, view
+from halluscope.runs.folder import Run, benchmark_of, view
 from halluscope.runs.results import (
     beside,
     best_first,
@@ -35,6 +37,7 @@ from halluscope.runs.results import (
     with_choices,
 )
 from halluscope.sanitize import one_line, short_repr
+from halluscope.scoring import Ready
 from halluscope.terminal import is_quiet
 
 # What a result counts, and what the page says of it
@@ -75,11 +78,9 @@ def shown_result(
     name: str,
     **options: Any,
 ) -> Shown:
-    """Return what is shown of a metric's result, without a run; the arguments are those of `halluscope.report`."""
+    """Return what is shown of a metric's result; the arguments are those of `halluscope.report`."""
     responses, references = paired(predictions, references)
-    responses = texts("predictions", responses)
-    if not isinstance(name, str):
-        raise ValueError(f"name is {short_repr(name)}; expected a text.")
+    kind("name", name, str, "a text")
     benchmark = of_signature(result)
     benchmark.check_options(options)
     if not benchmark.items:
@@ -104,25 +105,22 @@ def shown_result(
         for option, value in options.items()
         if option in benchmark.input_options and is_like_a_list(value)
     }
-    dataset, rows = registry.identity(benchmark), []
-    for index, (text, reference, row) in enumerate(zip(responses, references, found, strict=True)):
-        inputs = {option: column[index] for option, column in columns.items()}
-        # the row's id: by its reference or an option, else its place
-        own = {
-            part: getattr(reference, part, inputs.get(f"{part}s", inputs.get(part, otherwise)))
-            for part, otherwise in {
-                **dict.fromkeys(dataset.id, index),
-                **dict.fromkeys(dataset.also, ""),
-            }.items()
-        }
-        known = {RESPONSE: text, **finite(row), INPUTS: {"references": reference, **inputs}}
-        rows.append(plain(own | known))
-    made = list(benchmark.module("report").items(rows, options, None))
-    if any(mark.end > len(item.text) for item in made for mark in item.marks):
+    # the parts of a row's id that its reference does not hold: an option, or else its index
+    dataset = registry.identity(benchmark)
+    unless = {part: range(len(found)) if part in dataset.id else [""] * len(found) for part in dataset.key}
+    ids = {part: columns.get(f"{part}s", columns.get(part, otherwise)) for part, otherwise in unless.items()}
+    rows = [
+        SimpleNamespace(**{part: getattr(reference, part, of[index]) for part, of in ids.items()})
+        for index, reference in enumerate(references)
+    ]
+    ready = Ready(Matched(name, rows, responses, "", len(rows)), {"references": references, **columns})
+    scores = {key: value for key, value in result.items() if key != benchmark.items}
+    model = shown(Run(benchmark, ready, options, Record(), scores, found))
+    if any(mark.end > len(item.text) for item in model.items for mark in item.marks):
         raise ValueError(
             "The result marks places beyond the end of a prediction; expected the predictions that were scored."
         )
-    return Shown(name, {key: value for key, value in result.items() if key != benchmark.items}, made, options)
+    return model
 
 
 def of_signature(result: Any) -> Benchmark:
@@ -141,13 +139,13 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
         )
     known: dict[str, Image] = {}
     for index, (item, image) in enumerate(zip(model.items, images or (), strict=bool(images))):
-        if not isinstance(image, Image | None):
-            raise ValueError(f"images[{index}] is {short_repr(image)}; expected a PIL.Image, or None.")
+        kind(f"images[{index}]", image, Image | None, "a PIL.Image, or None")
         if image is not None:
             known[item.image or item.id] = image
-    own = [item._replace(image=item.image or (item.id if item.id in known else None)) for item in model.items]
-    made = pictures(known, known.__getitem__, {}, progress=False)
-    return Report(page([model._replace(items=own)], made))
+    items = [
+        item._replace(image=item.image or (item.id if item.id in known else None)) for item in model.items
+    ]
+    return Report(page([model._replace(items=items)], pictures(known, known.__getitem__, {}, progress=False)))
 
 
 def page(
