@@ -96,11 +96,10 @@ def score(benchmark: Benchmark, ready: Ready, options: Values, about: Values | N
 
 
 def benchmark_of(scored: Iterable[Run]) -> Benchmark:
-    of = {run.benchmark.name: run.benchmark for run in scored}
-    if len(of) > 1:
-        raise RunError(f"The runs are of {', '.join(of)}; expected runs of one benchmark.")
-    (found,) = of.values()
-    return found
+    known = {run.benchmark.name: run.benchmark for run in scored}
+    if len(known) > 1:
+        raise RunError(f"The runs are of {', '.join(known)}; expected runs of one benchmark.")
+    return next(iter(known.values()))
 
 
 def again(run: Run, **options: Any) -> Run:
@@ -140,7 +139,7 @@ FORM = 1  # the version of the folder's format; other versions are not read
 # The relative difference that a score may have, since another machine may add in another order.
 ROUNDING = 1e-12
 
-NOTHING = object()  # stands for a value that only the other side has
+_NOTHING = object()  # stands for a value that only the other side has
 
 
 def write(scored: Sequence[Run], out: Path) -> None:
@@ -152,11 +151,11 @@ def write(scored: Sequence[Run], out: Path) -> None:
             return
         taken: set[str] = set()
         for run in scored:
-            own = name = re.sub(r"[^\w.-]", "_", run.name)[:100].lstrip(".") or "responses"
+            stem = name = re.sub(r"[^\w.-]", "_", run.name)[:100].lstrip(".") or "responses"
             number = 1
             while name.lower() in taken:
                 number += 1
-                name = f"{own}-{number}"
+                name = f"{stem}-{number}"
             taken.add(name.lower())
             (new / name).mkdir()
             _write(run, new / name)
@@ -182,35 +181,35 @@ def folders(paths: Sequence[str | Path]) -> list[Path]:
 
 def read(folder: Path) -> Run:
     try:
-        facts = read_json(folder / RUN)
-        if facts["form"] != FORM or facts["version"] != __version__:
+        about = read_json(folder / RUN)
+        if about["form"] != FORM or about["version"] != __version__:
             raise RunError(
-                f"{folder} was made by halluscope {short_repr(facts['version'])}, but this is {__version__}, which may "
+                f"{folder} was made by halluscope {short_repr(about['version'])}, but this is {__version__}, which may "
                 "score differently. Install the version that made it."
             )
-        benchmark = registry.benchmark(facts["benchmark"])
-        rows = [item for _, item in json_rows(folder / ITEMS)]
+        benchmark = registry.benchmark(about["benchmark"])
         key = registry.identity(benchmark).key
+        rows = [item for _, item in json_rows(folder / ITEMS)]
         options, whole = (
-            _with_files(benchmark, facts[name], partial(_path, folder)) for name in ("options", INPUTS)
+            _with_files(benchmark, about[name], partial(_path, folder)) for name in ("options", INPUTS)
         )
         matched: Matched[Any] = Matched(
-            facts["responses"],
+            about["responses"],
             [SimpleNamespace(**{part: row[part] for part in key}) for row in rows],
             [row[RESPONSE] for row in rows],
-            **facts["matched"],
+            **about["matched"],
         )
         columns = {name: [row[INPUTS][name] for row in rows] for name in rows[0][INPUTS]}
         record = Record()
-        if facts["voters"]:
-            record.poll = VoteResult.read([row[BALLOTS] for row in rows], facts["voters"])
-        if facts["grader"]:
-            record.judge = KnownJudge(*facts["grader"])
+        if about["voters"]:
+            record.poll = VoteResult.read([row[BALLOTS] for row in rows], about["voters"])
+        if about["grader"]:
+            record.judge = KnownJudge(*about["grader"])
             record.read(row for _, row in json_rows(folder / REPLIES))
         scores = _result(read_json(folder / SCORES), benchmark.scores)
         del scores["responses"]
         found = [{name: row[name] for name in row.keys() - {RESPONSE, BALLOTS, INPUTS}} for row in rows]
-        return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, facts)
+        return Run(benchmark, Ready(matched, whole | columns), options, record, scores, found, about)
     except RunError:
         raise
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, FileNotFoundError) as error:
@@ -233,7 +232,9 @@ def checked(paths: Sequence[str | Path]) -> dict[str, Run]:
 def changed(folder: Path) -> Iterator[str]:
     """Yield the files of a run that have changed since it was written, each with what is wrong."""
     try:
-        lines = [re.fullmatch(r"([0-9a-f]{64})  (.+)", one) for one in read_text(folder / SUMS).splitlines()]
+        lines = [
+            re.fullmatch(r"([0-9a-f]{64})  (.+)", line) for line in read_text(folder / SUMS).splitlines()
+        ]
     except (ValueError, FileNotFoundError) as error:
         raise RunError(f"{folder} has no checksums: {error}") from error
     listed = {line[2]: line[1] for line in lines if line}
@@ -255,66 +256,62 @@ def differences(folder: Path) -> Iterator[str]:
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         yield f"it cannot be scored again: {error}"
         return
-    facts = {"signature": made.scores[SIGNATURE], "rows": len(made.ready.matched.rows)}
-    for name, expected in facts.items():
+    for name, expected in {"signature": made.scores[SIGNATURE], "rows": len(made.found)}.items():
         yield from _between(run.about.get(name), expected, f"{RUN}, {name}")
-    yield from _between(plain(finite(run.scores)), plain(finite(made.scores)), SCORES)
+    yield from _between(_jsonable(finite(run.scores)), _jsonable(finite(made.scores)), SCORES)
     for number, ((_, row), item) in enumerate(zip(json_rows(folder / ITEMS), items(made), strict=True), 1):
-        yield from _between(row, plain(item), f"{ITEMS}, row {number}")
+        yield from _between(row, _jsonable(item), f"{ITEMS}, row {number}")
 
 
 def _between(kept: Any, made: Any, where: str, keys: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield where two values of JSON differ, numbers by more than rounding."""
     if isinstance(kept, Mapping) and isinstance(made, Mapping):
         for name in {**kept, **made}:
-            yield from _between(kept.get(name, NOTHING), made.get(name, NOTHING), where, (*keys, name))
+            yield from _between(kept.get(name, _NOTHING), made.get(name, _NOTHING), where, (*keys, name))
     elif isinstance(kept, list) and isinstance(made, list) and len(kept) == len(made):
         for one, other in zip(kept, made, strict=True):
             yield from _between(one, other, where, keys)
-    elif type(kept) is not type(made) or (
-        not math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING)
-        if isinstance(kept, float)
-        else kept != made
+    elif type(kept) is not type(made) or not (
+        math.isclose(kept, made, rel_tol=ROUNDING, abs_tol=ROUNDING) if type(kept) is float else kept == made
     ):
         place = ", ".join([where, *map(short_repr, keys)])
-        old, new = ("nothing" if value is NOTHING else short_repr(value, 200) for value in (kept, made))
+        old, new = ("nothing" if value is _NOTHING else short_repr(value, 200) for value in (kept, made))
         yield f"{place}: {old} in the folder, but {new} when scored again"
 
 
 def items(run: Run) -> Iterator[dict[str, Any]]:
     """Yield a row per image or question: id, response, what was found, votes, and the row's inputs to the metric."""
-    matched, key = run.ready.matched, registry.identity(run.benchmark).key
-    columns = run.columns
-    votes = run.record.poll.lines() if run.record.poll else None
+    matched, columns, poll = run.ready.matched, run.columns, run.record.poll
+    votes = poll.lines() if poll else ()
+    key = registry.identity(run.benchmark).key
     for index, (row, text, found) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
         yield {
             **{part: getattr(row, part) for part in key},
             RESPONSE: text,
             **finite(found),
-            **({BALLOTS: votes[index]} if votes else {}),
+            **({BALLOTS: votes[index]} if poll else {}),
             INPUTS: {name: column[index] for name, column in columns.items()},
         }
 
 
 def view(run: Run) -> list[Item]:
     """Return a run's rows as they are shown."""
-    poll, rows = run.record.poll, [plain(row) for row in items(run)]
+    poll, rows = run.record.poll, [_jsonable(row) for row in items(run)]
     return list(run.benchmark.module("report").items(rows, run.options, poll.facts if poll else None))
 
 
-def plain(value: Any) -> Any:
+def _jsonable(value: Any) -> Any:
     return json.loads(json.dumps(value, default=_plain))
 
 
 def _write(run: Run, folder: Path) -> None:
     _write_text(folder / SCORES, [to_json({"responses": run.name, **run.scores}), "\n"])
     _write_text(folder / ITEMS, (json_line(item, _plain) for item in items(run)))
-    matched, poll, judge = run.ready.matched, run.record.poll, run.record.judge
+    matched, poll, judge, columns = run.ready.matched, run.record.poll, run.record.judge, run.columns
     if judge:
         _write_text(folder / REPLIES, map(json_line, run.record.lines()))
-    whole = {name: value for name, value in run.ready.inputs.items() if name not in run.columns}
-    copied = partial(_copied, folder)
-    facts = {
+    copied = partial(_with_files, run.benchmark, change=partial(_copied, folder))
+    about = {
         "form": FORM,
         "benchmark": run.benchmark.name,
         "responses": run.name,
@@ -324,14 +321,14 @@ def _write(run: Run, folder: Path) -> None:
         "numpy": np.__version__,
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         **run.about,
-        "rows": len(matched.rows),
+        "rows": len(run.found),
         "matched": {name: getattr(matched, name) for name in MATCHED},
         "voters": poll.facts if poll else None,
         "grader": (judge.key, is_greedy(judge)) if judge else None,
-        "options": _with_files(run.benchmark, run.options, copied),
-        INPUTS: _with_files(run.benchmark, whole, copied),
+        "options": copied(run.options),
+        INPUTS: copied({name: value for name, value in run.ready.inputs.items() if name not in columns}),
     }
-    _write_text(folder / RUN, [redact(_in_json(facts)), "\n"])
+    _write_text(folder / RUN, [redact(_in_json(about)), "\n"])
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     sums = [f"{sha256_of(file)}  {file.relative_to(folder).as_posix()}\n" for file in files]
     _write_text(folder / SUMS, sums)
@@ -343,8 +340,8 @@ def _write_text(file: Path, lines: Iterable[str]) -> None:
         stream.writelines(lines)
 
 
-def _in_json(facts: Values) -> str:
-    return json.dumps(facts, indent=2, default=lambda value: _plain(value, records=False))
+def _in_json(about: Values) -> str:
+    return json.dumps(about, indent=2, default=lambda value: _plain(value, records=False))
 
 
 def _plain(value: Any, records: bool = True) -> Any:
@@ -369,12 +366,12 @@ def _plain(value: Any, records: bool = True) -> Any:
 # Files that options name, such as a certificate: the folder has copies
 
 
-def _with_files(benchmark: Benchmark, given: Values, change: Callable[[str, str], str]) -> dict[str, Any]:
+def _with_files(benchmark: Benchmark, options: Values, change: Callable[[str, str], str]) -> dict[str, Any]:
     """Return options with the names of files changed."""
     named = {option.name for option in benchmark.options if option.metavar == "FILE"}
     return {
         name: change(name, str(value)) if name in named and isinstance(value, str | Path) else value
-        for name, value in given.items()
+        for name, value in options.items()
     }
 
 
