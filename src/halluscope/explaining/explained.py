@@ -7,10 +7,10 @@ other is changed, and the score is computed after each change, so the parts sum 
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain, combinations, pairwise, zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,16 +25,29 @@ from halluscope.explaining.protocols import (
     ROWS,
     Protocol,
     Protocols,
-    Values,
     Way,
 )
 from halluscope.options import MatchingOptions, taken
 from halluscope.registry import QUESTION, Benchmark
-from halluscope.reporting.tables import Cell, Notes, Number, Report, Table, below, gap, printed, scored
+from halluscope.reporting.tables import (
+    Cell,
+    Notes,
+    Number,
+    Report,
+    Table,
+    Values,
+    below,
+    gap,
+    printed,
+    scored,
+)
 from halluscope.responses.files import Given
 from halluscope.responses.match import plain_question
+from halluscope.runs.comparing import flat
 from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.scoring import Ready
+
+T = TypeVar("T")
 
 # Aspect -> the protocol that it follows; for the prompt, the name of a file of responses.
 Setting = Values
@@ -44,6 +57,9 @@ OTHER_ORDER = (PROMPT, COUNTING, PARSER, ROWS, LABELS)
 
 # How many characters are shown of a response, of a file's name, and of a prompt.
 TEXT, NAME, PROMPTED = 40, 24, 80
+
+# What a result holds that is named like its scores, and is none
+NO_SCORES = {"interval", "spread", "difference"}
 
 
 class Explained:
@@ -76,16 +92,16 @@ class Explained:
     def ready(self, setting: Setting) -> Ready:
         """Return the responses of a setting, matched to its rows and labels."""
         rows, labels = setting[ROWS].ways, setting[LABELS].ways
-        ready: Ready = self._once(self._relabelled, setting[PROMPT], rows[ROWS], rows[LABELS], labels[LABELS])
-        return ready
+        return self._once(self._relabelled, setting[PROMPT], rows[ROWS], rows[LABELS], labels[LABELS])
 
     def result(self, setting: Setting) -> Values:
         options = self.options(*(setting[aspect].ways[aspect] for aspect in CHOSEN))
-        ready, table = self.ready(setting), self.benchmark.items
+        if self.benchmark.items:
+            options[self.benchmark.items] = True
+        ready = self.ready(setting)
         key = f"{id(ready)} {sorted(options.items())}"
         if key not in self._made:
-            shown = {table: True} if table else {}
-            self._made[key] = scoring.compute(self.benchmark, ready, {**options, **shown})
+            self._made[key] = scoring.compute(self.benchmark, ready, options)
         result: Values = self._made[key]
         return result
 
@@ -115,44 +131,49 @@ class Explained:
                     [self.score(setting, score) for setting in path(first, second, order)]
                     for order in (ASPECTS, OTHER_ORDER)
                 )
-                about: dict[str, Any] = {"score": score}
-                for which, of in (("first", first), ("second", second)):
-                    about[which] = {"responses": of[PROMPT], "protocol": of[COUNTING].name}
-                about |= {"values": values, "difference": values[-1] - values[0], "parts": parts(values)}
-                about["parts_in_other_order"] = parts(otherwise, OTHER_ORDER)
-                about["same"] = [aspect for aspect in ASPECTS if _same(first, second, aspect)]
-                yield about | self.readings(first, second, examples)
-
-    def as_json(self, compared: Sequence[str], examples: int, number: str | None = None) -> dict[str, Any]:
-        """Return all of it as JSON has it; differences are exact, not rounded for display."""
-        names = dict.fromkeys((*self.benchmark.scores, *self.stated.shown))
-        protocols = []
-        for one in self.protocols:
-            results = [
-                {
-                    "responses": setting[PROMPT],
-                    "scores": {name: self.score(setting, name) for name in names if one.reports(name)},
-                    "signature": self.result(setting)["signature"],
+                yield {
+                    "score": score,
+                    "first": {"responses": first[PROMPT], "protocol": first[COUNTING].name},
+                    "second": {"responses": second[PROMPT], "protocol": second[COUNTING].name},
+                    "values": values,
+                    "difference": values[-1] - values[0],
+                    "parts": parts(values),
+                    "parts_in_other_order": parts(otherwise, OTHER_ORDER),
+                    "same": [aspect for aspect in ASPECTS if _same(first, second, aspect)],
+                    **self.readings(first, second, examples),
                 }
-                for setting in self.settings(one)
-            ]
-            ways = {aspect: way.said for aspect, way in one.ways.items()}
-            about = {"name": one.name, "by": one.by, "prompt": one.prompt or None, **ways}
-            unequal = one.unequal(self.options(*one.ways.values()))
-            protocols.append({**about, "discrepancy": unequal, "results": results})
-        whole = {
+
+    def as_json(self, by: Sequence[str], examples: int, number: str | None = None) -> dict[str, Any]:
+        """Return all of it as JSON has it; differences are exact, not rounded for display."""
+        protocols = [self._scored(one) for one in self.protocols]
+        prompts = {setting[PROMPT]: self._prompts(setting) for setting in self.settings(self.protocols[0])}
+        return {
             "benchmark": self.benchmark.name,
             "responses": self.files,
             "protocols": protocols,
             "not_computed": self.not_computed,
-            "prompts": {
-                setting[PROMPT]: self._prompts(setting) for setting in self.settings(self.protocols[0])
-            },
-            "differences": [one for score in compared for one in self.differences(score, examples)],
+            "prompts": prompts,
+            "differences": [one for score in by for one in self.differences(score, examples)],
+            **({} if number is None else {"number": [*self._places(number, protocols)]}),
         }
-        if number is not None:
-            whole["number"] = [*self._places(number, protocols)]
-        return whole
+
+    def _scored(self, protocol: Protocol) -> dict[str, Any]:
+        names = dict.fromkeys((*self.benchmark.scores, *self.stated.shown))
+        return {
+            "name": protocol.name,
+            "by": protocol.by,
+            "prompt": protocol.prompt or None,
+            **{aspect: way.said for aspect, way in protocol.ways.items()},
+            "discrepancy": protocol.unequal(self.options(*protocol.ways.values())),
+            "results": [
+                {
+                    "responses": setting[PROMPT],
+                    "scores": {name: self.score(setting, name) for name in names if protocol.reports(name)},
+                    "signature": self.result(setting)["signature"],
+                }
+                for setting in self.settings(protocol)
+            ],
+        }
 
     def readings(self, first: Setting, second: Setting, most: int) -> dict[str, Any]:
         """Return what the parser of the second setting reads differently: how many responses of how many, and examples,
@@ -200,30 +221,33 @@ class Explained:
                 if one.reports(score) and score not in other
             }
             for setting in self.settings(one):
-                for name, score in _floats(self.result(setting), names):
-                    if any(abs(score * times - value) <= 0.5 * 10**-digits + 1e-9 for times in (1, 100)):
-                        yield {"responses": setting[PROMPT], "protocol": one.name, "score": name}
+                for key, score in flat(self.result(setting)):
+                    *above, name = key.split("/")
+                    is_score = isinstance(score, float) and name in names and NO_SCORES.isdisjoint(above)
+                    if is_score and any(
+                        abs(score * times - value) <= 0.5 * 10**-digits + 1e-9 for times in (1, 100)
+                    ):
+                        yield {"responses": setting[PROMPT], "protocol": one.name, "score": key}
 
-    def _once(self, make: Callable[..., Any], *given: Any) -> Any:
+    def _once(self, make: Callable[..., T], *arguments: Any) -> T:
         """Return what a function makes of this, made once."""
-        key = repr((make.__name__, given))
+        key = repr((make.__name__, arguments))
         if key not in self._made:
-            self._made[key] = make(*given)
-        return self._made[key]
+            self._made[key] = make(*arguments)
+        made: T = self._made[key]
+        return made
 
     def _keep_possible(self, do: Callable[[Protocol], object]) -> None:
-        possible: list[Protocol] = []
         failed: dict[str, Exception] = {}
         for one in self.protocols:
             try:
                 do(one)
-                possible.append(one)
             except (ValueError, OSError, ImportError) as error:  # no rows, no labels, or no package
                 failed[one.name] = error
-        self.protocols = possible
+        self.protocols = [one for one in self.protocols if one.name not in failed]
         reasons = {name: str(error) for name, error in failed.items()}
         self.not_computed |= reasons
-        if not possible:
+        if not self.protocols:
             each = by_reason(reasons)
             if len(each) == 1:
                 raise next(iter(failed.values()))
@@ -245,13 +269,13 @@ class Explained:
             self.ready(setting)
 
     def _prepare(self, rows: Way) -> list[Ready]:
-        given = self._responses, self._dataset, self.options(rows), self._matching
-        return scoring.prepare(self.benchmark, *given)
+        options = self.options(rows)
+        return scoring.prepare(self.benchmark, self._responses, self._dataset, options, self._matching)
 
     def _relabelled(self, file: str, rows: Way, own: Way, labels: Way) -> Ready:
         """Return a file's responses to the rows that are scored with both labels, their own and others."""
         prepared, index = self._once(self._prepare, rows), self.files.index(file)
-        ready: Ready = prepared[index]
+        ready = prepared[index]
         first, second = (self._labelled(ready.matched.rows, way) for way in (own, labels))
         relabelled = [one and other for one, other in zip(first, second, strict=True)]
         if relabelled == ready.matched.rows:
@@ -301,15 +325,6 @@ def _same(first: Setting, second: Setting, aspect: str) -> bool:
     aspects = (ROWS, LABELS) if aspect == ROWS else (aspect,)  # labels can leave rows out
     same_names = aspect != COUNTING or one.called == other.called
     return same_names and all(one.ways[of] == other.ways[of] for of in aspects)
-
-
-def _floats(result: Values, names: Collection[str], within: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the scores of these names in a result and in its parts, such as samplings."""
-    for name, value in result.items():
-        if isinstance(value, float) and name in names:
-            yield within + name, value
-        elif isinstance(value, Mapping) and name not in ("interval", "spread", "difference"):
-            yield from _floats(value, names, f"{within}{name}/")
 
 
 def path(first: Setting, second: Setting, order: Sequence[str] = ASPECTS) -> list[Setting]:
