@@ -181,6 +181,15 @@ def check(given: Iterable[str], known: Iterable[str], of: str) -> None:
             )
 
 
+def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a name of something that does not exist."""
+    known = [*known]
+    for name in names:
+        if name not in known:
+            near = nearest(name, known)
+            raise ValueError(f"There is no {what} {name!r:.80}.{near} The known ones are {', '.join(known)}.")
+
+
 def nearest(name: str, known: Sequence[str]) -> str:
     """Ask, for a message, whether the nearest known name was meant; return "" if no known name is near.
 

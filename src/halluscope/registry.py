@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from halluscope.errors import RegistryError
 from halluscope.inputs import by_id, kind, word
-from halluscope.options import Option, check, described, keywords, nearest
+from halluscope.options import Option, check, check_names, described, keywords
 from halluscope.paths import PACKAGE
 from halluscope.vocabularies import read_toml
 
@@ -354,9 +354,7 @@ def dataset(name: str) -> Dataset:
 
 def _named(what: str, name: str, known: Mapping[str, T], example: str) -> T:
     kind(f"the {what}'s name", name, str, f"a name such as {example!r}")
-    if name not in known:
-        near = nearest(name, [*known])
-        raise ValueError(f"There is no {what} {name!r:.80}.{near} The known ones are {', '.join(known)}.")
+    check_names(what, [name], known)
     return known[name]
 
 

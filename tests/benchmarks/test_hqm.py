@@ -256,7 +256,7 @@ def test_a_score_that_is_undefined_for_all_models(tmp_path, capsys, signature, b
     file = results(tmp_path / "first.json", SCORES, signature, **{by: dict.fromkeys(SCORES), "other": SCORES})
     assert cli.main([part.format(file, by=by) for part in command.split()]) == 2
     err = capsys.readouterr().err
-    assert f"{by} is undefined for 3 of the 3 models, such as a." in err and "--by accuracy" in err
+    assert f"{by} is undefined for 3 of the 3 models, such as a." in err and "another score with --by" in err
 
 
 def results(path, scores, signature="pope|data:pope-9-0a1b2c3d|parser:strict|version:1", **more):

@@ -350,7 +350,7 @@ def test_a_reader_that_is_not_there(tmp_path, capsys, monkeypatch):
     words = ["--responses", said, "--dataset", str(tmp_path / "labels.json")]
     words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--allow-other-synonyms"]
     printed = text(capsys, "chair", *words)
-    assert "Only halluscope of CHAIR's protocols is computed, so there is nothing to compare" in printed
+    assert "CHAIR is scored by one protocol here, halluscope, so there is nothing to compare" in printed
     assert "not computed: script, because reader='nltk' needs nltk's data" in printed
     assert cli.main(["explain", "chair", *words, "--protocols", "script"]) == 2
     assert "nltk.downloader" in capsys.readouterr().err

@@ -167,7 +167,7 @@ def test_without_matplotlib(monkeypatch):
 
 def test_an_unknown_figure_names_its_neighbour():
     with pytest.raises(
-        ValueError, match=r"no figure 'clases'\. Did you mean 'classes'\? Expected one of scores, groups, "
+        ValueError, match=r"no figure 'clases'\. Did you mean 'classes'\? The known ones are scores, groups, "
     ):
         plots.able(["classes", "clases"], [], THRONE)
 

@@ -387,11 +387,9 @@ def report(
         if any(map(_order_matters, unlike)):
             order = ", ".join(OTHER_ORDER[1:])
             lines.append(f"* The order matters: --json also has the parts in the order {order}.")
-    elif len(stated.each) == 1:
-        lines.append(f"{benchmark.title} has one protocol, so there is nothing to compare.")
     else:
-        of = f"Only {names[0]} of {benchmark.title}'s protocols is computed"
-        lines.append(f"{of}, so there is nothing to compare.")
+        which = "has one protocol" if len(stated.each) == 1 else f"is scored by one protocol here, {names[0]}"
+        lines.append(f"{benchmark.title} {which}, so there is nothing to compare.")
     unequal = {one["name"]: one["discrepancy"] for one in protocols if one["discrepancy"]}
     for what, reasons in (("not equal", unequal), ("not computed", found.not_computed)):
         lines += (f"{what}: {of}, because {one_line(why, 300)}" for of, why in by_reason(reasons))

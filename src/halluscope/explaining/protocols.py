@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from halluscope.options import nearest
+from halluscope.options import check_names
 from halluscope.registry import Benchmark
 from halluscope.vocabularies import read_toml
 
@@ -81,12 +81,7 @@ class Protocols:
 
     def chosen(self, names: Sequence[str] = ()) -> list[Protocol]:
         """Return the protocols of these names; the usual ones if there are none."""
-        known = [one.name for one in self.each]
-        for name in names:
-            if name not in known:
-                raise ValueError(
-                    f"There is no protocol {name!r:.80}.{nearest(name, known)} Expected one of {', '.join(known)}."
-                )
+        check_names("protocol", names, [one.name for one in self.each])
         return [one for one in self.each if (one.name in names if names else not one.only_named)]
 
 

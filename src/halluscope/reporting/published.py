@@ -41,22 +41,13 @@ class Published:
     most: float = 1  # the greatest possible score: 1 for shares, more for points
 
 
-def names() -> list[str]:
-    """Return the names that `load` knows."""
-    return sorted(_tables())
-
-
 def load(name: str, chosen: Mapping[str, str] | None = None) -> Published:
     """Read published results, by the name of a dataset such as "throne_coco", or of one of HQM's tables.
 
     A table's rows may come from several packages; each row then has its `line` in the paper's table. Of rows with the
     facts in `chosen`, those with other values are left out.
     """
-    if name not in names():
-        raise ValueError(
-            f"There are no published results {name!r:.80}; expected one of {', '.join(names())}."
-        )
-    parts = _tables()[name]
+    parts = tables()[name]
     facts = next(part for part in parts if "title" in part)
     rows = sorted(
         (row for part in parts for row in part.get("results", ())), key=lambda row: row.get(LINE, 0)
@@ -80,7 +71,7 @@ def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
     """Return the published results on the dataset that these options choose; None if there are no results."""
     if not (dataset := dataset_of(benchmark, options)):
         return None
-    by = [name for part in _tables()[dataset.name] for name in part.get("by", ())]
+    by = [name for part in tables()[dataset.name] for name in part.get("by", ())]
     usual = {option.name: option.choices[0] for option in benchmark.options if option.name in by}
     return load(dataset.name, {name: options.get(name) or value for name, value in usual.items()})
 
@@ -89,14 +80,14 @@ def dataset_of(benchmark: Benchmark, options: Mapping[str, Any]) -> Dataset | No
     """Return the dataset that these options choose; None if there are no published results on it."""
     for dataset in benchmark.datasets:
         if all(options.get(name, value) == value for name, value in dataset.options.items()):
-            return dataset if dataset.name in _tables() else None
+            return dataset if dataset.name in tables() else None
     return None
 
 
 def in_percent(benchmark: Benchmark, options: Mapping[str, Any], score: str) -> bool:
     """Whether a score is printed in percent: where its paper prints it so, or else if it is a share."""
     dataset = dataset_of(benchmark, options)
-    plain = [name for part in _tables()[dataset.name] for name in part.get("plain", ())] if dataset else []
+    plain = [name for part in tables()[dataset.name] for name in part.get("plain", ())] if dataset else []
     return score not in plain and not benchmark.is_points(score)
 
 
@@ -156,11 +147,11 @@ def judges(keys: Mapping[str, str]) -> list[str]:
 
 
 @cache
-def _tables() -> dict[str, list[dict[str, Any]]]:
-    tables: dict[str, list[dict[str, Any]]] = {}
+def tables() -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
     for benchmark in registry.rooms():
         file = benchmark.folder / FILE
         if file.is_file():
             for table in tomllib.loads(file.read_text(encoding="utf-8")).get("tables", ()):
-                tables.setdefault(table["name"], []).append(table)
-    return tables
+                found.setdefault(table["name"], []).append(table)
+    return found

@@ -58,17 +58,8 @@ def scores(
     values = [score(results[model], by) for model in models]
     undefined = [model for model, value in zip(models, values, strict=True) if not math.isfinite(value)]
     if undefined:
-        others = [
-            name
-            for name in results[models[0]]
-            if all(
-                isinstance(value := results[model].get(name), float) and math.isfinite(value)
-                for model in models
-            )
-        ]
         raise ValueError(
-            f"{by} is undefined for {len(undefined)} of the {len(models)} models, such as {undefined[0]}. "
-            + (f"Name another score, such as {option} {others[0]}, or " if others else "Please ")
-            + "leave out the models without it."
+            f"{by} is undefined for {len(undefined)} of the {len(models)} models, such as {undefined[0]}. Name another "
+            f"score with {option}, or leave out the models without it."
         )
     return values

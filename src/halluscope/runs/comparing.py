@@ -460,7 +460,8 @@ def _agreement(benchmark: Benchmark, *both: Resampled) -> Iterator[dict[str, Any
     for name in benchmark.means:
         values = np.array([[row.get(name) for row in found] for found in rows], dtype=float)  # NaN for None
         one, other = values[:, ~np.isnan(values).any(axis=0)]
-        same.append((name, int((one == other).sum()), len(one), _kappa(one, other)))
+        likeness = kappa(one, other) if len({*one, *other}) <= MOST_VALUES else np.nan
+        same.append((name, int((one == other).sum()), len(one), likeness))
     if all({*OUTCOMES} <= row.keys() for found in rows for row in found):
         ours, theirs = (
             {(at, name) for at, row in enumerate(found) for name in (*row["found"], *row["hallucinated"])}
@@ -472,14 +473,6 @@ def _agreement(benchmark: Benchmark, *both: Resampled) -> Iterator[dict[str, Any
             low, high = wilson(count, total)
             share = {"same": count / total, "low": low, "high": high}
             yield {"score": score, "of": total, **share, "kappa": likeness}
-
-
-def _kappa(one: Floats, other: Floats) -> float:
-    values, numbers = np.unique([one, other], return_inverse=True)
-    size, (ours, theirs) = len(values), numbers.reshape(2, -1)
-    if not 0 < size <= MOST_VALUES:
-        return float("nan")
-    return kappa(np.bincount(size * ours + theirs, minlength=size**2).reshape(size, size))
 
 
 def _ranks(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap) -> dict[str, Any]:

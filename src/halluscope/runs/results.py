@@ -13,7 +13,7 @@ from halluscope.building import spec
 from halluscope.errors import RunError
 from halluscope.files.writing import check_new
 from halluscope.inputs import kind, of_a_part
-from halluscope.options import defaults, nearest
+from halluscope.options import check_names, defaults
 from halluscope.reading.datasets import SUBSET
 from halluscope.registry import LOWER, SIGNATURE, Benchmark
 from halluscope.reporting import published
@@ -64,10 +64,7 @@ def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -
     known = dict.fromkeys(
         score for _, one in flat_ones for score, value in one.items() if isinstance(value, int | float)
     )
-    for name in names:
-        if name not in known:
-            whole = ", ".join(score for score in known if "/" not in score)
-            raise ValueError(f"There is no score {name!r:.80}.{nearest(name, [*known])} There are {whole}.")
+    check_names("score", {*names} - {*known}, [score for score in known if "/" not in score])
     columns = list(names) or [score for score in benchmark.scores if score in known]
     return table(flat_ones, columns, benchmark.is_points, turned=not names)._replace(intervals=columns)
 

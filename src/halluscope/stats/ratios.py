@@ -65,16 +65,19 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)
 
 
-def kappa(table: NDArray[np.int64]) -> float:
-    """Return Cohen's kappa of a square table of two judges' verdicts (Cohen 1960, equation 1); NaN where undefined.
+def kappa(one: ArrayLike, other: ArrayLike) -> float:
+    """Return Cohen's kappa of two judges' verdicts on the same things (Cohen 1960, equation 1); NaN where undefined.
 
-    >>> kappa(np.array([[20, 5], [10, 15]]))
+    >>> kappa([1] * 25 + [0] * 25, [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15)
     0.4
     """
-    total, expected = int(table.sum()), int(table.sum(0) @ table.sum(1))
-    if not total or expected == total * total:
+    values, numbers = np.unique([one, other], return_inverse=True)
+    first, second = numbers.reshape(2, -1)
+    total, same = len(first), int((first == second).sum())
+    expected = int(np.bincount(first, minlength=len(values)) @ np.bincount(second, minlength=len(values)))
+    if expected == total * total:
         return math.nan
-    return (total * int(np.trace(table)) - expected) / (total * total - expected)
+    return (total * same - expected) / (total * total - expected)
 
 
 def fisher(both: int, one: int, other: int, total: int) -> float:

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.judging.votes import FAILED, OTHER, UNASKED, YES
-from halluscope.options import nearest
+from halluscope.options import check_names
 from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting.figures import charts
 from halluscope.reporting.figures.charts import Floats, Point
 from halluscope.reporting.page import content
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Item, Shown
-from halluscope.sanitize import one_line, short_repr
+from halluscope.sanitize import one_line
 from halluscope.stats.paired import holm
 from halluscope.stats.ratios import fisher, kappa, wilson
 
@@ -97,11 +97,7 @@ def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[P
 
 def check(names: Sequence[str]) -> None:
     """Check that figures of these names exist."""
-    if unknown := [name for name in names if name not in FIGURES]:
-        near = nearest(unknown[0], [*FIGURES])
-        raise ValueError(
-            f"There is no figure {short_repr(unknown[0])}.{near} Expected one of {', '.join(FIGURES)}."
-        )
+    check_names("figure", names, FIGURES)
 
 
 def _about(drawn: Runs, runs: Runs) -> str:
@@ -466,10 +462,9 @@ def agreement(votes: Votes) -> Floats:
     alike = np.full((len(each), len(each)), math.nan)
     for one, other in combinations(range(len(each)), 2):
         both = (each[[one, other]] != UNASKED).all(0)
-        table = np.zeros((3, 3), np.int64)
-        np.add.at(table, (each[one, both], each[other, both]), 1)
-        alike[one, other] = share(int(np.trace(table)), int(table.sum())).value
-        alike[other, one] = kappa(table) if both.all() else math.nan
+        first, second = each[one, both], each[other, both]
+        alike[one, other] = share(int((first == second).sum()), len(first)).value
+        alike[other, one] = kappa(first, second) if both.all() else math.nan
     return alike
 
 
