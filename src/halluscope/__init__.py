@@ -106,7 +106,8 @@ def compare(
 
     Args:
         runs: folders that `score(..., out=...)` or `halluscope score ... --out` wrote, or folders of such folders.
-        scores: the names of the scores to compare; by default the benchmark's principal score.
+        scores: the names of the scores to compare; by default the benchmark's principal score, or its first that
+            is defined.
         bootstrap: the number of paired resamples behind intervals and p values.
         seed: the seed of the bootstrap.
         level: the level of the intervals, and 1 minus the significance level.

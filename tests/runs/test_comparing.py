@@ -98,7 +98,7 @@ def captions(tmp_path, *texts):
     run = made(registry.benchmark("chair"), tmp_path)
     ids = list(range(len(texts)))
     rows = [type("Row", (), {"image_id": place}) for place in ids]
-    matched = replace(run.ready.matched, rows=rows, texts=[*texts], asked=())
+    matched = run.ready.matched._replace(rows=rows, texts=[*texts], asked=())
     inputs = {"references": [["dog"]] * len(texts), "image_ids": ids, "forms": [""] * len(texts)}
     return again(replace(run, ready=replace(run.ready, matched=matched, inputs=inputs)))
 
@@ -153,7 +153,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     benchmark = registry.benchmark("pope")
     for name, said, parser in (("good", ("Yes.", "No."), "pope"), ("bad", ("No.", "Yes."), "strict")):
         run = made(benchmark, tmp_path, said, parser=parser)
-        run = replace(run, ready=replace(run.ready, matched=replace(run.ready.matched, name=name)))
+        run = replace(run, ready=replace(run.ready, matched=run.ready.matched._replace(name=name)))
         write(run, Path(name))
     write(only(run, list(range(12))), Path("part"))
     assert cli.main(["compare", "good", "bad", "--scores", "accuracy", "f1", "--bootstrap", "1000"]) == 0

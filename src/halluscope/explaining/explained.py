@@ -222,8 +222,10 @@ class Explained:
             }
             for setting in self.settings(one):
                 for key, score in flat(self.result(setting)):
-                    *above, name = key.split("/")
-                    is_score = isinstance(score, float) and name in names and NO_SCORES.isdisjoint(above)
+                    *above, last = key.split("/")
+                    is_score = (
+                        isinstance(score, float) and {key, last} & names and NO_SCORES.isdisjoint(above)
+                    )
                     if is_score and any(
                         abs(score * times - value) <= 0.5 * 10**-digits + 1e-9 for times in (1, 100)
                     ):

@@ -28,6 +28,7 @@ from halluscope.reporting.tables import (
     Table,
     Values,
     gap,
+    is_defined,
     plain,
     scored,
     share,
@@ -161,15 +162,21 @@ def _corrected(benchmark: Benchmark, tested: Sequence[Compared], level: float) -
 def wanted_scores(
     benchmark: Benchmark, scores: Sequence[str], parts: Iterable[Resampled]
 ) -> tuple[list[str], list[str]]:
-    """Return these scores, by default the principal one, and all that the runs have in common."""
-    first, *others = (part.scores for part in parts)
-    known = [name for name in first if all(name in other for other in others)]
-    wanted = [*scores] or [benchmark.principal]
+    """Return these scores, by default the one to show first, and all that the runs have in common."""
+    each = [part.scores for part in parts]
+    known = [name for name in each[0] if all(name in scores for scores in each)]
+    wanted = [*scores] or [principal(benchmark, each)]
     if missing := [name for name in wanted if name not in known]:
         raise RunError(
             f"The runs have no score {short_repr(missing[0])} in common; expected one of {', '.join(known)}."
         )
     return wanted, known
+
+
+def principal(benchmark: Benchmark, results: Sequence[Values]) -> str:
+    """Return the score to show first: the principal one, or the first defined one if that is undefined."""
+    names = [benchmark.principal, *benchmark.scores]
+    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
 
 
 def _unlike(parts: Iterable[Resampled]) -> dict[str, list[str]]:
@@ -317,7 +324,10 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tu
 
 def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = MOST) -> Iterator[Table | Notes]:
     """Yield tables of the significant differences in groups and classes, at most so many of each, the surest first."""
-    for name, compared in (("groups", found.groups), ("classes", found.classes)):
+    for name, compared, why in (
+        ("groups", found.groups, "which are undefined in one of the runs"),
+        ("classes", found.classes, f"for which fewer than {FEWEST} images count in one of the runs"),
+    ):
         significant = [one for one in compared if one.holm < 1 - found.resampling.level]
         surest = sorted(significant, key=attrgetter("holm"))[:most]
         if surest:
@@ -326,7 +336,7 @@ def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = MOST) -
         line = f"{len(significant):,} of {len(compared) - few:,} differences in {name} are significant"
         line += ", corrected together"
         if few:
-            line += f"; not tested: {few:,}, for which fewer than {FEWEST} images count in one of the runs"
+            line += f"; not tested: {few:,}, {why}"
         if len(surest) < len(significant):
             line += f"; the {most} with the smallest p are shown, all with --all or .to_pandas()"
         if compared:

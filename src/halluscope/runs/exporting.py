@@ -16,9 +16,8 @@ from halluscope.files.writing import json_line, new_folder
 from halluscope.registry import HIGHER, LOWER, QUESTION, SIGNATURE
 from halluscope.reporting.tables import is_defined, to_json
 from halluscope.runs import folder
-from halluscope.runs.comparing import flat
+from halluscope.runs.comparing import flat, principal
 from halluscope.runs.folder import Run
-from halluscope.runs.results import principal
 from halluscope.signature import keys_of
 from halluscope.version import __version__
 

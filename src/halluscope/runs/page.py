@@ -25,14 +25,13 @@ from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Table, has_few, percent, score
 from halluscope.responses.match import NOT_COMPARED, Matched
-from halluscope.runs.comparing import Comparison, of_differences, of_parts, verdicts, winner
+from halluscope.runs.comparing import Comparison, of_differences, of_parts, principal, verdicts
 from halluscope.runs.folder import Run, benchmark_of, view
 from halluscope.runs.results import (
     beside,
     best_first,
     caveats,
     of_results,
-    principal,
     with_best,
     with_choices,
 )
@@ -220,7 +219,7 @@ def _tables(
     """Return tables, each with the notes that follow it except signatures, which are shown elsewhere."""
     options = models[0].options
     named = [(one.name, with_choices(benchmark, one.scores, one.options)) for one in models]
-    results = with_best(benchmark, named, winner(compared) if compared else "")
+    results = with_best(named, compared) if compared else named
     parts = of_results(benchmark, results, options)
     if compared:
         parts += [*of_differences(compared, benchmark), *of_parts(compared, benchmark, None)]

@@ -30,7 +30,6 @@ from halluscope.reporting.tables import (
     below,
     counted,
     has_few,
-    is_defined,
     printed,
     ranked,
     table,
@@ -38,7 +37,18 @@ from halluscope.reporting.tables import (
 from halluscope.reporting.tables import score as score_of
 from halluscope.responses.files import is_by_name
 from halluscope.runs import folder as runs
-from halluscope.runs.comparing import FEW, MOST, Result, flat, of_differences, of_parts, verdicts, winner
+from halluscope.runs.comparing import (
+    FEW,
+    MOST,
+    Comparison,
+    Result,
+    flat,
+    of_differences,
+    of_parts,
+    principal,
+    verdicts,
+    winner,
+)
 from halluscope.runs.comparing import compare as compare_runs
 from halluscope.runs.folder import Run
 from halluscope.sanitize import one_line
@@ -178,26 +188,27 @@ def report(
     Text begins with the principal scores, and which model is better. Text and LaTeX show only with `everything` the
     differences, and LaTeX the tables after the first.
     """
-    benchmark, by = scored[0].benchmark, principal(scored[0].benchmark, [one for _, one in results])
+    benchmark = scored[0].benchmark
+    by = principal(benchmark, [one for _, one in results])
     is_every = len({run.name for run in scored}) < len(scored)  # a model was scored in several ways
     order = [name for name, _ in best_first(benchmark, results)]
     first: list[Table | Notes] = []
     verdict: list[Notes] = []
     differences: list[Table] = []
-    is_bold = style in (MARKDOWN, LATEX) and benchmark.principal in names
+    is_bold = style in (MARKDOWN, LATEX) and by in names
     if len(scored) > 1 and not is_every and resampling.resamples and (is_bold or not names):
-        runs_by_name = {run.name: run for run in scored}
+        ordered = sorted(scored, key=lambda run: order.index(run.name))
         try:
-            found = compare_runs({name: runs_by_name[name] for name in order}, [], resampling, False)
+            found = compare_runs({run.name: run for run in ordered}, [], resampling, False)
         except RunError as error:
             verdict = [Notes([f"The models are not compared. {error}"])]
         else:
             *differences, remarks = of_differences(found, benchmark, FEW)
             verdict = [Notes([*verdicts(found, benchmark), *remarks.lines])]
-            results = with_best(benchmark, results, winner(found))
+            results = with_best(results, found)
     if names:
         return [of_scores(benchmark, results, names), *signatures(results)]
-    if style == TABLE and not is_every and any(by in scores for _, scores in results):
+    if style == TABLE and not is_every:
         scores = of_scores(benchmark, results, [by])
         rows = sorted(scores.rows, key=lambda row: order.index(str(row[0])))
         first, verdict = [scores._replace(rows=rows), *verdict], []
@@ -216,15 +227,10 @@ def report(
     return parts
 
 
-def with_best(benchmark: Benchmark, results: Named, best: str) -> Named:
-    """Have the principal score highlighted of the model of this name."""
-    return [(name, {**one, BEST: benchmark.principal} if name == best else one) for name, one in results]
-
-
-def principal(benchmark: Benchmark, results: Sequence[Values]) -> str:
-    """Return the score to show first: the principal one, or the first defined one if that is undefined."""
-    names = [benchmark.principal, *benchmark.scores]
-    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
+def with_best(results: Named, compared: Comparison) -> Named:
+    """Have the score by which models are compared highlighted of the best one."""
+    best = winner(compared)
+    return [(name, {**one, BEST: compared.scores[0].score} if name == best else one) for name, one in results]
 
 
 def best_first(benchmark: Benchmark, results: Named) -> Named:
