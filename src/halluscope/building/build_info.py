@@ -80,7 +80,7 @@ def compare(folder: Path, tables: Sequence[Mapping[str, Any]]) -> list[Path]:
     """Return a build's files, if they are as the builder wrote them."""
     from tqdm import tqdm
 
-    expected = {folder / one["file"]: one["sha256"] for table in tables for one in table["shards"]}
+    expected = {folder / shard["file"]: shard["sha256"] for table in tables for shard in table["shards"]}
     stats, again = folder / STATS, f"Build {folder} again."
     for path, published in tqdm(expected.items(), desc="comparing", unit="file", disable=None):
         # a link may lead out of the folder

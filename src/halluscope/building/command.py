@@ -61,9 +61,9 @@ class Builder:
         )
         shared = read_toml(__file__, "options.toml")
         images = shared["images"] if self.images else {}
-        for flag, one in {**shared["first"], **images, **self.options, **shared["last"]}.items():
-            types = {"type": {"path": Path, "whole": int}[one["type"]]} if "type" in one else {}
-            parser.add_argument(flag, **{**one, **types, "help": one["help"].format(**vars(self))})
+        for flag, option in {**shared["first"], **images, **self.options, **shared["last"]}.items():
+            types = {"type": {"path": Path, "whole": int}[option["type"]]} if "type" in option else {}
+            parser.add_argument(flag, **{**option, **types, "help": option["help"].format(**vars(self))})
         return parser
 
     def main(self, argv: Sequence[str] | None = None) -> int:

@@ -30,15 +30,19 @@ class Fetched(NamedTuple):
 
 
 def fetch(
-    source: Source, option: str, given: Path | None = None, cache: Path | None = None, subset: bool = False
+    source: Source,
+    option: str,
+    user_path: Path | None = None,
+    cache: Path | None = None,
+    subset: bool = False,
 ) -> Fetched:
     """Find a source in what the user named by `option`, or download it; `subset` accepts a file of other content."""
-    given = given or download(source, option, cache)
-    path = _locate(source, option, given)
-    if given.is_dir() and path.is_dir():
+    user_path = user_path or download(source, option, cache)
+    path = _locate(source, option, user_path)
+    if user_path.is_dir() and path.is_dir():
         return Fetched(path, None, None)
-    zipped = path.is_dir() or (source.content_sha256 == UNKNOWN and zipfile.is_zipfile(given))
-    file, expected = (given, source.sha256) if zipped else (path, source.content_sha256)
+    zipped = path.is_dir() or (source.content_sha256 == UNKNOWN and zipfile.is_zipfile(user_path))
+    file, expected = (user_path, source.sha256) if zipped else (path, source.content_sha256)
     sha256 = sha256_of(file)
     if expected == UNKNOWN:
         return Fetched(path, sha256, None)
@@ -83,17 +87,17 @@ def sha256_of(file: Readable) -> str:
     return digest.hexdigest()
 
 
-def _locate(source: Source, option: str, given: Path) -> Readable:
+def _locate(source: Source, option: str, user_path: Path) -> Readable:
     name = source.member or source.url.rpartition("/")[2]
-    where = f"{option} {given}"
-    if not given.exists():
+    where = f"{option} {user_path}"
+    if not user_path.exists():
         raise BuildError(
             f"{where} does not exist; expected the file or folder that you got from {source.url}."
         )
-    root: Readable = given
-    if source.member and given.is_file() and zipfile.is_zipfile(given):
-        _check_members(where, given)
-        root = zipfile.Path(given)
+    root: Readable = user_path
+    if source.member and user_path.is_file() and zipfile.is_zipfile(user_path):
+        _check_members(where, user_path)
+        root = zipfile.Path(user_path)
     for path in (root / name, root / Path(name).name, root):
         there = path is root or path.exists()  # `zipfile.Path.exists` is False for the root of a zip
         if there and path.is_dir() == name.endswith("/"):

@@ -142,11 +142,11 @@ class Order:
         return inner if inner and inner.is_dir() else self.source
 
     def fetch(
-        self, name: str, given: Path | None = None, option: str = "--source", alone: bool = False
+        self, name: str, user_path: Path | None = None, option: str = "--source", alone: bool = False
     ) -> Fetched:
         """Get a source from where the user says, or by a download; it is not in `source` if it stands `alone`."""
-        given = given or (None if alone else self.source)
-        return fetch(self.spec.sources[name], option, given, self.cache, self.subset)
+        user_path = user_path or (None if alone else self.source)
+        return fetch(self.spec.sources[name], option, user_path, self.cache, self.subset)
 
     def write(
         self,

@@ -64,9 +64,9 @@ def load(name: str) -> Spec:
 
 def read(file: Path) -> Spec:
     """Read a spec.toml; tests/building/test_building.py checks all that come with the package."""
-    facts = tomllib.loads(read_text(file))
-    sources = {name: Source(**source) for name, source in facts["sources"].items()}
-    return Spec(**facts | {"sources": sources, "file": file})
+    content = tomllib.loads(read_text(file))
+    sources = {name: Source(**source) for name, source in content["sources"].items()}
+    return Spec(**content | {"sources": sources, "file": file})
 
 
 def _listed(counts: Mapping[str, int | None]) -> str:

@@ -140,22 +140,22 @@ def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bo
     `BINS` bins of equal width over the probability of yes. Votes of weight 0 do not count.
     """
 
-    def error(total: Floats, said: Floats, yes: Floats) -> Floats:
+    def error(total: Floats, predicted: Floats, yes: Floats) -> Floats:
         """Return the expected calibration error [resamples] from sums [resamples, bins]."""
-        return ratio(np.abs(said - yes).sum(axis=1), total.sum(axis=1))
+        return ratio(np.abs(predicted - yes).sum(axis=1), total.sum(axis=1))
 
     bins = np.minimum((chances * BINS).astype(np.int64), BINS - 1)
     sums = [
         np.stack([np.where(bins == b, weights * of, 0.0).sum(axis=1) for b in range(BINS)], axis=1)
         for of in (np.ones_like(chances), chances, implied.astype(float))
     ]
-    drawn = [error(*(w @ one for one in sums)) for w in resampling.weights(len(chances), 3 * BINS)]
+    drawn = [error(*(w @ each for each in sums)) for w in resampling.weights(len(chances), 3 * BINS)]
     low, high = resampling.interval(np.concatenate(drawn))
-    total, said, yes = (one.sum(axis=0) for one in sums)
+    total, predicted, yes = (each.sum(axis=0) for each in sums)
     counts = np.bincount(bins[weights > 0], minlength=BINS)
-    means = zip(ratio(said, total).tolist(), ratio(yes, total).tolist(), strict=True)
+    means = zip(ratio(predicted, total).tolist(), ratio(yes, total).tolist(), strict=True)
     return {
-        "ece": {"value": float(error(total[None], said[None], yes[None])[0]), "low": low, "high": high},
+        "ece": {"value": float(error(total[None], predicted[None], yes[None])[0]), "low": low, "high": high},
         "bins": [
             {"from": b / BINS, "to": (b + 1) / BINS, "votes": int(counts[b]), "said": mean, "implied": people}
             for b, (mean, people) in enumerate(means)
@@ -186,7 +186,7 @@ def allot(sizes: Ints, sample: int) -> Ints:
 
 
 def corrected_score(
-    said: Floats,
+    judged: Floats,
     marked: Ints,
     part: Floats,
     whole: Floats,
@@ -199,7 +199,7 @@ def corrected_score(
     `high`, NaN with fewer than `FEWEST_MARKED` marked rows.
 
     Args:
-        said: the judge's value of each row: [rows].
+        judged: the judge's value of each row: [rows].
         marked: the rows that people marked: [marked].
         part: what each marked row adds to the score's numerator, by people: [marked].
         whole: what it adds to the denominator: [marked].
@@ -211,7 +211,7 @@ def corrected_score(
     if len(marked) < FEWEST_MARKED:
         return dict.fromkeys(("value", "low", "high"), np.nan)
     # each row's stratum, by the judge's value; neighbours are joined until each has enough marked rows
-    values, index_of = np.unique(said, return_inverse=True)
+    values, index_of = np.unique(judged, return_inverse=True)
     counts = np.bincount(index_of[marked], minlength=len(values))
     of_value, stratum, here = np.zeros(len(values), dtype=np.int64), 0, 0
     for index, count in enumerate(counts):

@@ -110,12 +110,12 @@ def make(
     )
     order.spec.matches(counts, order.subset)
 
-    of_coco = pd.DataFrame(np.hstack([boxes, sizes[table.owners]]), columns=BOXES[2:])
-    of_coco = of_coco.assign(image=table.owners, name=np.array(table.classes, object)[table.kinds])
+    coco_boxes = pd.DataFrame(np.hstack([boxes, sizes[table.owners]]), columns=BOXES[2:])
+    coco_boxes = coco_boxes.assign(image=table.owners, name=np.array(table.classes, object)[table.kinds])
     company, scenes = present.copy(), dict[int, list[tuple[str, str]]]()
     if visual_genome is not None:
-        of_scenes, named = read_scenes(files["image_data"], files["objects"], table)
-        scenes = listed(of_scenes, clip, counts, table)
+        scene_boxes, named = read_scenes(files["image_data"], files["objects"], table)
+        scenes = listed(scene_boxes, clip, counts, table)
         if not scenes:
             raise BuildError(
                 f"{files['objects']} and {files['image_data']} have no objects for any of the {len(ids):,} images of "
@@ -123,7 +123,7 @@ def make(
             )
         for image in scenes:
             company[image] = [name in named[image] for name in table.classes]
-    objects = scenes | listed(of_coco[~of_coco["image"].isin([*scenes])], clip, counts, table)
+    objects = scenes | listed(coco_boxes[~coco_boxes["image"].isin([*scenes])], clip, counts, table)
     absent: list[list[str]] = [[] for _ in ids]
     if not no_negatives:
         # the number of images in which two classes occur together
@@ -146,10 +146,11 @@ def make(
         for sample, image in samples:
             counts.update(rows=image is not None, samples_left_as_they_are=image is None)
             if image is not None:
-                its, missing = objects.get(image, []), absent[image]
+                present_objects, missing = objects.get(image, []), absent[image]
                 # with brackets as the paper prints them
                 lines = [
-                    f"{name} [{place}]" for name, place in (*its, *((name, "absent") for name in missing))
+                    f"{name} [{place}]"
+                    for name, place in (*present_objects, *((name, "absent") for name in missing))
                 ]
                 response = "\n".join(lines)
                 sample["conversations"] = [*turns(sample["conversations"], response)]
@@ -157,16 +158,16 @@ def make(
                     "id": str(sample["id"]),
                     "image_id": ids[image],
                     "file_name": table.file_names[image],
-                    "objects": [{"name": name, "place": place} for name, place in its],
+                    "objects": [{"name": name, "place": place} for name, place in present_objects],
                     "absent": missing,
                     "instruction": INSTRUCTION,
                     "response": response,
                 }
                 counts.update(
-                    rows_with_absences_alone=not its,
+                    rows_with_absences_alone=not present_objects,
                     rows_with_fewer_absences=len(missing) < NEGATIVES,
                     rows_of_visual_genome=image in scenes,
-                    objects=len(its),
+                    objects=len(present_objects),
                     absences=len(missing),
                 )
             if file:
