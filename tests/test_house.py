@@ -13,7 +13,7 @@ from halluscope.paths import PACKAGE
 
 FLOORS = (
     *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits", "cores"),
-    *("inputs", "options", "arguments", "files", "vocabularies", "stats"),
+    *("validation", "options", "arguments", "files", "vocabularies", "stats"),
     *("judging", "judging.models", "judging.lexical", "judging.label_scoring"),
     *("judging.resolve", "judging.options", "judging.verdicts", "judging.cost"),
     *(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from halluscope import limits, terminal
-from halluscope.inputs import LARGEST_SEED as LARGEST
 from halluscope.options import nearest
 from halluscope.sanitize import one_line, short_repr
+from halluscope.validation import LARGEST_SEED as LARGEST
 
 QUIET = "--quiet"
 """The option, known to every command, that leaves out notices and progress bars; errors are still printed."""

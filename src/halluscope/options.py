@@ -11,8 +11,8 @@ from textwrap import fill
 from typing import Any, NamedTuple, TypeVar
 
 from halluscope import limits
-from halluscope.inputs import finite, flags, kind, whole, word
 from halluscope.sanitize import short_repr
+from halluscope.validation import finite, flags, kind, whole, word
 
 T = TypeVar("T")
 

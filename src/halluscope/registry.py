@@ -19,9 +19,9 @@ from pkgutil import iter_modules
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from halluscope.errors import RegistryError
-from halluscope.inputs import by_id, kind, word
 from halluscope.options import Option, check, check_names, described, keywords
 from halluscope.paths import PACKAGE
+from halluscope.validation import by_id, kind, word
 from halluscope.vocabularies import read_toml
 
 T = TypeVar("T")

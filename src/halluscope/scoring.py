@@ -16,7 +16,6 @@ from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.files.opening import read_text
-from halluscope.inputs import is_number, listed, texts
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
 from halluscope.registry import Benchmark
@@ -35,6 +34,7 @@ from halluscope.responses.match import (
 )
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of
+from halluscope.validation import is_number, listed, texts
 
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
 

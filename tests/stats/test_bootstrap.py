@@ -10,10 +10,10 @@ from halluscope import limits
 from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import LimitExceeded
-from halluscope.inputs import LARGEST_SEED
 from halluscope.stats import bootstrap
 from halluscope.stats.bootstrap import Bootstrap, parts
 from halluscope.stats.correlation import by_chance
+from halluscope.validation import LARGEST_SEED
 
 CLASSES = [f"thing {n}" for n in range(5)]
 

@@ -21,11 +21,11 @@ from halluscope.answering.sources import Source
 from halluscope.errors import BuildError
 from halluscope.files.opening import parse
 from halluscope.files.writing import only_writer
-from halluscope.inputs import LARGEST_SEED, finite, whole
 from halluscope.judging.cost import CHARACTERS_A_TOKEN
 from halluscope.reading.datasets import Row
 from halluscope.responses.files import PROMPT
 from halluscope.sanitize import short_repr
+from halluscope.validation import LARGEST_SEED, finite, whole
 
 # The key in each line that describes the run; a file never mixes lines of different runs
 RUN = "run"

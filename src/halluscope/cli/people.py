@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from halluscope import inputs, registry, vocabularies
+from halluscope import registry, validation, vocabularies
 from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
 from halluscope.judging.options import VoteOptions
@@ -230,6 +230,6 @@ def _of_judges(args: Namespace) -> tuple[Json, Report]:
         texts=certificate.name_of(population),
         labelled_by=args.by,
         responses=ready.matched.name,
-        data=data_of_texts(vocabulary.name, inputs.labelled(references, ready.inputs["image_ids"])),
+        data=data_of_texts(vocabulary.name, validation.labelled(references, ready.inputs["image_ids"])),
     )
     return content, certificate.report(content)

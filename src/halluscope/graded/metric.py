@@ -14,7 +14,6 @@ import numpy as np
 from halluscope import options as options_of
 from halluscope.files.writing import json_text
 from halluscope.graded.rows import Rows, Values
-from halluscope.inputs import flags, paired, warn_of_a_part, word
 from halluscope.judging.judge import MAX_TOKENS, Schema
 from halluscope.judging.options import VerdictOptions
 from halluscope.judging.prompts import Asked, fill, json_object, json_of, key_of, stands_in
@@ -28,6 +27,7 @@ from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers, tally_groups
+from halluscope.validation import flags, paired, warn_of_a_part, word
 from halluscope.vocabularies import read_toml
 
 RESPONSE = "response"

@@ -9,8 +9,8 @@ import datasets
 import evaluate
 
 from halluscope import registry
-from halluscope.inputs import listed
 from halluscope.reporting.tables import Values
+from halluscope.validation import listed
 
 
 class Module(evaluate.Metric):  # type: ignore[misc]

@@ -22,12 +22,12 @@ from halluscope import sanitize
 from halluscope.errors import BuildError, OutputError
 from halluscope.files.opening import check_once, lines
 from halluscope.files.writing import json_line, new_folder
-from halluscope.inputs import whole
 from halluscope.judging.cache import Cache
 from halluscope.judging.client import Failure
 from halluscope.judging.endpoint import PATH, reply_of, vote_of
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import UNASKED
+from halluscope.validation import whole
 
 # The most requests and bytes that OpenAI accepts in one batch file (platform.openai.com/docs/guides/batch)
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000

@@ -24,9 +24,9 @@ from urllib.parse import urlsplit
 
 from halluscope import limits, sanitize
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.inputs import finite, whole
 from halluscope.judging.judge import AT_ONCE, check_at_once
 from halluscope.sanitize import KEY_VARIABLE
+from halluscope.validation import finite, whole
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal

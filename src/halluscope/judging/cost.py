@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.inputs import finite
 from halluscope.judging import ask as asking
 from halluscope.judging.cache import Cache, Record, cache_of
 from halluscope.judging.client import ENDPOINT
@@ -34,6 +33,7 @@ from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.resolve import LEXICAL, Voter, check_asked, check_once, is_served, served_voter
 from halluscope.judging.votes import UNASKED
 from halluscope.paths import is_there
+from halluscope.validation import finite
 from halluscope.vocabularies import Vocabulary
 
 CHARACTERS_A_TOKEN = 4.0  # In English, by a rule of thumb

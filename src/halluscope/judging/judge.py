@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.inputs import listed, whole, word
 from halluscope.judging.questions import Question
+from halluscope.validation import listed, whole, word
 
 Pairs = NDArray[np.int64]  # [n, 2]: row `i` asks question `pairs[i, 1]` about text `pairs[i, 0]`
 

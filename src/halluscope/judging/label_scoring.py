@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable
-from halluscope.inputs import finite, is_number
 from halluscope.judging.client import ENDPOINT, Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, Usage
 from halluscope.judging.judge import AT_ONCE, LARGEST_LEAD, SCORING, AnsweredBy, Margins, Pairs
@@ -41,6 +40,7 @@ from halluscope.judging.models.language_model import Ids
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.sanitize import short_repr
+from halluscope.validation import finite, is_number
 
 # The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no
 LABELS = ("Yes", "No")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.inputs import LARGEST_SEED, kind
 from halluscope.judging import votes as voting
 from halluscope.judging.judge import (
     ASK,
@@ -35,6 +34,7 @@ from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import VoteResult
 from halluscope.options import Option, check_values, declared, option
 from halluscope.sanitize import short_repr
+from halluscope.validation import LARGEST_SEED, kind
 from halluscope.vocabularies import Vocabulary
 
 if TYPE_CHECKING:  # imported at first use, because a benchmark's options are read without its judges

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from halluscope.inputs import listed
 from halluscope.sanitize import short_repr
+from halluscope.validation import listed
 from halluscope.vocabularies import Plain, Vocabulary
 
 # The template by which POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM whether an object is in an

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halluscope.files.opening import json_rows, read_json
-from halluscope.inputs import is_number, listed
 from halluscope.judging.options import GIVEN
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
+from halluscope.validation import is_number, listed
 
 # The judge that gives no verdict, for responses that are collected first and judged later
 NOBODY = "none"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halluscope import inputs
+from halluscope import validation
 from halluscope.sanitize import short_repr
 
 # Codes of a vote. `OTHER` is a reply that is neither; it does not count as yes, and is reported as unparsed.
@@ -101,7 +101,7 @@ def required(agreement: str | int, votes: int) -> int:
 
 def check(votes: ArrayLike, images: int, classes: int) -> NDArray[np.bool_]:
     """Check given votes and return them as bool [images, classes, votes]."""
-    array = inputs.array("votes", votes, "0/1 [images, classes, judges x questions]")
+    array = validation.array("votes", votes, "0/1 [images, classes, judges x questions]")
     if array.ndim != 3 or array.shape[:2] != (images, classes) or array.shape[2] == 0:
         raise ValueError(
             f"votes has the shape {array.shape}; expected ({images} images, {classes} classes, judges x questions), "

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, entries_of, read_json
-from halluscope.inputs import is_id
 from halluscope.sanitize import short_repr
+from halluscope.validation import is_id
 
 # Coordinates and sizes must be smaller than this, in pixels
 _FAR = 1e9

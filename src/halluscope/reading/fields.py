@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from halluscope.inputs import id_of, is_id, is_like_a_list
 from halluscope.sanitize import short_repr
+from halluscope.validation import id_of, is_id, is_like_a_list
 
 
 class Fields(NamedTuple):

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halluscope.inputs import whole
 from halluscope.reliability.sheet import (
     MARKS,
     NO,
@@ -34,6 +33,7 @@ from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.samples import Clustered, clustered_error_rate
+from halluscope.validation import whole
 
 SHOWN = 15  # how many classes a report shows; its JSON has all
 

@@ -22,8 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.files.opening import json_rows, read_json
-from halluscope.inputs import finite as number
-from halluscope.inputs import whole
 from halluscope.judging import votes as voting
 from halluscope.judging.cache import Cache, sha256
 from halluscope.judging.judge import Margins
@@ -51,6 +49,8 @@ from halluscope.stats.corrected import FEWEST_TEXTS, Sample, draw
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.samples import RATES, Judged, calibration, error_rates
 from halluscope.stats.tallies import Bools
+from halluscope.validation import finite as number
+from halluscope.validation import whole
 from halluscope.version import __version__
 from halluscope.vocabularies import Vocabulary
 

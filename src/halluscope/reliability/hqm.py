@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from halluscope import registry
-from halluscope.inputs import listed, word
-from halluscope.inputs import scores as numbers
 from halluscope.registry import HIGHER, LOWER, Benchmark, Direction
 from halluscope.reporting import published
 from halluscope.reporting.results import Result, score, scores
@@ -24,6 +22,8 @@ from halluscope.signature import data_of, keys_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.stats.correlation import COEFFICIENTS, by_chance, correlations, undefined
 from halluscope.stats.samples import Stratum, share_of_ones
+from halluscope.validation import listed, word
+from halluscope.validation import scores as numbers
 
 # Equations 1, 2 and 4: the same correlation with three kinds of second test; equation 3: the share of valid rows.
 INDICATORS = RETEST, PARALLEL, CRITERION, CONTENT = "test_retest", "parallel_forms", "criterion", "content"

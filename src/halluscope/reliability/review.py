@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
-from halluscope.inputs import ids, whole
 from halluscope.reading.datasets import Source, picture_columns, read_rows, without_pictures
 from halluscope.reading.pictures import open_named, open_stored
 from halluscope.reliability import agreement, hqm
@@ -29,6 +28,7 @@ from halluscope.reporting.tables import Json, Notes, Report, Table, share
 from halluscope.responses.files import TEXTS
 from halluscope.signature import signature
 from halluscope.stats.samples import share_of_ones
+from halluscope.validation import ids, whole
 
 IDS = ("question_id", "id", "image_id")
 FILES = ("file_name", "filename", "image")

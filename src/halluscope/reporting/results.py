@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope import inputs
+from halluscope import validation
 from halluscope.files.opening import json_rows
-from halluscope.inputs import is_id
 from halluscope.reporting.published import HEAD
 from halluscope.sanitize import one_line, short_repr
+from halluscope.validation import is_id
 
 Result = Mapping[str, Any]
 
@@ -48,7 +48,7 @@ def score(result: Result, by: str) -> float:
             f"The result of {one_line(result['responses'], 80)} has no score {by!r}; expected one of "
             f"{', '.join(name for name, found in result.items() if isinstance(found, float)):.300}."
         )
-    return inputs.finite(f"{by} of {result['responses']}", value, -MOST, MOST, "a score")
+    return validation.finite(f"{by} of {result['responses']}", value, -MOST, MOST, "a score")
 
 
 def scores(

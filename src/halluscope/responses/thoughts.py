@@ -6,7 +6,7 @@ If a chat template wrote the first mark, only the second is in the text; if a th
 import re
 from collections.abc import Sequence
 
-from halluscope.inputs import word
+from halluscope.validation import word
 
 REMOVED, KEPT = "removed", "kept"
 THOUGHTS = (REMOVED, KEPT)

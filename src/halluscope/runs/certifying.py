@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from halluscope.errors import RunError
-from halluscope.inputs import whole
 from halluscope.judging.cache import sha256
 from halluscope.registry import Benchmark
 from halluscope.reliability.certificate import by_length, name_of, sealed
@@ -28,6 +27,7 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, wilson
 from halluscope.stats.samples import FEWEST_MARKED, allot, corrected_score
 from halluscope.stats.tallies import Bools, numbers
+from halluscope.validation import whole
 
 FORM = "halluscope certificate of a grader 1"
 LARGEST_SCALE = 10  # larger numbers are marked as this one

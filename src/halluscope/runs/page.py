@@ -13,7 +13,6 @@ from tqdm import tqdm
 
 from halluscope import registry
 from halluscope.errors import MissingExtra
-from halluscope.inputs import is_like_a_list, kind, listed, paired
 from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
 from halluscope.registry import SIGNATURE, Benchmark
@@ -38,6 +37,7 @@ from halluscope.runs.results import (
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready
 from halluscope.terminal import is_quiet
+from halluscope.validation import is_like_a_list, kind, listed, paired
 
 # What a result counts, and what the page says of it
 COUNTED = {

@@ -12,7 +12,6 @@ from halluscope import scoring
 from halluscope.building import spec
 from halluscope.errors import RunError
 from halluscope.files.writing import check_new
-from halluscope.inputs import kind, of_a_part
 from halluscope.options import check_names, defaults
 from halluscope.reading.datasets import SUBSET
 from halluscope.registry import LOWER, SIGNATURE, Benchmark
@@ -54,6 +53,7 @@ from halluscope.runs.folder import Run
 from halluscope.sanitize import one_line
 from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
+from halluscope.validation import kind, of_a_part
 
 AGREE = 0.0006  # how far a score that a file states may be from ours, because it is rounded
 

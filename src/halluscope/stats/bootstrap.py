@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.inputs import LARGEST_SEED, share
 from halluscope.options import check_values, option
 from halluscope.stats.ratios import Floats
+from halluscope.validation import LARGEST_SEED, share
 
 AT_ONCE = 2**24  # How many numbers of the resamples are in memory at a time (128 MiB)
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halluscope.inputs import LARGEST_SEED
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, ratio, wilson
 from halluscope.stats.tallies import Bools, Ints, resampled, scores
+from halluscope.validation import LARGEST_SEED
 
 # Error rates by strata (THRONE, supplement, section 4.1 and Table 3): two methods agree on most responses; those on
 # which they disagree are reviewed more closely, and the strata's rates are weighted by their shares of all responses.

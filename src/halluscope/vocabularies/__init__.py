@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from halluscope import limits
 from halluscope.errors import BuildError
-from halluscope.inputs import class_names, listed
 from halluscope.options import nearest
 from halluscope.sanitize import short_repr
+from halluscope.validation import class_names, listed
 
 CUSTOM = "custom"
 

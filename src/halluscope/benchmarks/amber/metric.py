@@ -23,7 +23,6 @@ from halluscope.benchmarks.amber.rows import (
     read_pairs,
     synonyms,
 )
-from halluscope.inputs import flags, paired
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reading.words import readers
 from halluscope.reading.words.tokens import forms_of, in_forms
@@ -34,6 +33,7 @@ from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.ratios import Floats, f_of_means, ratio
 from halluscope.stats.tallies import Ints, Tally, numbers, points, tally_groups
+from halluscope.validation import flags, paired
 
 OF_DESCRIPTIONS = ("chair", "cover", "hal", "cog")
 RATIOS = ("accuracy", "precision", "recall")

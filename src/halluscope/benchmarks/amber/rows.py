@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, json_rows
 from halluscope.graded.rows import Row, Rows, Values
-from halluscope.inputs import listed, texts
 from halluscope.reading.datasets import Source, read_columns
 from halluscope.reading.fields import Fields
 from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.sanitize import short_repr
+from halluscope.validation import listed, texts
 from halluscope.vocabularies import read_toml
 
 GENERATIVE, DISCRIMINATIVE = "generative", "discriminative"

@@ -24,7 +24,6 @@ import numpy as np
 from halluscope import vocabularies
 from halluscope.cores import map_texts
 from halluscope.files.opening import read_text
-from halluscope.inputs import class_names, flags, ids, kind, labelled, paired, texts
 from halluscope.reading.words import lemmas, readers
 from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.responses.lengths import MEAN_WORDS
@@ -34,6 +33,7 @@ from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.tallies import scores, uncertainty
+from halluscope.validation import class_names, flags, ids, kind, labelled, paired, texts
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"

@@ -15,9 +15,9 @@ from halluscope.files.opening import Readable, chunks, entries, entries_of
 from halluscope.graded.metric import Case, Graded, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
-from halluscope.inputs import is_id, is_like_a_list
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import encodable, short_repr
+from halluscope.validation import is_id, is_like_a_list
 
 MOST = 10
 

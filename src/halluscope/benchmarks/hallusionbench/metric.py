@@ -22,7 +22,6 @@ from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, UNCE
 from halluscope.graded.metric import Case, Graded
 from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
-from halluscope.inputs import listed, whole
 from halluscope.judging import free_text
 from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.judging.prompts import Asked, fill, json_object, json_of
@@ -33,6 +32,7 @@ from halluscope.responses import parsers
 from halluscope.sanitize import encodable
 from halluscope.signature import data_of
 from halluscope.stats.tallies import Bools, Ints, Tally
+from halluscope.validation import listed, whole
 
 ROLES = ("no_visual", "original", "edited")  # what a question is about, by its `visual_input`
 

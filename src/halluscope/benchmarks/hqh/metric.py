@@ -20,13 +20,13 @@ from halluscope.files.opening import Readable, read_json
 from halluscope.graded.metric import Case, Graded, Parts, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
-from halluscope.inputs import id_of
 from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Mark
 from halluscope.reporting.tables import Named, is_defined
 from halluscope.sanitize import heard, short_repr
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
+from halluscope.validation import id_of
 
 REFERENCE_ONLY = "reference-only"
 """The judge that asks no model, and only checks whether a response contains the right answer."""

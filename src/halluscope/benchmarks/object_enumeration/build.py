@@ -26,10 +26,10 @@ from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, entries
 from halluscope.files.writing import check_new, new_file
-from halluscope.inputs import is_id
 from halluscope.reading.coco import BOX, SIDE, WHOLE, CocoTable, Kind, read_boxes, take
 from halluscope.sanitize import short_repr
 from halluscope.stats.ratios import Floats
+from halluscope.validation import is_id
 
 INSTRUCTION = "<image> Give a list of objects and locations in the image."
 

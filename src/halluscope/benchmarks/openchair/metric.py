@@ -14,7 +14,6 @@ import numpy as np
 from halluscope import limits, options
 from halluscope.benchmarks.openchair import BENCHMARK
 from halluscope.errors import BuildError
-from halluscope.inputs import flags, ids, kind, listed, paired, texts, word
 from halluscope.judging import votes as voting
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
@@ -29,6 +28,7 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Tally, scores, uncertainty
+from halluscope.validation import flags, ids, kind, listed, paired, texts, word
 from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ import numpy as np
 
 from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
-from halluscope.inputs import Id, flags, ids, is_number, listed, paired, texts, word, words
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
 from halluscope.responses.thoughts import REMOVED, choice, take_out
@@ -23,6 +22,7 @@ from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
 from halluscope.stats.tallies import Ints, numbers, points, rows_of
+from halluscope.validation import Id, flags, ids, is_number, listed, paired, texts, word, words
 
 LABELS = ("yes", "no")
 

@@ -22,10 +22,10 @@ from halluscope.building.fetch import Fetched
 from halluscope.building.output import Order, missing
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, read_text
-from halluscope.inputs import id_of
 from halluscope.reading.coco import CocoTable, read_annotations
 from halluscope.reading.tables import cells
 from halluscope.sanitize import short_repr
+from halluscope.validation import id_of
 
 SHOTS = 14
 

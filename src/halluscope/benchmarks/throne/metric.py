@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 from halluscope import options as checks
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK
-from halluscope.inputs import array, class_names, finite, flags, ids, labelled, paired, texts, whole
 from halluscope.judging import votes as voting
 from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
@@ -29,6 +28,7 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 from halluscope.stats.tallies import points, rows_of
+from halluscope.validation import array, class_names, finite, flags, ids, labelled, paired, texts, whole
 from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:  # judges and certificates are imported at first use

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from halluscope.cores import map_texts
 from halluscope.errors import needs
-from halluscope.inputs import listed, texts, word
 from halluscope.reading.words import lemmas, nltk_words, nouns
 from halluscope.reading.words.tokens import Word, as_written
 from halluscope.sanitize import short_repr
+from halluscope.validation import listed, texts, word
 
 LEMMINFLECT, NLTK, SPACY = "lemminflect", "nltk", "spacy"
 WORDS, NOUNS = "words", "nouns"
