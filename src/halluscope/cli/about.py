@@ -24,14 +24,10 @@ def list(_: Namespace) -> None:
 
     rows = []
     for benchmark in registry.rooms():
-        about = [benchmark.name, benchmark.about]
-        for dataset in benchmark.datasets:
-            folder = home(dataset.name)
-            built = f"{folder}{' (subset)' if is_subset(folder) else ''}"
-            rows.append([*about, dataset.name, built if (folder / "data").is_dir() else "no"])
-            about = ["", ""]
-        if not benchmark.datasets:
-            rows.append([*about, f"({', '.join(benchmark.reads)})" if benchmark.reads else "", ""])
+        data = [(dataset.name, _built(dataset.name)) for dataset in benchmark.datasets]
+        reads = f"({', '.join(benchmark.reads)})" if benchmark.reads else ""
+        (first, built), *others = data or [(reads, "")]
+        rows += [[benchmark.name, benchmark.about, first, built], *(["", "", *of] for of in others)]
     say(aligned(rows, ["benchmark", "measures", "dataset", "built"], left=4))
     say("\nextras of this installation")
     for extra, missing in extras().items():
@@ -50,6 +46,11 @@ def list(_: Namespace) -> None:
         usual = "" if most == limit.default else f" (default: {limit.default:,})"
         rows.append([name, limit.about, f"{most:,}", f"{limit.unit}{usual}"])
     say(aligned(rows, ["limit", "of", "at most", ""], left=2))
+
+
+def _built(dataset: str) -> str:
+    folder = home(dataset)
+    return f"{folder}{' (subset)' if is_subset(folder) else ''}" if (folder / "data").is_dir() else "no"
 
 
 # A requirement, such as: torch>=2.4; extra == 'judge'

@@ -119,22 +119,23 @@ def _pictures(args: Namespace, wanted: set[str]) -> dict[str, Picture]:
         return {}
     # a file that `score --dataset` took holds no images of its own
     is_file = bool(args.dataset) and Path(Source.of(args.dataset).name).is_file()
-    where = args.images if is_file else args.dataset or args.images
+    dataset = None if is_file else args.dataset
     try:
-        if not where:
+        if not (dataset or args.images):
             raise NoImages(f"{args.dataset} is a file without images; --images FOLDER names them.")
-        known, find = find_images(None if is_file else args.dataset, args.images, wanted)
+        known, find = find_images(dataset, args.images, wanted)
+        if missing := sorted(wanted - known.keys()):
+            lacking = (
+                f"{len(missing):,} of the {len(wanted):,} images, such as {one_line(missing[0], 80)}, are not in "
+                f"{one_line(dataset or args.images)}."
+            )
+            if len(missing) == len(wanted):
+                raise NoImages(lacking)
+            tell(lacking)
     except NoImages as error:
         tell(f"The page has no pictures: {one_line(error, 300)}")
         return {}
     there = sorted(wanted & known.keys())
-    if missing := sorted(wanted - known.keys()):
-        which = "the" if not there else f"{len(missing):,} of the"
-        lacking = "The page has no pictures: " * (not there)
-        tell(
-            f"{lacking}{which} {len(wanted):,} images, such as {one_line(missing[0], 80)}, are not in "
-            f"{one_line(where)}."
-        )
     owners = credits(args.credits) if args.credits else {}
     if args.credits and not owners.keys() & {*there}:
         tell(f"{one_line(args.credits)} names no licence for any of these images.")
@@ -201,9 +202,8 @@ def demo(args: Namespace) -> None:
         say_coloured(marked(item))
     made = page([shown], images)
     warned = [one._replace(warnings=[example.WARNING, *one.warnings]) for one in made.headlines]
-    content = "".join(parts(made._replace(headlines=warned)))
     with new_file(out) as file:
-        file.write(content + _end(content))
+        file.write(_marked("".join(parts(made._replace(headlines=warned)))))
     say(f"\n{one_line(out)} shows all this with the pictures; open it in a browser.")
     say(f"\nNext, a model and images of your own:\n\n{example.NEXT}\n\n{example.ABOUT_NEXT}")
 
@@ -211,9 +211,8 @@ def demo(args: Namespace) -> None:
 def _is_ours(path: Path) -> bool:
     """Whether a demo wrote the page at `path`, and nobody changed it."""
     content = path.read_text("utf-8", "replace") if path.is_file() else ""
-    before, mark, _ = content.rpartition(MADE.partition("{")[0])
-    return bool(mark) and content == before + _end(before)
+    return content == _marked(content.rpartition(MADE.partition("{")[0])[0])
 
 
-def _end(content: str) -> str:
-    return MADE.format(hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest())
+def _marked(content: str) -> str:
+    return content + MADE.format(hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest())

@@ -191,9 +191,7 @@ def write(draft: Draft, folder: Path, marks: str) -> str:
     cards = groupby(entries, lambda entry: entry.get("text") or entry["row"])
     page = template(__package__).render(
         title=draft.title,
-        asks=KINDS[marks].get(
-            "asks", f"Do you agree with the {'response' if 'response' in columns else 'answer'}?"
-        ),
+        asks=KINDS[marks]["asks"],
         marks=marks_of(marks, entries[0]) if marks == VERDICT else MARKS[marks],
         marks_of=lambda entry: marks_of(marks, entry),
         cards=[list(card) for _, card in cards],

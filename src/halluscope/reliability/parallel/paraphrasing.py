@@ -6,7 +6,8 @@ model, if there is one, says whether both questions have the same right answer, 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 
 from halluscope.judging.ask import collect
 from halluscope.judging.cache import Cache
@@ -47,7 +48,7 @@ Wording = str | Refused  # a question's other wording, or why it has none
 
 
 def paraphrase(
-    questions: Iterable[str],
+    questions: Sequence[str],
     model: ChatJudge,
     check: ChatJudge | None = None,
     *,
@@ -55,35 +56,24 @@ def paraphrase(
     store: Cache | None = None,
     progress: bool = False,
 ) -> dict[str, Wording]:
-    """Ask a language model to rephrase questions, and perhaps another whether both ask the same; closes both.
-
-    A repeated question is asked about once.
-    """
+    """Ask a language model to rephrase questions, and perhaps another whether both ask the same; closes both."""
 
     def ask(prompts: Sequence[Asked[str]], judge: ChatJudge) -> list[str | None]:
-        if not prompts:
-            judge.close()
-            return []
-        try:
+        with closing(judge):
+            if not prompts:
+                return []
             # An unreadable reply is None, not an error.
             return collect(prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress)[0]
-        finally:
-            judge.close()
 
-    distinct = list(dict.fromkeys(questions))
-    replies = ask([Asked(fill(SAY, question=question), _line) for question in distinct], model)
-    wordings = {
-        question: _checked(question, reply) for question, reply in zip(distinct, replies, strict=True)
-    }
-    if check is not None:
+    replies = ask([Asked(fill(SAY, question=question), _line) for question in questions], model)
+    wordings = dict(zip(questions, map(_checked, questions, replies), strict=True))
+    if check:
         good = {question: wording for question, wording in wordings.items() if isinstance(wording, str)}
         prompts = [fill(CHECK, question=question, wording=wording) for question, wording in good.items()]
         verdicts = ask([Asked(prompt, one_of(SAME, DIFFERENT)) for prompt in prompts], check)
-        wordings |= {
-            question: Refused(_REJECTED[verdict])
-            for question, verdict in zip(good, verdicts, strict=True)
-            if verdict != SAME
-        }
+        for question, verdict in zip(good, verdicts, strict=True):
+            if verdict != SAME:
+                wordings[question] = Refused(_REJECTED[verdict])
     return wordings
 
 

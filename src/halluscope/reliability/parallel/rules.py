@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from string import ascii_uppercase
+from string import ascii_lowercase, ascii_uppercase
 from types import SimpleNamespace
 from typing import Any
 
@@ -233,21 +233,16 @@ def shuffle(options: Sequence[str], answer: str | int, seed: int = 0) -> tuple[l
         raise Refused("an option refers to other options")
     if any(map(patterns().lettered.match, options)):
         raise Refused("an option opens with its letter, which would move with it")
-    is_letter = isinstance(answer, str) and answer not in options
-    right: Any = answer
-    if isinstance(answer, str):
-        letter = ascii_uppercase.find(answer.upper()) if len(answer) == 1 else -1
-        right = letter if is_letter else options.index(answer)
-    if isinstance(right, bool) or not isinstance(right, int) or not 0 <= right < len(options):
+    letters = ascii_uppercase if str(answer).isupper() else ascii_lowercase
+    known: Sequence[Any] = next((of for of in (options, [*letters], range(len(options))) if answer in of), ())
+    right = [*known].index(answer) if known and not isinstance(answer, bool) else len(options)
+    if right >= len(options):
         raise Refused("its answer is not one of its options")
-    if is_letter and len(options) > len(ascii_uppercase):
+    if len(known) < len(options):
         raise Refused("it has more options than there are letters")
     generator = random.Random(f"{seed}|{'|'.join(options)}")
     order = before = list(range(len(options)))
     while order == before:
         order = sorted(before, key=lambda _: generator.random())
-    shuffled, place = [options[index] for index in order], order.index(right)
-    if not isinstance(answer, str):
-        return shuffled, place
-    letter_of = ascii_uppercase.lower() if answer.islower() else ascii_uppercase
-    return shuffled, letter_of[place] if is_letter else answer
+    shuffled = [options[index] for index in order]
+    return shuffled, answer if answer in options else known[order.index(right)]
