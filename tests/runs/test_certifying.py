@@ -144,18 +144,23 @@ def test_nouns_of_captions(tmp_path, capsys):
 
 
 def test_a_judge_that_never_gives_a_criterion(tmp_path, capsys):
-    """HQH's rules say nothing of extra claims, so the overall rate is undefined; people mark what they do say."""
-    dataset = small_datasets.build("hqh", tmp_path)
-    texts = [f"Response {place}." for place in range(len(list(read_rows(str(dataset)))))]
-    halluscope.score("hqh", texts, str(dataset), out=tmp_path / "run", bootstrap=0, judge="reference-only")
-    command = ["review", "make", str(tmp_path / "run"), "--marks", "verdict", "--sample", "2", "--out"]
-    assert cli.main([*command, str(tmp_path / "sheet")]) == 0
-    marked = mark(tmp_path / "sheet", lambda row: NO_MARK)
-    capsys.readouterr()
-    assert cli.main(["certify", str(marked), "--run", str(tmp_path / "run"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [*found["confusion"]] == ["correct"] and found["marked"] == 2
-    assert {one["score"] for one in found["scores"]} == {"main_hal"}
+    """HQH's rules say nothing of extra claims, so the overall rate is undefined; either judge's marks serve both."""
+    run, count = judged("hqh", tmp_path)
+    texts = [f"Response {place}." for place in range(count)]
+    options = {"out": tmp_path / "rules", "bootstrap": 0, "judge": "reference-only"}
+    halluscope.score("hqh", texts, str(tmp_path / "hqh"), **options)
+    for drawn, criteria in ((run, {"correct", "extra_claims"}), (tmp_path / "rules", {"correct"})):
+        sheet = tmp_path / f"sheet of {drawn.name}"
+        command = ["review", "make", str(drawn), "--marks", "verdict", "--sample", "2", "--out", str(sheet)]
+        assert cli.main(command) == 0
+        marked = mark(sheet, lambda row: NO_MARK if row["class"] == "correct" else "0")
+        for certified in (run, tmp_path / "rules"):
+            capsys.readouterr()
+            assert cli.main(["certify", str(marked), "--run", str(certified), "--json"]) == 0
+            found = json.loads(capsys.readouterr().out)
+            both = criteria if certified == run else {"correct"}
+            assert {*found["confusion"]} == both and found["marked"] == 2
+            assert ("overall_hal" in {one["score"] for one in found["scores"]}) == (len(both) == 2)
 
 
 def test_bad_input(tmp_path, capsys):

@@ -34,7 +34,6 @@ from halluscope.reliability.sheet import (
     OTHERS,
     Entry,
     Sheet,
-    chance_of,
     class_names,
     read_sheet,
     rows_about,
@@ -153,17 +152,10 @@ def read_labels(
     if path.suffix in (".jsonl", ".json", ".gz"):
         return _of_lines(path, dict(zip(ids, map(digest, texts), strict=True)), vocabulary)
     sheet = read_sheet(path, allow_unmarked)
-    sheet.check(IMPLIED, name_of(rows_of(texts)))
-    marked = sheet.texts()
-    if not marked:
-        raise ValueError(
-            f"No text of the sheet {sheet.name} has a mark in each of its rows; mark all rows of at least one text."
-        )
-    # texts with unmarked rows count as never drawn
-    part = len(marked) / (len(marked) + len({entry["text"] for entry in sheet.left}))
-    implied = [_implied(entries, vocabulary, sheet) for entries in marked.values()]
-    chances = np.array([part * chance_of(entries[0]) for entries in marked.values()])
-    return Labels(sheet.name, list(marked), vocabulary.presence(implied), chances)
+    sample = sheet.sample(IMPLIED, name_of(rows_of(texts)))
+    implied = [_implied(entries, vocabulary, sheet) for _, entries in sample.values()]
+    chances = np.array([chance for chance, _ in sample.values()])
+    return Labels(sheet.name, [*sample], vocabulary.presence(implied), chances)
 
 
 def _implied(entries: Sequence[Entry], vocabulary: Vocabulary, sheet: Sheet) -> list[str]:

@@ -95,11 +95,29 @@ class Sheet(NamedTuple):
     def texts(self) -> dict[str, list[Entry]]:
         """Return the rows of each text whose rows are all marked."""
         left = {entry["text"] for entry in self.left}
-        found: dict[str, list[Entry]] = {}
+        texts: dict[str, list[Entry]] = {}
         for entry in self.entries:
             if entry["text"] not in left:
-                found.setdefault(entry["text"], []).append(entry)
-        return found
+                texts.setdefault(entry["text"], []).append(entry)
+        return texts
+
+    def sample(self, kind: str, population: str) -> dict[str, tuple[float, list[Entry]]]:
+        """Return each marked text of a sheet drawn from this population: the chance of that, and its rows.
+
+        Texts with unmarked rows count as never drawn.
+        """
+        self.check(kind, population)
+        texts, left = self.texts(), {entry["text"] for entry in self.left}
+        if not texts:
+            raise ValueError(
+                f"No text of the sheet {self.name} has a mark in each of its rows; mark all rows of at least one text."
+            )
+        part = len(texts) / len(texts.keys() | left)
+        # a spreadsheet may have put a comma into a number
+        return {
+            text: (part * float(entries[0]["chance"].replace(",", ".")), entries)
+            for text, entries in texts.items()
+        }
 
     def sizes(self) -> dict[str, int]:
         """Return how many rows each stratum was drawn from; for readings, how many responses."""
@@ -124,11 +142,6 @@ def rows_about(text: Entry, chance: float, questions: Sequence[Entry], shown: En
     # in plain digits, which no spreadsheet rewrites
     about = {**text, "chance": f"{chance:.9f}".rstrip("0").rstrip(".")}
     return [{**about, **question, **(shown if not row else {})} for row, question in enumerate(questions)]
-
-
-def chance_of(entry: Entry) -> float:
-    """Return the probability with which a row's text was drawn; a spreadsheet may have put a comma into it."""
-    return float(entry["chance"].replace(",", "."))
 
 
 def marks_of(kind: str, entry: Entry) -> Sequence[str]:

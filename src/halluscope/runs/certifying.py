@@ -17,7 +17,7 @@ from halluscope.errors import RunError
 from halluscope.judging.cache import sha256
 from halluscope.registry import Benchmark
 from halluscope.reliability.certificate import by_length, name_of, sealed
-from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, chance_of, read_sheet, rows_about
+from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, read_sheet, rows_about
 from halluscope.reporting.tables import Json, Notes, Table, plain, scored, share
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
@@ -128,16 +128,16 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
         responses and for the groups with enough marks; `signature`, of the run; `digest`, a checksum of all this.
     """
     sheet, verdicts = read_sheet(path, allow_unmarked), Verdicts(run)
-    sheet.check(VERDICT, verdicts.population)
     row_of = {name: row for row, name in enumerate(verdicts.names)}
     by_people: list[dict[str, float]] = [{} for _ in verdicts.items]  # as `Verdicts.values`
     chances = np.zeros(len(by_people))  # the chance to be drawn of each row whose criteria are all marked
-    for text, entries in sheet.texts().items():
+    for text, (chance, entries) in sheet.sample(VERDICT, verdicts.population).items():
         if verdicts.able[row := row_of[text]]:
-            chances[row] = chance_of(entries[0])
+            chances[row] = chance
             by_people[row] = {
                 entry["class"]: float({YES_MARK: 1, NO_MARK: 0}.get(entry["mark"], entry["mark"]))
                 for entry in entries
+                if entry["class"] in verdicts.values[row]  # another judge may have given more criteria
             }
     marked = np.flatnonzero(chances).tolist()
     if not marked:
@@ -160,6 +160,8 @@ def certify(path: Path, run: Run, by: str, allow_unmarked: bool, resampling: Boo
         own = np.flatnonzero(chances[rows])
         clusters = numbers([verdicts.items[row].image or verdicts.items[row].id for row in rows])
         for name, (part, counts) in verdicts.counts.items():
+            if not counts_of_people[name][1].any():  # it needs a criterion that nobody marked
+                continue
             people, wholes = (np.asarray(of[rows][own], dtype=float) for of in counts_of_people[name])
             judge, drawn = np.asarray(part[rows], dtype=float), chances[rows[own]]
             most = max(judge.max(), *people, 1.0) if run.benchmark.is_points(name) else 1.0
