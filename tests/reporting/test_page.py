@@ -196,11 +196,6 @@ def test_facts_that_are_the_same_for_all_models_stand_once():
     assert index(Page("", "", [], [], [], [run("one", "yes")]))["common"] == []
 
 
-def test_a_badness_that_is_no_number():
-    page = Page("", "", [], [], [], [Shown("one", {}, [Item("a", "x", badness=float("nan"))])])
-    assert index(page)["signs"][0][0][4] == 0
-
-
 def test_warnings_of_all_runs_stand_once():
     whole = "".join(parts(small_page()))
     assert whole.count("It is made up.") == 1 and whole.count("Half of it is right.") == 2

@@ -135,10 +135,11 @@ def heading(paper: Published) -> str:
     return f"as printed, where judge, prompt and images may differ: {paper.source}"
 
 
-def how(result: Mapping[str, Any]) -> str:
-    """Return how a result was judged and asked for, as its signature tells it, to set it apart from a paper's."""
+def how(result: Mapping[str, Any]) -> list[str]:
+    """Say how a result was judged and asked for, as its signature tells it, to set it apart from a paper's."""
     keys = keys_of(result["signature"])
-    return ", ".join([*judges(keys), *(f"{key}: {keys[key]}" for key in _HOW if key in keys)])
+    ways = ", ".join([*judges(keys), *(f"{key}: {keys[key]}" for key in _HOW if key in keys)])
+    return [f"here {ways}"] if ways else []
 
 
 def judges(keys: Mapping[str, str]) -> list[str]:

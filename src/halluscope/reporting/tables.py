@@ -183,11 +183,11 @@ def report(tables: Sequence[Table], remarks: Mapping[str, Sequence[str]]) -> lis
 
 
 def below(remarks: Mapping[str, Sequence[str]]) -> list[Notes]:
-    """Return remarks on each result as notes; equal remarks are printed once."""
+    """Return remarks on each result as notes; equal remarks are printed once, and none where there are none."""
     names: dict[tuple[str, ...], list[str]] = {}
     for name, lines in remarks.items():
         names.setdefault(tuple(lines), []).append(name)
-    return [Notes(lines, ", ".join(of)) for lines, of in names.items()]
+    return [Notes(lines, ", ".join(of)) for lines, of in names.items() if lines]
 
 
 def to_json(value: Any) -> str:

@@ -31,6 +31,7 @@ from halluscope.reporting.tables import (
     has_few,
     printed,
     ranked,
+    rows_of,
     table,
 )
 from halluscope.reporting.tables import score as score_of
@@ -87,18 +88,16 @@ def of_results(
     every: bool = False,
 ) -> list[Table | Notes]:
     """Return a benchmark's report on results, and whether these are about the same rows."""
-    told = benchmark.module("report").report(counted(results), rows=rows, every=every, **options)
+    parts = benchmark.module("report").report(counted(results), rows=rows, every=every, **options)
     few = ", ".join(one_line(name) for name, result in results if has_few(result))
     lines = [f"Too few rows for intervals (fewer than {FEWEST}): {few}."] if few else []
-    return [*told, *_notes([*lines, *of_other_rows(results)])]
+    return [*parts, *_notes([*lines, *of_other_rows(results)])]
 
 
 def of_other_rows(results: Named) -> list[str]:
     data = {name: keys_of(result["signature"])["data"] for name, result in results}
-    if len(set(data.values())) == 1:
-        return []
-    shown = ", ".join(f"{one_line(name)} {one_line(of)}" for name, of in data.items())
-    return [f"{OTHER} Not about the same rows: {shown}."]
+    each = ", ".join(f"{one_line(name)} {one_line(rows)}" for name, rows in data.items())
+    return [f"{OTHER} Not about the same rows: {each}."] if len({*data.values()}) > 1 else []
 
 
 def _notes(lines: Sequence[str]) -> list[Notes]:
@@ -120,15 +119,13 @@ def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
     if dataset and "part" not in result:
         expected = spec.load(dataset.name).expected
         what = "questions" if "questions" in expected else "images"
-        rows = int(keys["data"].rsplit("-", 2)[1])
-        if rows != expected[what]:
+        if (rows := rows_of(result)) != expected[what]:
             lines.append(of_a_part(rows, expected[what], what))
     return lines
 
 
 def of_each(benchmark: Benchmark, results: Named, options: Values) -> list[Notes]:
-    each = {name: caveats(benchmark, result, options) for name, result in results}
-    return below({name: lines for name, lines in each.items() if lines})
+    return below({name: caveats(benchmark, result, options) for name, result in results})
 
 
 def of_printed(benchmark: Benchmark, results: Named) -> Iterator[str]:
@@ -155,11 +152,10 @@ def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table 
         why = f"Published scores are not shown, because they are about other rows ({paper.source})."
         parts.append(Notes([why]))
     elif paper:
-        how = {name: published.how(result) for name, result in results}
         parts += [
             published.table(paper, benchmark),
             *_notes([judges.of_published] if judges and judges.published else []),
-            *below({name: [f"here {said}"] for name, said in how.items() if said}),
+            *below({name: published.how(result) for name, result in results}),
         ]
     computed = published.computed(benchmark, results)
     return [*parts, computed] if computed else parts
@@ -279,33 +275,27 @@ def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
     rows: list[dict[str, Any]] = []
     for name, scores in results:
         ends, row = dict(flat(scores.get("interval", {}))), dict[str, Any](responses=name)
-        for of, value in flat({key: one for key, one in scores.items() if key != "interval"}):
+        for key, value in flat({key: one for key, one in scores.items() if key != "interval"}):
             if isinstance(value, str | int | float):
-                row[of] = value
-                row |= zip((f"{of} low", f"{of} high"), ends.get(of, ()), strict=False)
+                row[key] = value
+                row |= zip((f"{key} low", f"{key} high"), ends.get(key, ()), strict=False)
         rows.append(row)
     return Result(values, [of_scores(benchmark, results), *signatures(results)], rows)
 
 
 def compare(
-    given: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
+    folders: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
 ) -> Result:
-    of = runs.checked(given)
-    found, benchmark = compare_runs(of, scores, resampling), next(iter(of.values())).benchmark
-    rows = [
-        {
-            "score": one.score,
-            **dict(zip(("first", "second"), one.names, strict=True)),
-            **dict(zip(("first value", "second value"), one.values, strict=True)),
-            **asdict(one.by),
-            "holm": one.holm,
-            "better": one.better,
-        }
-        for one in (*found.scores, *found.groups, *found.classes)
-    ]
+    scored = runs.checked(folders)
+    found, benchmark = compare_runs(scored, scores, resampling), runs.benchmark_of(scored.values())
+    rows = []
+    for one in (*found.scores, *found.groups, *found.classes):
+        (first, second), (value, other) = one.names, one.values
+        values = {"first": first, "second": second, "first value": value, "second value": other}
+        rows.append({"score": one.score, **values, **asdict(one.by), "holm": one.holm, "better": one.better})
     return Result(asdict(found), [*of_differences(found, benchmark), *of_parts(found, benchmark, most)], rows)
 
 
-def verify(given: Sequence[str | Path]) -> dict[str, Iterator[str]]:
+def verify(folders: Sequence[str | Path]) -> dict[str, Iterator[str]]:
     """Return what was changed in each run, or differs when it is scored again; nothing where all is well."""
-    return {str(folder): runs.differences(folder) for folder in runs.folders(given)}
+    return {str(folder): runs.differences(folder) for folder in runs.folders(folders)}

@@ -74,7 +74,7 @@ def scores(name: str, result: Result, benchmark: Benchmark) -> content.Figure | 
     """Return a figure of the scores of the principal score's kind, shares or points; None if none is defined."""
     points = benchmark.is_points(benchmark.principal)
     alike = [
-        one for one in benchmark.scores if benchmark.is_points(one) == points and having([result], [one])
+        one for one in benchmark.scores if benchmark.is_points(one) == points and has_scores(result, [one])
     ]
     panels = {"": {name: [score(result, one) for one in alike]}}
     plot = Plot("What are the scores?", ENDS, (), lambda: charts.rows(alike, panels, not points), "scores")
@@ -130,13 +130,8 @@ def _point(value: Any, ends: Any) -> Point:
     return Point(value, low, high)
 
 
-def having(results: Sequence[Result], names: Sequence[str]) -> list[int]:
-    """Return the indices of the results that have all of these scores."""
-    return [
-        index
-        for index, result in enumerate(results)
-        if not any(math.isnan(score(result, name).value) for name in names)
-    ]
+def has_scores(result: Result, names: Sequence[str]) -> bool:
+    return not any(math.isnan(score(result, name).value) for name in names)
 
 
 def two_scores(benchmark: Benchmark, results: Sequence[Result]) -> Sequence[str]:
@@ -149,15 +144,14 @@ def two_scores(benchmark: Benchmark, results: Sequence[Result]) -> Sequence[str]
     directed = [name for name, direction in benchmark.scores.items() if direction and "/" not in name]
     pairs = [(f"precision{end}", f"recall{end}") for end in ("_" + first.rpartition("_")[2], "")]
     pairs += [(first, name) for name in sorted(directed, key=lambda name: name != "recall") if name != first]
-    return next((pair for pair in pairs if len(having(results, pair)) > 1), ())
+    return next((pair for pair in pairs if sum(has_scores(one, pair) for one in results) > 1), ())
 
 
 def _scores(runs: Runs, benchmark: Benchmark) -> Plot | str:
-    scored = [run.scores for run in runs]
-    names = two_scores(benchmark, scored)
+    names = two_scores(benchmark, [run.scores for run in runs])
     if not names:
         return "no two models both have two scores"
-    drawn = [runs[index] for index in having(scored, names)][:MOST_MODELS]
+    drawn = [run for run in runs if has_scores(run.scores, names)][:MOST_MODELS]
     up, across = names
     plane = {run.name: (score(run.scores, across), score(run.scores, up)) for run in drawn}
     shares = (not benchmark.is_points(across), not benchmark.is_points(up))
@@ -251,10 +245,13 @@ def _classes(runs: Runs, _: Benchmark) -> Plot | str:
         return "the rows do not say which classes were found, hallucinated or missed"
     names = worst([*models.values()], MOST_CLASSES)
     rows = {model: [counts.get(name, (0, 0, 0)) for name in names] for model, counts in models.items()}
-    wrong = {"precision: mentions that are right": 1, "recall: present classes mentioned": 2}
     panels = {
-        title: {model: [share(one[0], one[0] + one[place]) for one in each] for model, each in rows.items()}
-        for title, place in wrong.items()
+        "precision: mentions that are right": {
+            model: [share(found, found + wrong) for found, wrong, _ in each] for model, each in rows.items()
+        },
+        "recall: present classes mentioned": {
+            model: [share(found, found + missed) for found, _, missed in each] for model, each in rows.items()
+        },
     }
     if not any(missed for counts in models.values() for *_, missed in counts.values()):
         panels.popitem()
@@ -295,12 +292,11 @@ def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
     Fisher's exact test, with Holm's correction for all pairs, in the images without the invented class. Only classes
     that were invented, or are present, in enough images are paired.
     """
-    # the images; by class, those that have or say it
     images, has, says = (
         set(),
         defaultdict(set),
         defaultdict(set),
-    )
+    )  # all; by class, where it is, where it is said
     for item in items:
         image = (item.image is None, item.image or item.id)
         images.add(image)

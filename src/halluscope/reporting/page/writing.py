@@ -4,7 +4,6 @@ What the page's script reads is an index for finding items, and chunks with what
 parsed when the page opens, so a page with thousands of items opens quickly.
 """
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -134,12 +133,10 @@ def pack(page: Page) -> dict[str, Any]:
     and the responses of each item, in chunks of `ROWS`, and `pictures` has data URIs, in chunks of `PICTURES`.
     """
     _brief.cache_clear()  # what is a key to hide may have changed
-    first: dict[str, Item] = {}
-    for item in chain.from_iterable(run.items for run in page.runs):
-        first.setdefault(item.id, item)
-    items, of_run = [*first.values()], [{item.id: item for item in run.items} for run in page.runs]
+    of_run = [{item.id: item for item in run.items} for run in page.runs]
     # each item in each run; None where a run lacks it
-    shown = [[of.get(item.id) for of in of_run] for item in items]
+    shown = [[of.get(id) for of in of_run] for id in dict.fromkeys(chain.from_iterable(of_run))]
+    items = [next(filter(None, each)) for each in shown]
     named = dict.fromkeys(item.image or "" for item in items)
     pictures = {name: page.pictures[name] for name in named if name in page.pictures}
     errors, classes, parts, credits, images = (_names() for _ in range(5))
@@ -156,7 +153,7 @@ def pack(page: Page) -> dict[str, Any]:
             [*of_classes],
             [parts[_brief(name), _brief(value)] for name, value in item.parts.items()],
             int(item.disputed),
-            round(item.badness, 4) if math.isfinite(item.badness) else 0,
+            round(item.badness, 4),
         ]
 
     places = {name: place for place, name in enumerate(pictures)}
@@ -216,14 +213,13 @@ def _response(item: Item | None) -> list[Any] | None:
     if item is None:
         return None
     keyed = redact(item.text)
-    text: list[Any] = [
-        [spelt(piece.text), piece.kind, _brief(piece.says)] if piece.says else spelt(piece.text)
-        for piece in pieces(item.text, item.marks)
-        if piece.text
-    ]
+    # a text with an access key gets no marks, since blacking it out shifts their places
+    marks = item.marks if keyed == item.text else ()
     return [
-        # a text with an access key gets no marks, since blacking it out shifts their places
-        text if keyed == item.text else [spelt(keyed)],
+        [
+            [spelt(piece.text), piece.kind, _brief(piece.says)] if piece.says else spelt(piece.text)
+            for piece in pieces(keyed, marks)
+        ],
         [[_brief(fact.name), [[_brief(value), kind] for value, kind in fact.values]] for fact in item.facts],
         [[_brief(name), signs] for name, signs in item.votes.items()],
     ]
