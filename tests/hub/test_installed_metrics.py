@@ -132,24 +132,6 @@ def test_an_install_that_fails_leaves_nothing_half(modules, capsys, monkeypatch)
     assert {name: held[2] for name, held in content(modules).items()} == before
 
 
-@pytest.mark.parametrize("version", ["0.0.9", __version__])
-def test_a_copy_that_somebody_changed_stays(version, modules, capsys, monkeypatch):
-    monkeypatch.setattr(installed, "__version__", version)
-    main(["install-metrics"])
-    monkeypatch.setattr(installed, "__version__", __version__)
-    (copy,) = installed.cache().glob(f"evaluate-metric--pope/{'?' * 64}")
-    (copy / "pope.py").write_text("theirs")
-    (more,) = installed.cache().glob(f"evaluate-metric--throne/{'?' * 64}")
-    (more / "notes.txt").write_text("theirs")
-    held = content(copy)["pope.py"], content(more)["notes.txt"]
-    assert main(["install-metrics"]) == (2 if version == __version__ else 0)
-    said = capsys.readouterr().err
-    assert version != __version__ or f"{copy} is no longer what halluscope put there; remove it" in said
-    main(["install-metrics", "--remove"])
-    assert (content(copy)["pope.py"], content(more)["notes.txt"]) == held
-    assert "pope" not in capsys.readouterr().out or version != __version__
-
-
 def test_a_copy_that_cannot_be_moved_in_leaves_the_one_that_is_there(modules, capsys, monkeypatch):
     version = "0.0.9"
     monkeypatch.setattr(installed, "__version__", version)

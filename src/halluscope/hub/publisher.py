@@ -80,10 +80,11 @@ class Release(NamedTuple):
         return ""
 
     def is_before(self, version: str | None) -> bool:
-        own, other = (
-            [int(part) for part in re.findall("[0-9]{1,18}", one or "")] for one in (self.version, version)
-        )
-        return own < other
+        return _numbers(self.version) < _numbers(version)
+
+
+def _numbers(version: str | None) -> list[int]:
+    return [int(part) for part in re.findall("[0-9]{1,18}", version or "")]
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,9 @@ class Plan:
             access = f"{'private' if self.private else 'public'} repository"
             target = f"the {access} that is there" if self.head else f"a new {access}"
             how = "are proposed to" if publication.proposed else "go to"
-            parts.append(f"{len(sent)} file{'s'[len(sent) == 1 :]} ({_bytes(sum(sent))}) {how} {target}")
+            parts.append(
+                f"{len(sent)} file{'s' if len(sent) > 1 else ''} ({_bytes(sum(sent))}) {how} {target}"
+            )
         if deleted := [*self.changes.values()].count(DELETED):
             parts.append(f"{deleted} are deleted")
         if release:
@@ -194,9 +197,7 @@ class Hub:
         with calling("asking who you are"):
             me: Any = self._api.whoami()
             # the user may publish under these
-            self.names = [one["name"] for one in (me, *me.get("orgs", ()))]
-            if not all(isinstance(name, str) and name for name in self.names):
-                raise TypeError(f"the names {self.names}")
+            self.names = [str(one["name"]) for one in (me, *me.get("orgs", ()))]
         if organization and organization not in self.names:
             raise HubError(
                 f"The token belongs to {one_line(self.names[0])}, who cannot publish as {organization!r:.80}; expected "
@@ -231,8 +232,6 @@ class Hub:
                     f"{publication.repo_id} is a Space of another kind ({one_line(info.sdk, 40)}); expected a "
                     f"{publication.sdk} Space or a new name."
                 )
-            if not isinstance(info.sha, str):
-                raise TypeError(f"the commit {info.sha}")
             main, version, tagged = files(info.sha), None, None
             if release and release.file in main:
                 file = api.hf_hub_download(filename=release.file, revision=info.sha, **where)
