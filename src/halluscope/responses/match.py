@@ -8,7 +8,7 @@ compared is counted (`Matched.uncompared`).
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import attrgetter
@@ -155,10 +155,7 @@ class _Pairs(NamedTuple):
     by: str
     pairs: list[Pair]  # rows with their responses
     needed: int  # the number of rows that need a response
-    confirmed: Set[int] = (
-        frozenset()
-    )  # the indices of pairs whose response states the row's question or image
-    uncompared: Mapping[str, int] = {}  # as of `Matched`
+    stated: Mapping[str, Sequence[int]] = {}  # by column, what each response states in it about its row
 
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
@@ -186,7 +183,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     answered, answers = [row for row, _ in pairs], [response for _, response in pairs]
     prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]
     asked = [*map(_spaced, _first_texts(answers, prompts))]
-    stated = [*zip(asked, answered, strict=True)] if any(asked) else []
+    stated = zip(asked, answered, strict=True) if any(asked) else ()
     version = STATED_ROWS
     if found.by != STATED_ROWS:
         version = identity.version_of(answered, _first_texts(answers, matching.questions))
@@ -197,10 +194,10 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         found.by,
         found.needed,
         responses.sampled,
-        bool(found.confirmed),
+        any(SAME in states for states in found.stated.values()),
         len(responses.each) - len(pairs),
-        sum(bool(text) and _spaced(_prompt(row, identity)) not in text for text, row in stated),
-        found.uncompared,
+        sum(text != "" and _spaced(_prompt(row, identity)) not in text for text, row in stated),
+        {column: states.count(STRANGE) for column, states in found.stated.items() if STRANGE in states},
         sorted({str(one.row.get(PROMPT) or "") for one in answers}) if PROMPT in matching.columns else [""],
         asked,
         version=version,
@@ -245,7 +242,8 @@ class _Matching:
                 continue
             # a second choice of an id is confirmed by the name of an image, or by what each response states
             if not refusals or all(
-                index in found.confirmed or is_image_file(str(one.row[columns[0]]))
+                is_image_file(str(one.row[columns[0]]))
+                or any(states[index] == SAME for states in found.stated.values())
                 for index, (_, one) in enumerate(found.pairs)
             ):
                 return found
@@ -266,7 +264,7 @@ class _Matching:
         raise type(refusals[0])(f"{refusals[0]}{nearest if most and named else ''}")
 
     def _holds(self, column: str) -> bool:
-        return any(_has(one, column) for one in self.each)
+        return column in self.columns and any(_has(one, column) for one in self.each)
 
     def id_columns(self) -> list[tuple[str, ...]]:
         """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
@@ -512,14 +510,14 @@ class _Matching:
     def _agreeing(self, by: str, pairs: list[Pair], needed: int) -> _Pairs:
         """Check that nothing that responses state contradicts their rows: different sets of questions share ids."""
         sets = {name for own in self.identity.also for name in SYNONYMS[own]}
-        confirmed, uncompared = set[int](), dict[str, int]()
+        stated: dict[str, list[int]] = {}
         for column in (*self.questions, *self.images, *filter(sets.__contains__, self.columns)):
             name = "file_name" if column in IMAGES else "question" if column in QUESTIONS else column
             other = "image_id" if column in IMAGES else ""
             owns = [getattr(row, name, "") or getattr(row, other, "") for row, _ in pairs]
             values = [None if column == one.column else one.row.get(column) for _, one in pairs]
             equal = SILENT if column in sets else SAME
-            states = [
+            stated[column] = states = [
                 SILENT
                 if value is None
                 else equal
@@ -536,9 +534,7 @@ class _Matching:
                     f"{short_repr(values[index], 120)}, but its row in the dataset has {short_repr(owns[index], 120)}. "
                     "Are these responses to another file or sampling, or in another order?"
                 )
-            confirmed.update(index for index, state in enumerate(states) if state == SAME)
-            uncompared |= {column: states.count(STRANGE)} if STRANGE in states else {}
-        return _Pairs(by, pairs, needed, confirmed, uncompared)
+        return _Pairs(by, pairs, needed, stated)
 
     def _state(self, column: str, value: Any, own: Any, row: Any) -> int:
         """Return what a value states about a row that has another value, or none."""
