@@ -223,28 +223,21 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> Json:
     classes, lengths = np.array(vocabulary.classes), np.array(words(judgement.texts))[:, np.newaxis]
     reader = LexicalJudge(vocabulary)
     kinds_of = [kinds(reader, text, vocabulary.classes) for text in judgement.texts]
-    parts: dict[str, dict[str, Bools]] = {
-        "group": {name: np.isin(classes, list(of)) for name, of in vocabulary.groups.items()},
-        "class": {name: classes == name for name in classes[frequent].tolist()},
-        "length": {f"{name} words": cells for name, cells in by_length(lengths)},
-        "kind": {kind: np.array([[kind in cell for cell in row] for row in kinds_of]) for kind in KINDS},
-    }
-    cells = {f"{by}/{name}": judged.among(cells) for by, of in parts.items() for name, cells in of.items()}
-    rates = error_rates(
-        {"all": judged} | {key: part for key, part in cells.items() if part.weights.any()}, RESAMPLING
-    )
+    parts = [
+        *(("group", name, np.isin(classes, names)) for name, names in vocabulary.groups.items()),
+        *(("class", name, classes == name) for name in classes[frequent].tolist()),
+        *(("length", f"{name} words", texts) for name, texts in by_length(lengths)),
+        *(("kind", kind, np.array([[kind in cell for cell in row] for row in kinds_of])) for kind in KINDS),
+    ]
+    among = {"all": judged} | {f"{by}/{name}": judged.among(cells) for by, name, cells in parts}
+    rates = error_rates({key: part for key, part in among.items() if part.weights.any()}, RESAMPLING)
+    found: Json = {"all": rates.pop("all"), **{by: {} for by, *_ in parts}}
+    for key, rate in rates.items():
+        by, _, name = key.partition("/")
+        found[by][name] = rate
     of_judges = [np.split(of, len(poll.judges), axis=-1) for of in (poll.votes, margins)]
-    return {
-        "errors": {"all": rates["all"]}
-        | {
-            by: {name: rates[key] for name in of if (key := f"{by}/{name}") in rates}
-            for by, of in parts.items()
-        },
-        "votes": {
-            judge: _of_votes(judged, *own) for judge, *own in zip(poll.judges, *of_judges, strict=True)
-        },
-        "interval": str(RESAMPLING),
-    }
+    votes = {judge: _of_votes(judged, *own) for judge, *own in zip(poll.judges, *of_judges, strict=True)}
+    return {"errors": found, "votes": votes, "interval": str(RESAMPLING)}
 
 
 def by_length(lengths: NDArray[Any]) -> Iterator[tuple[str, Bools]]:

@@ -15,6 +15,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -286,24 +287,20 @@ def _lines(path: Path) -> list[dict[str, str]]:
     header = text.partition("\n")[0]
     delimiter = ";" if header.count(";") > header.count(",") else ","
     csv.field_size_limit(longest)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    lines = []
-    try:
-        columns = next(reader, [])
-        for row in reader:
-            if any(map(str.strip, row)):
-                cells = dict(zip(columns, map(unguarded, row), strict=True))
-                lines.append(dict.fromkeys(DATA["columns"], "") | cells)
-        is_sheet = bool(lines) and {"sheet", "row", "mark"} <= {*columns}
-    except (csv.Error, ValueError):
-        is_sheet = False
-    if not is_sheet:
-        raise ValueError(
-            f"{path}, line {reader.line_num}: expected a sheet that {MADE_BY} made: CSV in UTF-8 with the columns "
-            f"sheet, row and mark, and in each line as many cells, each of at most {longest:,} characters. Save it "
-            "again as that."
-        )
-    return lines
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    with suppress(csv.Error, TypeError):  # a line with fewer or more cells holds a None
+        lines = [
+            dict.fromkeys(DATA["columns"], "") | {column: unguarded(cell) for column, cell in row.items()}
+            for row in reader
+            if "".join(map(str, row.values())).strip()
+        ]
+        if lines and {"sheet", "row", "mark"} <= {*(reader.fieldnames or ())}:
+            return lines
+    raise ValueError(
+        f"{path}, line {reader.reader.line_num}: expected a sheet that {MADE_BY} made: CSV in UTF-8 with the columns "
+        f"sheet, row and mark, and in each line as many cells, each of at most {longest:,} characters. Save it "
+        "again as that."
+    )
 
 
 def left_out(unmarked: int) -> list[str]:
