@@ -29,11 +29,11 @@ from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of_texts, form_of, signature
+from halluscope.signature import data_of_texts, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.tallies import scores, uncertainty
-from halluscope.validation import class_names, flags, ids, kind, labelled, paired, texts
+from halluscope.validation import class_names, flags, ids_and_forms, kind, labelled, paired
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
@@ -98,8 +98,7 @@ def compute(
         drop_unfinished=drop_unfinished,
     )
     predictions, references = paired(predictions, references)
-    image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
-    form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
+    image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
     predictions, thought = take_out(predictions, thoughts)
     whole, unfinished = predictions, {}
     if drop_unfinished:

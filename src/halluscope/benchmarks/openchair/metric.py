@@ -25,10 +25,10 @@ from halluscope.reading.words.tokens import Word, as_written, forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of, form_of, signature
+from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Tally, scores, uncertainty
-from halluscope.validation import flags, ids, kind, listed, paired, texts, word
+from halluscope.validation import flags, ids_and_forms, kind, listed, paired, texts, word
 from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ def compute(
     BENCHMARK.check_choices(convention=convention)
     readers.check(reader, readers.NOUNS)
     predictions, references = _paired(predictions, references)
-    image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
-    form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
+    image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
     predictions, thought = take_out(predictions, thoughts)
     resampling = Bootstrap(bootstrap, seed, level)
     poll = _poll(judging)

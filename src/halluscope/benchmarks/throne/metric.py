@@ -23,12 +23,12 @@ from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of_texts, form_of, signature
+from halluscope.signature import data_of_texts, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 from halluscope.stats.tallies import points, rows_of
-from halluscope.validation import array, class_names, finite, flags, ids, labelled, paired, texts, whole
+from halluscope.validation import array, class_names, finite, flags, ids_and_forms, labelled, paired, whole
 from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:  # judges and certificates are imported at first use
@@ -130,8 +130,7 @@ def compute(
 
     flags(per_class=per_class, per_image=per_image, explain=explain)
     predictions, references = paired(predictions, references)
-    image_ids = None if image_ids is None else ids("image_ids", image_ids, len(predictions), unique=True)
-    form = form_of(() if forms is None else texts("forms", forms, len(predictions)))
+    image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
     predictions, thought = take_out(predictions, thoughts)
     references = class_names(references)
     vocabulary = vocabularies.load(vocabulary)
@@ -157,8 +156,7 @@ def compute(
                 "pooled over images, or per class, can be corrected."
             )
         certified = read(certificate)
-    size = 0 if cells_of is None else whole("cells_of", cells_of, 1)
-    sample = None if cells is None else _check_cells(cells, present, size)
+    sample = None if cells is None else _check_cells(cells, present, cells_of)
     questions = questions_of(poll.questions)
     if votes is not None:
         given = voting.check(votes, *present.shape).astype(np.int8)
@@ -287,7 +285,7 @@ def questions_of(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
     return question_set(questions, SETS, PAPER.frame)
 
 
-def _check_cells(cells: ArrayLike, present: Cells, of: int) -> Cells:
+def _check_cells(cells: ArrayLike, present: Cells, cells_of: int | None) -> Cells:
     """Return the cells of a sample, and warn if most of the sample lies in images that are not scored."""
     meant = "for each image and class whether it is in the sample"
     table = array("cells", cells, f"bool [images, classes]: {meant}")
@@ -295,12 +293,12 @@ def _check_cells(cells: ArrayLike, present: Cells, of: int) -> Cells:
         raise ValueError(
             f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: {meant}."
         )
-    scored = int(table.sum())
-    if 2 * scored < of:
+    scored, every = int(table.sum()), 0 if cells_of is None else whole("cells_of", cells_of, 1)
+    if 2 * scored < every:
         warnings.warn(
-            f"Only {scored:,} of the sample's {of:,} cells ({scored / of:.1%}) lie in the {len(present):,} images that "
-            "are scored; expected most of them. POPE's official questions are about COCO val2014, but throne_coco is "
-            "COCO val2017.",
+            f"Only {scored:,} of the sample's {every:,} cells ({scored / every:.1%}) lie in the {len(present):,} "
+            "images that are scored; expected most of them. POPE's official questions are about COCO val2014, but "
+            "throne_coco is COCO val2017.",
             stacklevel=3,
         )
     return table
