@@ -6,7 +6,7 @@ The file grows batch by batch; repeating the call resumes where a killed one sto
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
@@ -37,6 +37,9 @@ FIRST = "first"
 FIRST_TOKENS = 1024
 
 COLDEST, HOTTEST = 0.01, 10.0
+
+# The tokens of a question and of its response, as a server counted them, by OpenAI's names
+Usage = dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -102,23 +105,20 @@ def plan(source: Source, out: Path, **asked: Any) -> Outlook:
     Before any response, a token is taken as 4 characters, images as nothing, and each response as its longest.
     """
     run = Run(source, **asked)
-    done: set[str] = set()
-    counted: list[dict[str, int]] = []
+    done: dict[str, Usage] = {}
     if out.exists():
         with out.open("rb") as file:
-            done, end = run.read(file, out)
-            file.seek(0)
-            counted = [json.loads(line).get("usage", {}) for line in file.read(end).splitlines()]
+            done, _ = run.read(file, out)
     left, first = run.left(done), run.first or ""
-    turns = 2 if first else 1
     reads, says = (
-        [one[name] for one in counted if name in one] for name in ("prompt_tokens", "completion_tokens")
+        [usage[name] for usage in done.values() if name in usage]
+        for name in ("prompt_tokens", "completion_tokens")
     )
     if reads and says and not first:
         read, said = (len(left) * sum(counts) / len(counts) for counts in (reads, says))
         return Outlook(len(left), len(done), read, said, True)
     characters = sum(len(source.benchmark.asked(row, run.asked_with) + 2 * first) for row in left)
-    replies = (turns - 1) * FIRST_TOKENS * len(left)
+    turns, replies = (2, FIRST_TOKENS * len(left)) if first else (1, 0)
     read, said = characters / CHARACTERS_A_TOKEN + replies, float(len(left) * run.tokens + replies)
     return Outlook(turns * len(left), len(done), read, said, False)
 
@@ -156,7 +156,7 @@ class Run:
             FIRST: first and {"prompt": first, "max_new_tokens": FIRST_TOKENS},
         }
 
-    def left(self, done: set[str]) -> list[Row]:
+    def left(self, done: Container[str]) -> list[Row]:
         return [row for row in self.rows if self._name(row) not in done]
 
     def _name(self, row: Row) -> str:
@@ -165,22 +165,23 @@ class Run:
     def ask(self, model: Model, rows: list[Row]) -> Iterator[bytes]:
         """Yield a line for each response as it comes; a row without one has no line."""
         how = (self.sample.temperature if self.sample else 0.0, self.batch_size)
-        before: list[tuple[str, ...]] = [()] * len(rows)
+        begun: list[tuple[Row, tuple[str, ...]]] = [(row, ()) for row in rows]  # each row's turns so far
         if self.first:
             asked = [self._asked(row, (self.first,), FIRST) for row in rows]
-            found = sorted((i, said) for i, (said, _) in model.replies(asked, FIRST_TOKENS, *how))
-            rows, before = [rows[i] for i, _ in found], [(self.first, said) for _, said in found]
-        prompts = [self.source.benchmark.asked(row, self.asked_with) for row in rows]
+            replies = sorted((i, reply) for i, (reply, _) in model.replies(asked, FIRST_TOKENS, *how))
+            begun = [(rows[i], (self.first, reply)) for i, reply in replies]
+        benchmark = self.source.benchmark
         asked = [
-            self._asked(row, (*turns, prompt), "response")
-            for row, turns, prompt in zip(rows, before, prompts, strict=True)
+            self._asked(row, (*turns, benchmark.asked(row, self.asked_with)), "response")
+            for row, turns in begun
         ]
-        for i, (said, beside) in model.replies(asked, self.tokens, *how):
-            line = about(rows[i], self.source.dataset.key)
-            line |= {FIRST: before[i][1]} if before[i] else {}
-            line |= {"response": said, **beside}
-            line |= {} if "question" in rows[i] else {"prompt": prompts[i]}
-            line |= {PROMPT: self.prompt} if self.prompt in self.source.benchmark.prompts else {}
+        for i, (response, more) in model.replies(asked, self.tokens, *how):
+            row, turns = begun[i]
+            line = about(row, self.source.dataset.key)
+            line |= {FIRST: turns[-1]} if turns else {}
+            line |= {"response": response, **more}
+            line |= {} if "question" in row else {"prompt": asked[i].turns[-1]}
+            line |= {PROMPT: self.prompt} if self.prompt in benchmark.prompts else {}
             yield json.dumps({**line, RUN: self.settings}).encode() + b"\n"
 
     def _asked(self, row: Row, turns: tuple[str, ...], turn: str) -> Asked:
@@ -191,9 +192,9 @@ class Run:
             sample.seed_of(self._name(row), turn) if sample else None,
         )
 
-    def read(self, file: IO[bytes], out: Path) -> tuple[set[str], int]:
-        """Return the questions that have a response in a file, and where its complete lines end."""
-        done: set[str] = set()
+    def read(self, file: IO[bytes], out: Path) -> tuple[dict[str, Usage], int]:
+        """Return what a server counted for each question that has a response, and where a file's whole lines end."""
+        done: dict[str, Usage] = {}
         limits.check("file", file.seek(0, os.SEEK_END), str(out))
         end = file.seek(0)
         for number, line in enumerate(file, 1):
@@ -217,7 +218,7 @@ class Run:
                     f"{where} was made with {said}. Name a new file, or repeat the earlier settings."
                 )
             if is_whole:
-                done.add(self._name(row))
+                done[self._name(row)] = row.get("usage", {})
                 end += len(line)
         return done, end
 

@@ -126,7 +126,7 @@ class _Worker:
 
 
 class RayPool:
-    """One judge in several workers. Texts are handed out a few at a time, the shortest first.
+    """One judge in several workers. Questions are handed out a share at a time, about the shortest texts first.
 
     `name` is the judge's name, for messages.
     """
@@ -147,10 +147,12 @@ class RayPool:
                 "model and devices."
             )
         size = max(SHARE, len(pairs) // (SHARES_PER_GPU * self.pool.size))
-        shares = _shares(texts, pairs, min(size, LARGEST_SHARE if self.pool.has_gpus else SHARE))
+        size = min(size, LARGEST_SHARE if self.pool.has_gpus else SHARE)
+        lengths = np.array([len(text) for text in texts])
+        order = np.lexsort((pairs[:, 0], lengths[pairs[:, 0]]))
 
         def tasks() -> Iterator[tuple[Any, ...]]:
-            for rows in shares:
+            for rows in np.split(order, range(size, len(order), size)):
                 used, places = np.unique(pairs[rows, 0], return_inverse=True)
                 about = np.column_stack([places, pairs[rows, 1]])
                 yield rows, [texts[i] for i in used], list(questions), about
@@ -166,11 +168,3 @@ def _votes(judge: Judge, rows: NDArray[np.int64], *asked: Any) -> Answered:
     for places, some, *_ in judge.answer(*asked):
         codes[places] = some
     return rows, codes
-
-
-def _shares(texts: Sequence[str], pairs: Pairs, size: int) -> list[NDArray[np.int64]]:
-    """Return the rows of `pairs` in shares of whole texts, the shortest first, each of about `size` questions."""
-    lengths = np.array([len(text) for text in texts])
-    order = np.lexsort((pairs[:, 0], lengths[pairs[:, 0]]))
-    begins = np.flatnonzero(np.diff(pairs[order, 0], prepend=-1))
-    return np.split(order, begins[1:][np.diff(begins // size) > 0])
