@@ -227,19 +227,6 @@ def test_images_are_those_of_the_dataset(data: Path) -> None:
         assert image is not None and image.tobytes() == Pillow.open(file).convert("RGB").tobytes()
 
 
-def test_grey_and_transparent_images_become_rgb_and_turned_ones_upright(tmp_path: Path) -> None:
-    Pillow.new("L", (4, 3), 9).save(tmp_path / "grey.png")
-    Pillow.new("RGBA", (4, 3), (9, 8, 7, 0)).save(tmp_path / "clear.png")
-    turned = Pillow.Exif()
-    turned[Pillow.ExifTags.Base.Orientation] = 6
-    Pillow.new("RGB", (8, 6), (200, 0, 0)).save(tmp_path / "turned.jpg", exif=turned)
-    names = {"grey.png", "clear.png", "turned.jpg"}
-    find = pictures.of_folder(tmp_path, names)
-    assert {find(name).mode for name in names} == {"RGB"}
-    assert find("grey.png").getpixel((0, 0)) == (9, 9, 9)
-    assert find("turned.jpg").size == (6, 8)
-
-
 @needs("hallusionbench")
 def test_a_question_without_an_image(data: Path) -> None:
     source = opened(data, "hallusionbench")
@@ -322,27 +309,6 @@ def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
     known = ", ".join(harness_data.TASKS)
     with pytest.raises(ValueError, match=f"No known dataset has the columns text; expected one of {known}"):
         registry.of(["text"])
-
-
-@needs("hqh")
-def test_images_that_are_called_by_their_ids(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"hqh was built without images; build it with them, or name"):
-        sources.open_source(str(data / "hqh"))
-    with pytest.raises(ValueError, match=r"There is no folder .*nowhere"):
-        sources.open_source(str(data / "hqh"), str(tmp_path / "nowhere"))
-    with pytest.raises(ValueError, match=r"1 of the 1 images are not in .*, such as 10"):
-        sources.open_source(str(data / "hqh"), str(tmp_path))
-    source = opened(data, "hqh")
-    image = source.image(source.rows[0])
-    assert image is not None
-    assert image.tobytes() == Pillow.open(data / "pictures" / "10.jpg").convert("RGB").tobytes()
-
-
-def test_a_file_name_that_leads_out(tmp_path: Path) -> None:
-    (tmp_path / "inner").mkdir()
-    Pillow.new("RGB", (2, 2)).save(tmp_path / "secret.png")
-    with pytest.raises(ValueError, match=r"'\.\./secret\.png' leads out"):
-        pictures.of_folder(tmp_path / "inner", {"../secret.png"})
 
 
 # Settings
@@ -555,14 +521,6 @@ def test_the_prompt_that_was_asked_is_in_the_signature(
         assert "|prompts:short|version:" in caplog.text
 
 
-def test_what_cannot_be_scored_is_said_and_loses_no_answer(
-    data: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    figures = answered("throne_coco", ["A dog."] * 3, judges=["lexical"], agreement="most")
-    assert is_not_scored(figures)
-    assert "throne_coco is not scored: agreement is 'most'" in caplog.text and "--responses" in caplog.text
-
-
 def command_in(log: str) -> list[str]:
     """Return the command that the log gives for scoring, without the program's name."""
     (said,) = re.findall(r"to score them: halluscope (.+)", log)
@@ -606,9 +564,7 @@ def test_a_judge_without_memory_loses_no_answer(
         assert figure == pytest.approx(expected[score], nan_ok=True), score
 
 
-@pytest.mark.parametrize(
-    "error", [MemoryError(), RecursionError("deep"), KeyError("k"), AssertionError(), Exception("\x1b[31m")]
-)
+@pytest.mark.parametrize("error", [MemoryError(), Exception("\x1b[31m")])
 def test_whatever_a_judge_raises_is_said(
     error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -739,16 +695,3 @@ PLAIN = {"question_id": 1, "response": "Yes."}
 def test_bad_samples(tmp_path: Path, rows: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read(write(tmp_path / "samples.jsonl", rows))
-
-
-def test_samples_that_are_nested_too_deep(tmp_path: Path) -> None:
-    (tmp_path / "samples.jsonl").write_text('{"doc_id": ' + "[" * 100_000)
-    with pytest.raises(ValueError, match="line 1 is not JSON"):
-        read(tmp_path / "samples.jsonl")
-
-
-def test_samples_that_are_cut_off(tmp_path: Path) -> None:
-    file = write(tmp_path / "samples.jsonl", [sample(), sample(doc_id=1)])
-    file.write_text(file.read_text()[:-30])
-    with pytest.raises(ValueError, match="line 2 is not JSON, or is cut off"):
-        read(file)

@@ -56,10 +56,7 @@ def load(environment: dict[str, str], folder: Path) -> list[dict[str, object]]:
 @pytest.mark.long
 def test_the_bare_name_with_and_without_a_network(hub, modules, tmp_path):
     assert main(["install-metrics"]) == 0
-    expected = [
-        throne.compute(TEXTS, OBJECTS, judges="lexical"),
-        pope.compute(REPLIES, ANSWERS),
-    ]
+    expected = [throne.compute(TEXTS, OBJECTS, judges="lexical"), pope.compute(REPLIES, ANSWERS)]
     at = {"HF_MODULES_CACHE": str(modules)}
     with_network = hub.environment(tmp_path / "home", **at)
     assert load(with_network, tmp_path / "elsewhere") == expected

@@ -163,12 +163,7 @@ def test_what_a_dry_run_shows(built: Path, hub: StandInHub, capsys: pytest.Captu
     assert lines[0].endswith("go to a new private repository, tag v1.0.0 is set")
     kilobytes = (built / "throne_coco" / DATA).stat().st_size / 1000
     assert f"  new         {kilobytes:.1f} kB  {DATA}" in lines
-    assert [line.split()[-1] for line in lines[1:5]] == [
-        "README.md",
-        DATA,
-        "spec.toml",
-        "stats.json",
-    ]
+    assert [line.split()[-1] for line in lines[1:5]] == ["README.md", DATA, "spec.toml", "stats.json"]
     changing = [line for line in hub.requests if not line.startswith(("GET", "HEAD"))]
     assert changing == []
 
@@ -450,12 +445,6 @@ def test_no_network(built: Path, hub: StandInHub, capsys: pytest.CaptureFixture[
     assert status == 2 and "asking who you are failed" in said and "offline" in said.lower()
 
 
-def test_a_space_that_costs(hub: StandInHub, capsys: pytest.CaptureFixture[str]) -> None:
-    hub.gate = lambda method, path: Answer({"error": "pay"}, 402) if path == "/api/repos/create" else None
-    status, said = run(capsys, "metric", "throne", "--org", "acme", "--upload")
-    assert status == 2 and "Nothing is published." in said and "needs a paid plan" in said
-
-
 @pytest.mark.parametrize(
     ("kind", "more", "message"),
     [
@@ -624,9 +613,7 @@ def test_a_space_that_could_not_start(
     assert hub["space", "acme/throne"].files["requirements.txt"] == pinned
 
 
-STRANGERS: list[Any] = [
-    *([], "me", None, {}, {"name": "me", "orgs": 5}, {"name": "me", "orgs": "acme"}),
-]
+STRANGERS: list[Any] = [*([], "me", None, {}, {"name": "me", "orgs": 5}, {"name": "me", "orgs": "acme"})]
 
 
 @pytest.mark.parametrize("said", STRANGERS, ids=repr)
@@ -675,9 +662,7 @@ def test_names_on_the_hub_do_not_steer_the_terminal(
     assert not re.search("[\x1b\u202e]", told + more) and (told + more).count("\n") == 2
 
 
-def test_files_are_added_to_somebody_elses_repository(
-    hub: StandInHub,
-) -> None:
+def test_files_are_added_to_somebody_elses_repository(hub: StandInHub) -> None:
     """Without a release, nothing is deleted or tagged; a file of the same path is replaced, and shown as changed."""
     repository = hub.make("model", "acme/lvlm", {"README.md": b"theirs", "a.yaml": b"old"}, private=True)
     wanted = Publication("model", "acme/lvlm", "Results", {"a.yaml": b"new", "folder/b.yaml": b"b"})

@@ -97,11 +97,7 @@ def test_the_page_scores_as_the_package_does():
         low, high = expected["interval"]["f0.5_cls"]
         assert ["interval/f0.5_cls", f"{low:.4f} to {high:.4f}"] in figures
         assert each["headers"] == ["line", "found", "hallucinated", "missed"]
-        assert each["data"] == [
-            ["1", "dog", "couch", ""],
-            ["2", "", "", ""],
-            ["3", "cat", "", "couch"],
-        ]
+        assert each["data"] == [["1", "dog", "couch", ""], ["2", "", "", ""], ["3", "cat", "", "couch"]]
 
 
 @pytest.mark.parametrize(

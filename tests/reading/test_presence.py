@@ -144,8 +144,7 @@ def test_annotations_know_the_very_classes_of_the_vocabulary(coco_file):
 
 def test_a_name_twice_in_annotations(coco_file):
     with pytest.raises(
-        BuildError,
-        match=r"categories 0 and 80 are both called 'person'; expected each name once",
+        BuildError, match=r"categories 0 and 80 are both called 'person'; expected each name once"
     ):
         load([coco_file([*COCO.classes, "person"])], COCO)
     with pytest.raises(BuildError, match=r"images 7 and 9 are both called '7\.jpg'; expected each name once"):

@@ -12,10 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 
 FORMS = {
     "lmms-eval": ("20260218_234435_samples_pope_random.jsonl", "20260218_234435_results.json"),
-    "lm-eval": (
-        "samples_pope_random_2026-02-18T23-44-35.1.jsonl",
-        "results_2026-02-18T23-44-35.1.json",
-    ),
+    "lm-eval": ("samples_pope_random_2026-02-18T23-44-35.1.jsonl", "results_2026-02-18T23-44-35.1.json"),
 }
 
 

@@ -5,9 +5,7 @@ tests/test_door.py tests them together.
 
 import gzip
 import json
-import os
 import random
-import re
 import time
 from dataclasses import dataclass, replace
 
@@ -19,7 +17,7 @@ from hypothesis import strategies as st
 from halluscope.errors import LimitExceeded
 from halluscope.reading.presence import ImageObjects
 from halluscope.responses import parsers, thoughts
-from halluscope.responses.files import TEXTS, Reading, Response, read, text_of
+from halluscope.responses.files import TEXTS, Reading, read, text_of
 from halluscope.responses.match import IDS, ORDER, Identity, match
 
 IMAGES = [ImageObjects(7, ["dog"], "000007.jpg"), ImageObjects(3, [], "000003.jpg"), ImageObjects(9, ["cat"])]
@@ -111,8 +109,6 @@ def test_a_row_of_the_dataset_is_no_response():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (['{"image_id": 1, "capt'], "line 1 is not JSON, or is cut off"),
-        (['{"image_id": 1, "capt', {"image_id": 7, "caption": ""}], "line 1 is not JSON, or is cut off"),
         ([{"image_id": 7, "caption": ""}, '{"image_id": 1, "capt'], "line 2 is not JSON, or is cut off"),
         (
             [{"image_id": 7}],
@@ -134,7 +130,6 @@ def test_a_row_of_the_dataset_is_no_response():
         ([{"image_id": True, "caption": "a"}], "line 1: image_id is True; expected a whole number or a name"),
         ([{"image_id": " ", "caption": "a"}], "line 1: image_id is ' '; expected a whole number or a name"),
         ([{"image_id": "9" * 5000, "caption": "a"}], r"line 1: image_id 9{80} is not among the 3 rows"),
-        (['{"image_id": 1, "caption": "a", "caption": "b"}'], "'caption' occurs twice in one object"),
         (
             [{"image_id": 7, "caption": "a"}, {"image_id": "07", "caption": "b"}],
             r"line 2: image_id 7 is already in .*r\.jsonl, line 1; expected one response per row. Remove one",
@@ -147,19 +142,6 @@ def test_a_row_of_the_dataset_is_no_response():
 def test_bad_responses(tmp_path, rows, message):
     with pytest.raises(ValueError, match=message):
         matched(lines(tmp_path / "r.jsonl", *rows))
-
-
-def test_a_byte_order_mark_is_not_text(tmp_path):
-    path = tmp_path / "r.jsonl"
-    path.write_bytes(b"\xef\xbb\xbf" + json.dumps({"image_id": 7, "caption": "a"}).encode())
-    assert matched(path).texts == ["a"]
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"There is no file .*r\.jsonl"):
-        read([tmp_path / "r.jsonl"])
-    with pytest.raises(FileNotFoundError, match=r"There is no file .*r\.jsonl"):
-        read([f"llava={tmp_path / 'r.jsonl'}"])
 
 
 # Names and parts
@@ -254,14 +236,6 @@ ALL = Identity(("question_id",), {"sampling": ("random", "popular")})
 def answer(asked, **more):
     row = {"question_id": asked.question_id, "sampling": asked.sampling}
     return row | {"response": f"About {asked.question}"} | more
-
-
-def test_a_response_whose_image_has_no_labels(tmp_path):
-    path = lines(tmp_path / "llava.jsonl", {"image_id": 8, "caption": "A dog."})
-    with pytest.raises(
-        ValueError, match=r"line 1: image_id 8 is not among the 3 rows .* the responses to this dataset"
-    ):
-        matched(path)
 
 
 @pytest.mark.parametrize("name", IDS)
@@ -497,12 +471,6 @@ def test_the_image_must_be_the_rows(column):
     taken(ASKED[0], {column: "x.jpg"})  # the row says nothing of a file, and the name nothing of an image
 
 
-def test_an_image_where_the_rows_have_none():
-    figures = [Figure("VD", 1)]
-    row = {"category": "VD", "figure_id": 1, "image": "000000000008.jpg", "image_id": 8, "response": ""}
-    assert matched([row], Identity(("category", "figure_id")), figures).rows == figures
-
-
 def test_another_image_file_is_another_image():
     with pytest.raises(
         ValueError,
@@ -643,11 +611,6 @@ def test_an_unknown_word_for_thoughts():
         thoughts.take_out(["A dog."], "hidden")
 
 
-def test_a_response_is_its_text_and_where_it_stands():
-    (one,) = responses([{"image_id": 7, "caption": "A dog."}]).each
-    assert one == Response("responses[0]", {"image_id": 7, "caption": "A dog."}, "A dog.", "caption")
-
-
 # Questions in place of responses
 
 
@@ -702,18 +665,6 @@ def test_a_prompt_is_no_response():
     assert matched([rows[0], rows[1] | {"text": "Snow."}], identity).texts[1] == "Snow."
 
 
-def test_a_hard_link_is_the_same_file(tmp_path):
-    one = answers(tmp_path)
-    os.link(one, tmp_path / "other.jsonl")
-    for sources in (
-        [one, tmp_path / "other.jsonl"],
-        [f"mine={one},{tmp_path / 'other.jsonl'}"],
-        [f"m={one},{one}"],
-    ):
-        with pytest.raises(ValueError, match="is given twice.*; expected each file once"):
-            read(sources)
-
-
 def test_halves_of_characters():
     rows = [{"image_id": 7, "response": "a \ud83d\ude00 b"}, {"image_id": 3, "response": "a \ud83d b \ude00"}]
     assert matched(rows).texts == ["a \U0001f600 b", "a \ufffd b \ufffd"]
@@ -737,20 +688,6 @@ def test_thoughts_are_found_in_linear_time(mark):
     start = time.process_time()
     thoughts.without(mark * (200_000 // len(mark)))
     assert time.process_time() - start < 3
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            ["<think>", "</think>", "<thinking >", "</thinking>", "[THINK]", "[/think]", "a", " "]
-        )
-    )
-)
-def test_thoughts_are_those_of_the_plain_rule(parts):
-    """A thought reaches from its opening mark to the next closing mark."""
-    pairs = "|".join(f"{opening}.*?{closing}" for opening, closing in thoughts._MARKS)
-    text = "".join(parts)
-    assert thoughts._without_whole(text) == re.sub(pairs, "", text, flags=re.IGNORECASE | re.DOTALL)
 
 
 @pytest.mark.parametrize("name", parsers.PARSERS)
