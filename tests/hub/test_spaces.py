@@ -14,7 +14,7 @@ import pytest
 from halluscope import __version__, registry
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.hub import contents
-from halluscope.hub.space import JSON_LINES, LINES, Box, Page
+from halluscope.hub.space import JSON_LINES, LINES, Page
 from halluscope.paths import checkout, share
 from halluscope.signature import data_of
 from tests.small_datasets import needs
@@ -261,35 +261,6 @@ def test_in_a_browser(served, browser):
 
     loaded = browser.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
     assert loaded and all(one.startswith((served, "data:", "blob:")) for one in loaded)  # no other server
-
-
-@pytest.mark.long
-def test_text_that_is_markup_stays_text(browser):
-    """Our metrics let no markup into a result; the page would show it as text all the same."""
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    def score(predictions, references):
-        each = [{HOSTILE: text} for text in predictions]
-        return {HOSTILE: 0.5, "each": each, "signature": f"hqm|{references[0]}"}
-
-    blocks = Page(
-        "A page", "About.", score, Box("Texts", HOSTILE), Box("Truths", HOSTILE), each="each"
-    ).blocks()
-    _, url, _ = blocks.launch(prevent_thread_lock=True, quiet=True, share=False, ssr_mode=False)
-
-    def shown(name: str) -> str:
-        return browser.find_element(By.ID, name).get_property("textContent")
-
-    try:
-        browser.get(url)
-        wait = WebDriverWait(browser, 30)
-        wait.until(lambda _: browser.find_elements(By.ID, "score"))
-        press_score(browser)
-        wait.until(lambda _: HOSTILE in shown("scores") and shown("rows").count(HOSTILE) >= 2)
-        assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "A page"
-    finally:
-        blocks.close()
 
 
 @pytest.mark.parametrize("name", NAMES)

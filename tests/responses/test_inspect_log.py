@@ -115,18 +115,9 @@ def test_a_sample_that_was_written_again_counts_once(tmp_path: Path) -> None:
         (["Yes."], "is not a sample of Inspect: it is 'Yes.'"),
         ([sample(1, output="Yes.")], "is not a sample of Inspect"),
         ([sample(1), sample(1)], r"the document '1 random' is already in "),
-        ([sample(1, id=[1])], r"doc_id is \[1\]; expected a whole number or a string"),
-        (
-            [sample(1, metadata={})],
-            r"is a sample that names no task and holds no row \(doc\); expected a sample of pope",
-        ),
         (
             [sample(1, metadata=None)],
             r"is a sample that names no task and holds no row \(doc\); expected a sample of pope",
-        ),
-        (
-            [sample(1, metadata={"halluscope_task": "hqh"})],
-            "is a sample of the task 'hqh'; expected a sample of pope",
         ),
         (
             [sample(1, output={"choices": [{}], "completion": None})],
