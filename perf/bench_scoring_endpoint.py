@@ -23,7 +23,7 @@ import numpy as np
 
 from bench_causal import asked
 from halluscope.judging.client import Failure
-from halluscope.judging.label_scoring import VLLM, Asked, ScoringVoter
+from halluscope.judging.label_scoring import VLLM, LabelRequest, ScoringVoter
 from results import smollm2
 from timing import compare, options
 
@@ -90,7 +90,7 @@ def one_request(voter: ScoringVoter, texts: list[str], questions: list[Any], pai
 def a_request_each(voter: ScoringVoter, texts: list[str], questions: list[Any], pairs: Any) -> Any:
     """Return the margins from one request per question, with the same query and one item."""
     about = (voter.asked(texts, questions, pairs[pairs[:, 0] == text]) for text in range(len(texts)))
-    alone = [Asked(one.query, [item]) for one in about for item in one.items]
+    alone = [LabelRequest(one.query, [item]) for one in about for item in one.items]
     bodies = (one.body(VLLM, "m", voter.label_ids) for one in alone)
     margins = np.full(len(pairs), np.nan)
     for place, said in voter.client.each(VLLM, bodies):

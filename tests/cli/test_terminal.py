@@ -300,7 +300,7 @@ def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
     chat = SimpleNamespace(
         key=HOSTILE, failures=Counter(), replies=lambda asked: enumerate(["yes"] * len(asked))
     )
-    asking.collect([prompts.Asked("?", bool)], chat, progress=True)
+    asking.collect([prompts.PromptSpec("?", bool)], chat, progress=True)
     assert len(titles) == 2 and not STEERS.search("".join(titles)) and "\n" not in "".join(titles)
 
 

@@ -250,7 +250,7 @@ def test_whatever_order_loss_and_repetition(run, tmp_path_factory):
             parts = enumerate((come[:cut], [*come[cut:], first]))
             files = [written(one.folder / f"{number}.jsonl", part) for number, part in parts]
             got = one.import_(*files)
-            assert (got["new"], got["kept"], got["others"]) == (len(good), len(twice) + 1, 0)
+            assert (got["new"], got["kept"]) == (len(good), len(twice) + 1)
             assert sum(got["failures"].values()) == len(bad)
             exported = one.export()
         assert one.score("batch.sqlite") == direct
@@ -467,9 +467,9 @@ def test_of_two_answers_the_first_stays(run):
     one.out = one.out / "round-1" / ".."
     second = carried_out(one.out.glob("round-1/judge-*"), other)
     got = one.import_(written(one.folder / "other.jsonl", second))
-    assert (got["new"], got["kept"], got["others"]) == (0, 0, 8)
+    assert (got["new"], got["kept"]) == (0, 8)
     assert one.score("batch.sqlite") == scored
-    assert one.import_(written(one.folder / "both.jsonl", [*first, *second]))["others"] == 8
+    assert one.import_(written(one.folder / "both.jsonl", [*first, *second]))["kept"] == 16
 
 
 def test_the_text_for_people(run, capsys):
@@ -488,7 +488,9 @@ def test_the_text_for_people(run, capsys):
     came = str(written(one.folder / "came.jsonl", lines))
     assert cli.main(["ask", "import", came, "--exported", str(one.out), *store]) == 0
     said = capsys.readouterr().out
-    assert "80 replies to 80 requests: 79 are new, 0 were kept before." in said
+    assert (
+        "80 replies to 80 requests: 79 are new, 0 are to requests with a reply already, which stays." in said
+    )
     assert (
         'HTTP 400: 1, such as \'{"error": {"message": "bad' in said
         and "\x1b" not in said

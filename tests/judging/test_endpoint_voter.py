@@ -427,19 +427,19 @@ def test_a_judge_that_fails_leaves_no_margin_of_infinity():
 def test_the_pace_halves_once_per_overload_and_grows_by_one_per_round():
     pace = Client(Server.named("m@http://h/v1"), 16)
     assert int(pace.allowed) == 16
-    pace._hear({}, 0.0)
+    pace._adapt({}, 0.0)
     assert int(pace.allowed) == 16
     began = time.monotonic()
     for _ in range(16):  # all that were under way hear of the same overload
-        pace._hear(Failure("HTTP 429", 429), began)
+        pace._adapt(Failure("HTTP 429", 429), began)
     assert int(pace.allowed) == 8
     for _ in range(8 + 9 + 1):
-        pace._hear({}, time.monotonic())
+        pace._adapt({}, time.monotonic())
     assert int(pace.allowed) == 10
     for failure in (Failure("HTTP 503", 503), Failure("no reply within 5 s", late=True)):
-        pace._hear(failure, time.monotonic() + 1)
+        pace._adapt(failure, time.monotonic() + 1)
     assert int(pace.allowed) == 2
-    pace._hear(Failure("HTTP 500", 500), time.monotonic() + 9)
+    pace._adapt(Failure("HTTP 500", 500), time.monotonic() + 9)
     assert int(pace.allowed) == 2
 
 

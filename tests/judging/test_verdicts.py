@@ -12,7 +12,7 @@ from halluscope.errors import CacheError, JudgingFailed
 from halluscope.judging import ask
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import EndpointJudge
-from halluscope.judging.prompts import Asked, fill, json_object, one_of
+from halluscope.judging.prompts import PromptSpec, fill, json_object, one_of
 from tests.scripted_server import ScriptedServer, reply
 
 READ = one_of("correct", "incorrect", "unclear")
@@ -24,7 +24,7 @@ TEMPLATE = (
 
 def collect(prompts, judge, read, **options):
     """The verdicts on prompts that are all read in the same way."""
-    return ask.collect([Asked(prompt, read) for prompt in prompts], judge, **options)
+    return ask.collect([PromptSpec(prompt, read) for prompt in prompts], judge, **options)
 
 
 class Parrot:

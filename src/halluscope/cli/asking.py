@@ -124,11 +124,11 @@ def ask_export(args: Namespace) -> None:
     ready = common.ready(args, benchmark, options)
     with closing(store), sending_nothing(), to_ask.opened():
         for one, chosen in product(ready, scoring.variants(benchmark, options)):
-            before = to_ask.put
+            before = to_ask.added
             try:
                 scoring.compute(benchmark, one, chosen | {"bootstrap": 0})
             except JudgingFailed:  # too few verdicts are no error where the missing ones became requests
-                if to_ask.put == before or not benchmark.is_graded:
+                if to_ask.added == before or not benchmark.is_graded:
                     raise
     kept = f" --store {one_line(path)}" if path else ""
     score = f"halluscope score {args.name}"

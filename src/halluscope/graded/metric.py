@@ -16,7 +16,7 @@ from halluscope.files.writing import json_text
 from halluscope.graded.rows import Rows, Values
 from halluscope.judging.judge import MAX_TOKENS, Schema
 from halluscope.judging.options import VerdictOptions
-from halluscope.judging.prompts import Asked, fill, json_object, json_of, key_of, stands_in
+from halluscope.judging.prompts import PromptSpec, fill, json_object, json_of, key_of, stands_in
 from halluscope.judging.verdicts import NOBODY, Criterion, Judged, from_given, read_given
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
@@ -174,14 +174,16 @@ class Graded(Rows):
         reader = self.readers.get((prompts, reading))
         return Prompt(**{**table, "key": key_of(key, table["text"]), "reader": reader})
 
-    def asked(self, prompt: Prompt, row: Any, response: str) -> Asked[Any]:
+    def asked(self, prompt: Prompt, row: Any, response: str) -> PromptSpec[Any]:
         """Return the prompt about a response to a row."""
         fields = {
             name: prompt.write(response) if column == RESPONSE else self.written(prompt, row, column)
             for name, column in prompt.fields.items()
         }
         read = prompt.reader or prompt.read
-        return Asked(fill(prompt.text, str, **fields), lambda reply: read(reply, response), prompt.schema)
+        return PromptSpec(
+            fill(prompt.text, str, **fields), lambda reply: read(reply, response), prompt.schema
+        )
 
     def written(self, prompt: Prompt, row: Any, column: str) -> str:
         """Return a column as it stands in a prompt."""

@@ -28,7 +28,7 @@ from halluscope.judging.judge import (
     Pairs,
     is_greedy,
 )
-from halluscope.judging.prompts import Asked
+from halluscope.judging.prompts import PromptSpec
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, OTHER, UNASKED, YES, count, undecided
 from halluscope.sanitize import one_line, quoted, short_repr
@@ -196,7 +196,7 @@ def answers(
 
 
 def collect(
-    asked: Sequence[Asked[V]],
+    asked: Sequence[PromptSpec[V]],
     judge: ChatJudge,
     *,
     repeats: int = 1,
@@ -279,7 +279,7 @@ def collect(
     return table * repeats if greedy else table
 
 
-def _send(judge: Any, requests: Sequence[Request], of: Mapping[str, Asked[Any]]) -> Any:
+def _send(judge: Any, requests: Sequence[Request], of: Mapping[str, PromptSpec[Any]]) -> Any:
     """Return the replies by index, held to the schemas and drawn by the seeds if the judge can."""
     more: dict[str, Any] = {}
     if getattr(judge, "structured", False):

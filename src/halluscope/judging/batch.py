@@ -84,7 +84,7 @@ class BatchExport:
     now: Counter[str] = field(default_factory=Counter)
     later: Counter[str] = field(default_factory=Counter)
     again: int = 0  # how many of the requests were in an earlier round too
-    put: int = 0  # how often a request was written down, counting repeated ones
+    added: int = 0  # how often a request was written down, counting repeated ones
 
     def __post_init__(self) -> None:
         whole("requests", self.requests, 1, what="a number of requests")
@@ -96,7 +96,9 @@ class BatchExport:
         self.part = self.folder / f"round-{number + 1}"
         self.is_new = True
         self._ids: set[str] = set()
-        self._open: dict[str, tuple[dict[str, Any], IO[str]]] = {}
+        self._latest: dict[
+            str, tuple[dict[str, Any], IO[str]]
+        ] = {}  # by judge, the file that is being written
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -113,14 +115,14 @@ class BatchExport:
             self.again = len(self._ids & earlier)
             names = [file.name for file in self._new.iterdir()]
             for last in self._earlier[-1:]:
-                if filecmp.cmpfiles(self._new, last, names, shallow=False)[0] == names:
-                    self.part, self.is_new = last, False
+                self.is_new = filecmp.cmpfiles(self._new, last, names, shallow=False)[0] != names
+                self.part = self.part if self.is_new else last
             if not self._ids or not self.is_new:
                 raise _NothingNew
 
     def add(self, wanted: Wanted, body: Mapping[str, Any]) -> None:
         """Write down the request for a vote or a reply."""
-        self.put += 1
+        self.added += 1
         id, judge = custom_id(wanted), wanted["judge"]
         if id in self._ids:
             return
@@ -130,17 +132,17 @@ class BatchExport:
                 f"A request to {sanitize.one_line(judge, 80)} has {len(line):,} bytes, but a file may have only "
                 f"{self.bytes:,}. Allow larger files (--bytes)."
             )
-        file, stream = self._open.setdefault(judge, ({"judge": "", "requests": self.requests}, self._list))
-        if file["requests"] == self.requests or file["bytes"] + len(line) > self.bytes:
-            if file["judge"]:
-                stream.close()
-            number = sum(one["judge"] == judge for one in self.files) + 1
-            name = f"judge-{[*self._open].index(judge) + 1}-{number:04}.jsonl"
-            file, stream = {"name": name, "judge": judge, "requests": 0, "bytes": 0}, self._create(name)
-            self.files.append(file)
-            self._open[judge] = file, stream
         self._ids.add(id)
         self.now[judge] += 1
+        file, stream = self._latest.get(judge, ({}, None))
+        if not stream or file["requests"] == self.requests or file["bytes"] + len(line) > self.bytes:
+            if stream:
+                stream.close()
+            number = sum(one["judge"] == judge for one in self.files) + 1
+            name = f"judge-{[*self.now].index(judge) + 1}-{number:04}.jsonl"
+            file, stream = {"name": name, "judge": judge, "requests": 0, "bytes": 0}, self._create(name)
+            self.files.append(file)
+            self._latest[judge] = file, stream
         stream.write(line)
         file["requests"] += 1
         file["bytes"] += len(line)
@@ -157,27 +159,21 @@ class BatchImport:
 
     asked: int  # how many requests were exported, in all rounds
     new: int = 0  # how many votes and replies are newly kept
-    kept: int = 0  # how many equal those that were kept before
-    others: int = 0  # how many differ from those kept before, which are not replaced
+    kept: int = 0  # how many answer a request that had a vote or reply already, which stays
     # how many requests got no vote or reply, by reason
     failures: Counter[str] = field(default_factory=Counter)
     # for each reason, one of the server's messages, made safe to show
-    said: dict[str, str] = field(default_factory=dict)
+    messages: dict[str, str] = field(default_factory=dict)
 
     @property
     def answers(self) -> int:
         """How many lines have been read."""
-        return self.new + self.kept + self.others + self.failures.total()
+        return self.new + self.kept + self.failures.total()
 
-    def count(self, known: dict[Any, Any], key: Any, value: Any) -> None:
-        """Count a reply, or a vote's code, and note it in `known`, which has what was there before."""
-        if key not in known:
-            self.new += 1
-        elif known[key] == value:
-            self.kept += 1
-        else:
-            self.others += 1
-        known.setdefault(key, value)
+    def count(self, new: int, replies: int) -> None:
+        """Count votes or replies, so many of which are new."""
+        self.new += new
+        self.kept += replies - new
 
 
 def take(files: Sequence[Path], folder: Path, cache: Cache) -> BatchImport:
@@ -228,49 +224,40 @@ def _completion(row: Mapping[str, Any]) -> Any:
         if what == 200:
             return words
     reason = f"{kind} {sanitize.heard(sanitize.short_repr(what, 400), 40)}"
-    return Failure(reason, words=json.dumps(words, ensure_ascii=False))
+    return Failure(reason, raw_message=json.dumps(words, ensure_ascii=False))
 
 
 def _keep(batch: Sequence[tuple[Wanted, Mapping[str, Any]]], cache: Cache, taken: BatchImport) -> None:
     """Keep votes and replies, the first of each."""
-    groups: dict[tuple[str, bool], list[tuple[Wanted, Any]]] = defaultdict(list)
+    votes, replies = (defaultdict[str, list[tuple[Wanted, Any]]](list) for _ in range(2))
     for wanted, row in batch:
         completion, is_vote = _completion(row), "frame" in wanted
-        said: Any = vote_of(completion) if is_vote else reply_of(completion, empty=wanted["empty"])
-        if isinstance(said, Failure):
-            taken.failures[said.reason] += 1
-            taken.said.setdefault(said.reason, said.said)
+        reply: Any = vote_of(completion) if is_vote else reply_of(completion, empty=wanted["empty"])
+        if isinstance(reply, Failure):
+            taken.failures[reply.reason] += 1
+            taken.messages.setdefault(reply.reason, reply.message)
         else:
-            groups[wanted["judge"], is_vote].append((wanted, said))
-    for (judge, are_votes), group in groups.items():
-        (_keep_votes if are_votes else _keep_replies)(judge, group, cache, taken)
-
-
-def _keep_replies(judge: str, group: Sequence[tuple[Wanted, Any]], cache: Cache, taken: BatchImport) -> None:
-    came = [
-        ((bytes.fromhex(wanted["prompt"]), wanted["repeat"], wanted["seed"]), reply)
-        for wanted, reply in group
-    ]
-    known = cache.replies(judge, dict(came))
-    cache.keep_replies(judge, dict(reversed(came)))  # the first of each stays
-    for request, reply in came:
-        taken.count(known, request, reply)
+            (votes if is_vote else replies)[wanted["judge"]].append((wanted, reply))
+    for judge, group in votes.items():
+        _keep_votes(judge, group, cache, taken)
+    for judge, group in replies.items():
+        came = {
+            (bytes.fromhex(wanted["prompt"]), wanted["repeat"], wanted["seed"]): reply
+            for wanted, reply in reversed(group)  # the first of each stays
+        }
+        new = len(came) - len(cache.replies(judge, came))
+        cache.keep_replies(judge, came)
+        taken.count(new, len(group))
 
 
 def _keep_votes(judge: str, group: Sequence[tuple[Wanted, Any]], cache: Cache, taken: BatchImport) -> None:
-    questions = {(vote["frame"], vote["question"]): None for vote, _ in group}
-    texts = {vote["text"]: None for vote, _ in group}
-    column, row = ({key: number for number, key in enumerate(keys)} for keys in (questions, texts))
-    pairs = np.array([(row[vote["text"]], column[vote["frame"], vote["question"]]) for vote, _ in group])
+    of_questions = [(vote["frame"], vote["question"]) for vote, _ in group]
+    of_texts = [bytes.fromhex(vote["text"]) for vote, _ in group]
+    column = {question: i for i, question in enumerate(dict.fromkeys(of_questions))}
+    row = {text: i for i, text in enumerate(dict.fromkeys(of_texts))}
+    cells = [(row[text], column[question]) for text, question in zip(of_texts, of_questions, strict=True)]
     codes, margins = zip(*(vote for _, vote in group), strict=True)
-    about = (
-        judge,
-        [Question(question, "", frame) for frame, question in questions],
-        [*map(bytes.fromhex, texts)],
-    )
-    kept, _ = cache.votes(*about)
-    cache.keep_votes(*about, pairs, np.array(codes, dtype=np.int8), np.array(margins))
-    cells = [*map(tuple, pairs.tolist())]
-    known = {cell: int(kept[cell]) for cell in cells if kept[cell] != UNASKED}
-    for cell, code in zip(cells, codes, strict=True):
-        taken.count(known, cell, code)
+    about = judge, [Question(question, "", frame) for frame, question in column], [*row]
+    known = cache.votes(*about)[0] != UNASKED
+    cache.keep_votes(*about, np.array(cells), np.array(codes, dtype=np.int8), np.array(margins))
+    taken.count(sum(not known[cell] for cell in {*cells}), len(cells))

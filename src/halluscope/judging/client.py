@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from halluscope import limits, sanitize
-from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judging.judge import AT_ONCE, check_at_once
+from halluscope.errors import JudgeUnavailable, needs
+from halluscope.judging.judge import AT_ONCE, MOST_AT_ONCE
 from halluscope.sanitize import KEY_VARIABLE
-from halluscope.validation import finite, whole
+from halluscope.validation import whole
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -174,24 +174,24 @@ class Failure:
     reason: str  # a short text, by which failures are counted
     status: int = 0  # the HTTP status; 0 if nothing came back
     # the server's message as it came: to be searched, never to be shown
-    words: str = field(default="", repr=False)
+    raw_message: str = field(default="", repr=False)
     wait: float = 0.0  # seconds that the server asks to wait; 0 if it asks for no wait
     late: bool = False  # whether the server took too long
 
     @property
-    def said(self) -> str:
+    def message(self) -> str:
         """The server's message, made safe to show; "" if there is none."""
-        return sanitize.quoted(self.words) if self.words else ""
+        return self.raw_message and sanitize.quoted(self.raw_message)
 
     @property
-    def passing(self) -> bool:
+    def is_temporary(self) -> bool:
         """Whether another attempt is worthwhile."""
         return self.status in (0, 408, 409, 429) or self.status >= 500
 
     @property
-    def served(self) -> bool:
+    def is_handled(self) -> bool:
         """Whether the server handled this request, and did not point to another address."""
-        return not self.passing and not 300 <= self.status < 400
+        return not self.is_temporary and not 300 <= self.status < 400
 
 
 class Client:
@@ -207,18 +207,12 @@ class Client:
     def __init__(
         self, server: Server, at_once: int = AT_ONCE, attempts: int = 6, timeout: float = 60.0
     ) -> None:
-        try:
+        with needs(f"The judge {sanitize.short_repr(server.kind + server.model)}", "api"):
             import httpx2  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra(
-                f"The judge {sanitize.short_repr(server.kind + server.model)} needs httpx2 ({error}): "
-                "pip install 'halluscope[api]'."
-            ) from error
         self.server = server
-        self.at_once = check_at_once(at_once)
+        self.at_once = whole("at_once", at_once, 1, MOST_AT_ONCE, "a number of requests")
         self.allowed, self._slowed = float(self.at_once), -math.inf
-        self.attempts = whole("attempts", attempts, 1, 1_000, "a number of attempts")
-        self.timeout = finite("timeout", timeout, 0.001, 86_400, "seconds")
+        self.attempts, self.timeout = attempts, timeout
         for name in _LOGS:
             logging.getLogger(name).addFilter(_fit_to_be_logged)
 
@@ -232,30 +226,30 @@ class Client:
         # A body is made only when its request starts, so memory holds no more bodies than requests may be
         # under way
         waiting, under_way = enumerate(bodies), dict[Future[Any], int]()
-        came: SimpleQueue[Future[Any]] = SimpleQueue()
+        done: SimpleQueue[Future[Any]] = SimpleQueue()
         unserved = 0
         with self._opened() as (portal, client):
             while True:
-                while len(under_way) < int(self.allowed) and (asked := next(waiting, None)):
-                    index, body = asked
+                while len(under_way) < int(self.allowed) and (request := next(waiting, None)):
+                    index, body = request
                     future = portal.start_task_soon(self._post, client, path, body)
                     under_way[future] = index
-                    future.add_done_callback(came.put)
+                    future.add_done_callback(done.put)
                 if not under_way:
                     return
-                future = came.get()
-                said = future.result()
-                unserved = unserved + 1 if isinstance(said, Failure) and not said.served else 0
-                if isinstance(said, Failure) and (said.status in (401, 403, 404) or unserved >= DOWN_AFTER):
-                    raise self.unavailable(said)
-                yield under_way[future], said
+                future = done.get()
+                reply = future.result()
+                unserved = unserved + 1 if isinstance(reply, Failure) and not reply.is_handled else 0
+                if isinstance(reply, Failure) and (reply.status in (401, 403, 404) or unserved >= DOWN_AFTER):
+                    raise self.unavailable(reply)
+                yield under_way[future], reply
                 # only now, so that the caller has kept all but few replies if he is killed
                 del under_way[future]
 
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
         server, model, status = self.server, sanitize.short_repr(self.server.model), failure.status
-        said = failure.said and f", {failure.said}"
+        said = failure.message and f", {failure.message}"
         if status in (401, 403) and not server.may_have_key:
             what = (
                 f"requires an access key (HTTP {status}). It was not sent: the address begins with http://, so anyone "
@@ -269,11 +263,11 @@ class Client:
             )
         elif 300 <= status < 400:
             what = (
-                f"points to another address (HTTP {status}): {failure.said}. Redirects are not followed, because they "
-                "could take prompts and keys anywhere. If that address is the right one, name it: "
+                f"points to another address (HTTP {status}): {failure.message}. Redirects are not followed, because "
+                "they could take prompts and keys anywhere. If that address is the right one, name it: "
                 f"'{server.kind}MODEL@ADDRESS', where ADDRESS usually ends in /v1."
             )
-        elif failure.served:
+        elif failure.is_handled:
             what = (
                 f"gives no reply from {model}: {failure.reason}{said}. Check the model's name and the address, which "
                 "usually ends in /v1."
@@ -286,11 +280,11 @@ class Client:
             )
         return JudgeUnavailable(f"{server.origin} {what}")
 
-    def _hear(self, said: Any, began: float) -> None:
-        """Take note of an attempt's outcome; `began` is the attempt's start on the monotonic clock."""
-        if not isinstance(said, Failure):
+    def _adapt(self, reply: Any, began: float) -> None:
+        """Adapt how many requests may be under way to an attempt that began at this time of the monotonic clock."""
+        if not isinstance(reply, Failure):
             self.allowed = min(self.at_once, self.allowed + 1 / self.allowed)
-        elif (said.late or said.status in (429, 503)) and began > self._slowed:
+        elif (reply.late or reply.status in (429, 503)) and began > self._slowed:
             self.allowed, self._slowed = max(1.0, self.allowed / 2), time.monotonic()
 
     @contextmanager
@@ -324,16 +318,20 @@ class Client:
             async with asyncio.timeout_at(end):
                 for attempt in range(self.attempts):
                     began = time.monotonic()
-                    said = await self._attempt(client, path, content)
-                    self._hear(said, began)
-                    if not isinstance(said, Failure) or not said.passing or attempt + 1 == self.attempts:
+                    reply = await self._attempt(client, path, content)
+                    self._adapt(reply, began)
+                    if (
+                        not isinstance(reply, Failure)
+                        or not reply.is_temporary
+                        or attempt + 1 == self.attempts
+                    ):
                         break
                     backed_off = random.uniform(0.75, 1.0) * min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0**attempt)
-                    wait = said.wait or backed_off  # varied, so that clients do not retry in step
+                    wait = reply.wait or backed_off  # varied, so that clients do not retry in step
                     if clock.time() + wait >= end:
                         break
                     await asyncio.sleep(wait)
-                return said
+                return reply
         except TimeoutError:
             seconds = f"{self.attempts * self.timeout:g} s, all attempts together"
             return Failure(f"no reply within {seconds}", late=True)

@@ -19,7 +19,6 @@ from halluscope import sanitize
 from halluscope.errors import HalluscopeError
 from halluscope.judging.client import Client, Failure, Server
 from halluscope.judging.judge import (
-    AT_ONCE,
     FORMAT,
     LOGPROBS,
     MAX_TOKENS,
@@ -58,11 +57,10 @@ class Usage(Counter[str]):
     def add(self, completion: Any) -> None:
         """Count a chat completion; a number that it does not give counts as 0."""
         self["replies"] += 1
-        usage = completion.get("usage") if isinstance(completion, dict) else None
-        counts = usage if isinstance(usage, dict) else {}
-        details = counts.get("prompt_tokens_details")
+        counts = _part(completion, "usage")
+        details = _part(counts, "prompt_tokens_details")
         for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
-            count = (details if isinstance(details, dict) else {}).get(name, counts.get(name))
+            count = details.get(name, counts.get(name))
             self[name] += count if isinstance(count, int) and 0 <= count < 2**53 else 0
 
     def __str__(self) -> str:
@@ -71,6 +69,12 @@ class Usage(Counter[str]):
         of_read = f" ({cached:,} of them cached)" if cached else ""
         tokens = f"{read:,} tokens read{of_read}, {self['completion_tokens']:,} generated"
         return f"{self['replies']:,} replies, {tokens if read else 'tokens not counted'}" if self else ""
+
+
+def _part(value: Any, name: str) -> dict[str, Any]:
+    """Return the object of this name in a JSON object; {} if there is none."""
+    part = value.get(name) if isinstance(value, dict) else None
+    return part if isinstance(part, dict) else {}
 
 
 class Endpoint:
@@ -85,17 +89,13 @@ class Endpoint:
         self,
         model: str,
         settings: Mapping[str, Any],
-        at_once: int = AT_ONCE,
-        attempts: int = 6,
-        timeout: float = 60.0,
         leave_out: str | Sequence[str] = (),
+        **http: Any,
     ) -> None:
-        self.client = Client(Server.named(model), at_once, attempts, timeout)
+        self.client = Client(Server.named(model), **http)
         self.model = self.client.server.model  # the model's name on the server
         self.name = self.client.server.key  # the model, and a digest of the address if it is not OpenAI's
-        self.refused: set[str] = set()  # the settings that the server does not accept
-        for setting in check_leave_out(leave_out):
-            self._refuses(setting)
+        self.refused = {*check_leave_out(leave_out)}  # the settings that the server does not accept
         self.failures: Counter[str] = Counter()  # how many prompts got no reply, by reason
         self.usage = Usage()
         self.max_tokens: int = settings["max_tokens"]
@@ -127,22 +127,22 @@ class Endpoint:
         """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt."""
         while not self._probed:
             body = self.request(_PROBE, **own)
-            said = self.client.post(PATH, body)
-            if not isinstance(said, Failure) or said.status == 200:
+            reply = self.client.post(PATH, body)
+            if not isinstance(reply, Failure) or reply.status == 200:
                 self._probed = True
                 continue
             refused = [
                 name
                 for name in SETTINGS
-                if name in body and re.search(rf"\b(?:{_NAMED.get(name, name)})\b", said.words)
+                if name in body and re.search(rf"\b(?:{_NAMED.get(name, name)})\b", reply.raw_message)
             ]
-            if not refused or said.status not in (400, 422):
-                raise self.client.unavailable(said)
-            self._refuses(refused[0])
+            if not refused or reply.status not in (400, 422):
+                raise self.client.unavailable(reply)
+            self.refused.add(refused[0])
             if refused[0] not in _RENAMED:
                 shown = "JSON schema of a reply" if refused[0] == FORMAT else refused[0]
                 warnings.warn(
-                    f"{self.model} accepts no {shown} and is asked without it: {said.said}", stacklevel=4
+                    f"{self.model} accepts no {shown} and is asked without it: {reply.message}", stacklevel=4
                 )
 
     def each(
@@ -161,13 +161,9 @@ class Endpoint:
 
     def _accepted(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings to send, by the names that the server accepts."""
-        named = (
-            (_RENAMED.get(name) if name in self.refused else name, value) for name, value in settings.items()
-        )
+        refused = self.refused | ({TOPS} if LOGPROBS in self.refused else set())
+        named = ((_RENAMED.get(name) if name in refused else name, value) for name, value in settings.items())
         return {name: value for name, value in named if name and value is not None}
-
-    def _refuses(self, name: str) -> None:
-        self.refused |= {LOGPROBS, TOPS} if name == LOGPROBS else {name}
 
 
 def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = False) -> str | Failure:
@@ -290,12 +286,12 @@ def margin(completion: Any, code: int) -> float:
         tops = [(first_word(top["token"]), math.exp(top["logprob"])) for top in first["top_logprobs"]]
     except (IndexError, KeyError, OverflowError, TypeError):
         return math.nan
-    shares = {of: math.fsum(share for word, share in tops if word == of) for of in (YES, NO)}
-    said, other = shares[code], shares[NO if code == YES else YES]
+    opposite = NO if code == YES else YES
+    share, other = (math.fsum(share for word, share in tops if word == one) for one in (code, opposite))
     left = max(1.0 - math.fsum(share for _, share in tops), LEAST_LEFT)
-    if not said > 0:  # NaN fails this test too
+    if not share > 0:  # NaN fails this test too
         return math.nan
-    lead = math.log(said) - math.log(other or left)
+    lead = math.log(share) - math.log(other or left)
     if not other and lead <= 0:
         return math.nan
     return lead if code == YES else -lead

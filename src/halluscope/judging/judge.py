@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.judging.questions import Question
-from halluscope.validation import listed, whole, word
+from halluscope.validation import listed, word
 
 Pairs = NDArray[np.int64]  # [n, 2]: row `i` asks question `pairs[i, 1]` about text `pairs[i, 0]`
 
@@ -34,25 +34,20 @@ PRESENT = "present"
 
 MAX_FAILED = 0.02  # The share of prompts that may get no reply, unless the user says otherwise
 
-# What runs language models on this machine; the engine whose votes can be asked again; and the upper limit of
-# `recheck`, in logits, as no lead is larger
-ENGINES = ("torch", "torch-float32", "torch-bfloat16", "ctranslate2", "ctranslate2-int8")
-RECHECKED = "ctranslate2-int8"
-LARGEST_LEAD = 1000
-
-MOST_WORKERS = 1000
+RECHECKED = "ctranslate2-int8"  # The engine whose votes can be asked again
 
 SCORING = "scoring:"  # The prefix for a model whose server compares the probabilities of labels
 
-AT_ONCE = 32  # How many requests may be under way unless the user says otherwise
+AT_ONCE, MOST_AT_ONCE = (
+    32,
+    10_000,
+)  # How many requests may be under way, unless the user says otherwise and at most
 
 FORMAT, SEED, LOGPROBS = "response_format", "seed", "logprobs"
 
 # The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema,
 # probabilities
 SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
-
-SEPARATOR = "</s>"  # Between document and claim in a checker's prompt: T5's end-of-text token
 
 # How many tokens a reply may have; a longer reply is cut off, and does not count as a reply
 MAX_TOKENS = 256
@@ -148,11 +143,6 @@ class KnownJudge:
 def is_greedy(judge: ChatJudge) -> bool:
     """Whether a judge's reply to a prompt is always the same."""
     return bool(getattr(judge, "greedy", False))
-
-
-def check_at_once(value: int) -> int:
-    """Check how many requests may be under way."""
-    return whole("at_once", value, 1, 10_000, "a number of requests")
 
 
 def check_leave_out(names: Any) -> list[str]:

@@ -34,13 +34,12 @@ from numpy.typing import NDArray
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.client import ENDPOINT, Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, Usage
-from halluscope.judging.judge import AT_ONCE, LARGEST_LEAD, SCORING, AnsweredBy, Margins, Pairs
+from halluscope.judging.judge import AT_ONCE, SCORING, AnsweredBy, Margins, Pairs
 from halluscope.judging.models.engine import ChatTokens, common_prefix
 from halluscope.judging.models.language_model import Ids
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.sanitize import short_repr
-from halluscope.validation import finite, is_number
 
 # The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no
 LABELS = ("Yes", "No")
@@ -66,7 +65,7 @@ ENDPOINTS = VLLM, SGLANG = "generative_scoring", "v1/score"
 Rows = NDArray[np.int64]
 
 
-class Asked(NamedTuple):
+class LabelRequest(NamedTuple):
     """One request: prompts with the same beginning."""
 
     query: Ids  # the tokens that all prompts begin with
@@ -75,26 +74,29 @@ class Asked(NamedTuple):
     def body(self, path: str, model: str, labels: list[int]) -> dict[str, Any]:
         """Return the JSON to send. SGLang is asked for probabilities among all tokens; its shares are float32."""
         asked = {"model": model, **self._asdict(), "label_token_ids": labels, "item_first": False}
-        return (
-            asked | {"apply_softmax": path == VLLM} | ({"add_special_tokens": False} if path == VLLM else {})
+        own = (
+            {"apply_softmax": True, "add_special_tokens": False} if path == VLLM else {"apply_softmax": False}
         )
+        return asked | own
 
-    def margins(self, path: str, said: Any) -> Margins | Failure:
+    def margins(self, path: str, reply: Any) -> Margins | Failure:
         """Return for each item by how many nats yes is more likely than no, or why that is unknown."""
-        if isinstance(said, Failure):
-            return said
+        if isinstance(reply, Failure):
+            return reply
         try:
-            scores = _in_order(said["data"], len(self.items)) if path == VLLM else said["scores"]
-            table, of = np.array(scores, dtype=object), "" if path == VLLM else " of 2 labels"
-            if table.shape != (len(self.items), *([2] if of else [])):
-                raise ValueError(f"{len(scores):,} scores for {len(self.items):,} items{of}")
-            if not all(is_number(one) and 0 <= one <= 1 + 1e-6 for one in table.flat):  # False for NaN
+            count, is_vllm = len(self.items), path == VLLM
+            scores = _in_order(reply["data"], count) if is_vllm else reply["scores"]
+            shares = np.array(scores, dtype=np.float64)
+            if shares.shape != ((count,) if is_vllm else (count, 2)):
+                of = "" if is_vllm else " of 2 labels"
+                raise ValueError(f"{len(scores):,} scores for {count:,} items{of}")
+            if not ((shares >= 0) & (shares <= 1 + 1e-6)).all():  # False for NaN
                 raise ValueError("a score that is not a probability")
-            shares = table.astype(np.float64).clip(max=1.0)  # servers round
-            yes, no = shares.T if of else (shares, np.maximum(1 - shares, LEAST_SHARE))
+            shares = shares.clip(max=1.0)  # servers round
+            yes, no = (shares, np.maximum(1 - shares, LEAST_SHARE)) if is_vllm else shares.T
             with np.errstate(divide="ignore", invalid="ignore"):
                 margins: Margins = np.log(yes) - np.log(no)
-            read_tokens = said["usage"]["prompt_tokens"]
+            read_tokens = reply["usage"]["prompt_tokens"]
             if not np.isfinite(margins).all():
                 raise ValueError("a label with the probability 0")
         except (AttributeError, KeyError, TypeError):
@@ -136,13 +138,12 @@ class ScoringVoter:
         recheck: float = 0.0,
         at_once: int = AT_ONCE,
         leave_out: str | Sequence[str] = (),
-        attempts: int = 6,
-        timeout: float = TIMEOUT_S,
+        **http: Any,
     ) -> None:
-        self.recheck = finite("recheck", recheck, 0, LARGEST_LEAD, "a number of nats")
+        self.recheck = recheck
         server = Server.named(model, SCORING)
         root = server.url.removesuffix("/v1")
-        self.client = Client(replace(server, url=root), at_once, attempts, timeout)
+        self.client = Client(replace(server, url=root), at_once, **{"timeout": TIMEOUT_S, **http})
         plain = f"{server.model}@{root}/v1"
         self._chat = EndpointVoter(plain, at_once=at_once, leave_out=leave_out) if recheck else None
         try:
@@ -198,7 +199,7 @@ class ScoringVoter:
     ) -> Iterator[AnsweredBy]:
         """Vote on each pair, text by text, with margins; `FAILED` if no scores came."""
         self.probe_settings()
-        under_way: dict[int, tuple[Rows, Asked]] = {}
+        under_way: dict[int, tuple[Rows, LabelRequest]] = {}
         near = [np.zeros(0, dtype=np.int64)]
 
         def bodies() -> Iterator[Mapping[str, Any]]:
@@ -224,11 +225,11 @@ class ScoringVoter:
             for indices, codes, margins in self._chat.answer(texts, questions, pairs[again]):
                 yield again[indices], codes, margins
 
-    def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Asked:
+    def asked(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> LabelRequest:
         """Return the request for these pairs: the beginning that their prompts share, and the rest of each."""
         prompts = self._tokens.tokens(texts, questions, pairs)
         query = common_prefix(prompts)
-        return Asked(query, [prompt[len(query) :] for prompt in prompts])
+        return LabelRequest(query, [prompt[len(query) :] for prompt in prompts])
 
     def close(self) -> None: ...
 
@@ -236,7 +237,7 @@ class ScoringVoter:
         """Return the path of the endpoint that the server has, found by asking for the scores of one token."""
         server, absent = self.client.server, []
         plain = f"use the judge '{ENDPOINT}MODEL@URL'. That is a different judge, whose replies are read."
-        probe = Asked(self.label_ids[:1], [self.label_ids[1:]])
+        probe = LabelRequest(self.label_ids[:1], [self.label_ids[1:]])
         for path in ENDPOINTS:
             said = self.client.post(path, probe.body(path, server.model, self.label_ids))
             failure = probe.margins(path, said)
@@ -249,7 +250,7 @@ class ScoringVoter:
                 )
             if failure.status not in ABSENT:
                 raise self.client.unavailable(failure)
-            absent.append(f"/{path}: {failure.reason}{f', {failure.said}' if failure.words else ''}")
+            absent.append(f"/{path}: {failure.reason}{failure.message and f', {failure.message}'}")
         raise JudgeUnavailable(
             f"{server.origin} does not score labels for {short_repr(server.model)} ({'; '.join(absent)}). Check the "
             "model's name; if it is right, the server has neither vLLM's /generative_scoring nor SGLang's /v1/score, "

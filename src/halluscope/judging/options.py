@@ -14,26 +14,22 @@ from halluscope.judging import votes as voting
 from halluscope.judging.judge import (
     ASK,
     AT_ONCE,
-    ENGINES,
-    LARGEST_LEAD,
     MAX_FAILED,
     MAX_TOKENS,
-    MOST_WORKERS,
+    MOST_AT_ONCE,
     PRESENT,
     RECHECKED,
     SCORING,
     SETTINGS,
     ChatJudge,
     Judge,
-    check_at_once,
     check_leave_out,
     is_greedy,
 )
-from halluscope.judging.prompts import Asked
+from halluscope.judging.prompts import PromptSpec
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import VoteResult
 from halluscope.options import Option, check_values, declared, option
-from halluscope.sanitize import short_repr
 from halluscope.validation import LARGEST_SEED, kind
 from halluscope.vocabularies import Vocabulary
 
@@ -74,7 +70,9 @@ class JudgeOptions:
         AT_ONCE,
         f"the greatest number of concurrent requests to an endpoint (default: {AT_ONCE})",
         about="the most requests that may be under way to an endpoint; fewer while the server is overloaded",
-        check=check_at_once,
+        least=1,
+        most=MOST_AT_ONCE,
+        what="a number of requests",
     )
     max_failed: float = option(
         MAX_FAILED,
@@ -142,13 +140,13 @@ class VoteOptions(JudgeOptions):
         about='what runs language models: "torch" (bfloat16 on CUDA, else float32), "torch-float32", "torch-bfloat16", '
         'or for encoder-decoders "ctranslate2" (float32) or "ctranslate2-int8". The precision changes votes; the '
         "judges' keys in the signature name it",
-        choices=ENGINES,
+        choices=("torch", "torch-float32", "torch-bfloat16", "ctranslate2", RECHECKED),
     )
     recheck: float = option(
         0.0,
         "ask again if a vote was decided by less than this: int8 judges (in logits) in float32, scoring: judges (in "
         "nats) as openai: asks",
-        most=LARGEST_LEAD,
+        most=1000,  # no lead is larger
         what="a number of logits",
     )
     tokenizer: str | None = option(
@@ -161,7 +159,7 @@ class VoteOptions(JudgeOptions):
         0,
         "how many processes share the work, each on its own GPU",
         about="how many processes hold a copy of each judge, each on a GPU of its own if there are any, through Ray",
-        most=MOST_WORKERS,
+        most=1000,
         what="a number of processes (0 for none)",
     )
 
@@ -232,12 +230,9 @@ class VoteOptions(JudgeOptions):
 def _recorded(poll: VoteResult | None, texts: int, vocabulary: Vocabulary) -> VoteResult:
     """Return a run's votes about these classes."""
     column = {name: number for number, name in enumerate(poll.classes)} if poll else {}
-    unknown = [name for name in vocabulary.classes if name not in column]
-    if poll is None or len(poll.votes) != texts or unknown:
-        votes = f"votes on {len(poll.votes):,} texts and {len(column):,} classes" if poll else "no votes"
+    if poll is None or len(poll.votes) != texts or not column.keys() >= {*vocabulary.classes}:
         raise ValueError(
-            f"The run holds {votes}; expected votes on {texts:,} texts and {len(vocabulary.classes):,} classes"
-            f"{f', {short_repr(unknown[0])} among them' if unknown else ''}."
+            f"The run has no votes on all of the {texts:,} texts and {len(vocabulary.classes):,} classes."
         )
     votes_on = poll.votes[:, [column[name] for name in vocabulary.classes]]
     return poll._replace(votes=votes_on, classes=vocabulary.classes)
@@ -348,7 +343,7 @@ class VerdictOptions(JudgeOptions):
 
         return cache_of(self.store, self.fresh)
 
-    def verdicts(self, asked: Sequence[Asked[V]]) -> list[list[V | None]]:
+    def verdicts(self, asked: Sequence[PromptSpec[V]]) -> list[list[V | None]]:
         """Ask the language model, and free it; return verdicts [repeats][prompts], None where one is missing."""
         from halluscope.judging.ask import collect
         from halluscope.judging.cache import Record

@@ -14,7 +14,7 @@ V = TypeVar("V", covariant=True)
 
 
 @dataclass(frozen=True)
-class Asked(Generic[V]):
+class PromptSpec(Generic[V]):
     """What a judge is asked, and how its reply is read."""
 
     prompt: str  # the whole prompt, as `fill` makes it

@@ -62,24 +62,20 @@ def export_report(export: BatchExport, score: str, take: str) -> Report:
 
 
 def listed_import(taken: BatchImport) -> dict[str, Any]:
-    kept = {name: getattr(taken, name) for name in ("asked", "answers", "new", "kept", "others")}
+    kept = {name: getattr(taken, name) for name in ("asked", "answers", "new", "kept")}
     return kept | {"failures": dict(taken.failures)}
 
 
 def import_lines(taken: BatchImport) -> Sequence[str]:
     """Return what an import found, and what to do about the rest."""
     lines = [
-        f"{taken.answers:,} replies to {taken.asked:,} requests: {taken.new:,} are new, {taken.kept:,} were kept "
-        "before."
+        f"{taken.answers:,} replies to {taken.asked:,} requests: {taken.new:,} are new, {taken.kept:,} are to "
+        "requests with a reply already, which stays."
     ]
-    if taken.others:
-        lines.append(
-            f"{taken.others:,} differ from the reply that was kept for the same request; the kept reply stays."
-        )
     if failed := taken.failures.total():
         lines.append(f"Requests without a reply: {failed:,}. The next export holds them again.")
         for reason, count in taken.failures.most_common(SHOWN):
-            said = f", such as {taken.said[reason]}" if taken.said[reason] else ""
+            said = f", such as {taken.messages[reason]}" if taken.messages[reason] else ""
             lines.append(f"  {reason}: {count:,}{said}")
         if {"HTTP 400", "HTTP 422"} & taken.failures.keys():
             lines.append("If a server refuses a setting, pass --leave-out to both the export and `score`.")

@@ -24,7 +24,7 @@ from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
 from halluscope.judging import free_text
 from halluscope.judging.options import GIVEN, VerdictOptions
-from halluscope.judging.prompts import Asked, fill, json_object, json_of
+from halluscope.judging.prompts import PromptSpec, fill, json_object, json_of
 from halluscope.judging.verdicts import Criterion, Judged
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
 from halluscope.reporting.tables import Named, Table, group_table, is_defined, ranked, score, table
@@ -337,7 +337,7 @@ _TAKES_BACK = re.compile(
 # reply that begins with the word and does not take it back also counts.
 
 
-def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str = "strict") -> Asked[str]:
+def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str = "strict") -> PromptSpec[str]:
     """Return a prompt that asks for one of the words of `CODES[what]`.
 
     Section 4.1 of the paper prints the prompt about correctness. It prints neither the frame around that prompt nor a
@@ -361,7 +361,7 @@ def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str =
     fields = {name: text for name, text in fields.items() if f"{{{name}}}" in template}
     if by == "authors":
         reader = _read_officially if reading == "official" else read
-        return Asked(fill(template, encodable, **fields), partial(reader, known=words))
+        return PromptSpec(fill(template, encodable, **fields), partial(reader, known=words))
     text = "\n".join(fields[name] for name in ("control", "answer") if name in fields).lower()
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     marks = ("", *(f"-{digest[:length]}" for length in range(6, len(digest))))
@@ -370,7 +370,7 @@ def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str =
     marked = {word + mark: word for word in words}
     known = marked | {word: word for word in words if word not in text}
     schema = json_of(verdict={"type": "string", "enum": [*marked]})
-    return Asked(fill(template, **fields), partial(read, known=known), schema)
+    return PromptSpec(fill(template, **fields), partial(read, known=known), schema)
 
 
 def _read_officially(reply: str, known: Mapping[str, str]) -> str:

@@ -26,7 +26,7 @@ import numpy as np
 
 from halluscope.errors import JudgeUnavailable, needs
 from halluscope.files.writing import new_folder
-from halluscope.judging.judge import RECHECKED, SEPARATOR, Judge, Pairs
+from halluscope.judging.judge import RECHECKED, Judge, Pairs
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import MAX_NEW_TOKENS, Ids, LanguageModelJudge
 from halluscope.judging.models.ray_pool import RayPool
@@ -41,6 +41,8 @@ FLAN_T5 = ("google/flan-t5-base", "google/flan-t5-large", "google/flan-t5-xl")
 
 # The prefix for a model that is asked about claims, and whose replies are read by the rule "label"
 CHECKER = "checker:"
+
+SEPARATOR = "</s>"  # Between document and claim in a checker's prompt: T5's end-of-text token
 
 
 class Seq2SeqJudge(LanguageModelJudge):

@@ -12,7 +12,7 @@ from contextlib import closing
 from halluscope.judging.ask import collect
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import ChatJudge
-from halluscope.judging.prompts import Asked, fill, one_of
+from halluscope.judging.prompts import PromptSpec, fill, one_of
 from halluscope.reliability.parallel.rules import Refused
 
 # Part of the form's name; the number goes up when a prompt or a check changes.
@@ -58,19 +58,19 @@ def paraphrase(
 ) -> dict[str, Wording]:
     """Ask a language model to rephrase questions, and perhaps another whether both ask the same; closes both."""
 
-    def ask(prompts: Sequence[Asked[str]], judge: ChatJudge) -> list[str | None]:
+    def ask(prompts: Sequence[PromptSpec[str]], judge: ChatJudge) -> list[str | None]:
         with closing(judge):
             if not prompts:
                 return []
             # An unreadable reply is None, not an error.
             return collect(prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress)[0]
 
-    replies = ask([Asked(fill(SAY, question=question), _line) for question in questions], model)
+    replies = ask([PromptSpec(fill(SAY, question=question), _line) for question in questions], model)
     wordings = dict(zip(questions, map(_checked, questions, replies), strict=True))
     if check:
         good = {question: wording for question, wording in wordings.items() if isinstance(wording, str)}
         prompts = [fill(CHECK, question=question, wording=wording) for question, wording in good.items()]
-        verdicts = ask([Asked(prompt, one_of(SAME, DIFFERENT)) for prompt in prompts], check)
+        verdicts = ask([PromptSpec(prompt, one_of(SAME, DIFFERENT)) for prompt in prompts], check)
         for question, verdict in zip(good, verdicts, strict=True):
             if verdict != SAME:
                 wordings[question] = Refused(_REJECTED[verdict])
