@@ -41,14 +41,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             tell_error(f"interrupted{f'; {stopped}' if str(stopped) else '.'}")
             return INTERRUPTED
         except MemoryError as error:
-            said = "there is not enough memory for this; score less at a time, or use a machine with more memory."
-            return _failed(BROKEN, error, said)
-        except Exception as error:
-            said = f"{type(error).__name__}: {one_line(error, 500)}"
             return _failed(
                 BROKEN,
                 error,
-                f"an error in halluscope itself ({said}). Please report this line and the command where you got "
+                "there is not enough memory for this; score less at a time, or use a machine with more memory.",
+            )
+        except Exception as error:
+            what = f"{type(error).__name__}: {one_line(error, 500)}"
+            return _failed(
+                BROKEN,
+                error,
+                f"an error in halluscope itself ({what}). Please report this line and the command where you got "
                 f"halluscope from; {TRACEBACK}=1 in the environment prints the traceback.",
             )
 
@@ -74,10 +77,10 @@ def _run(words: Sequence[str]) -> int:
         import argcomplete
 
         argcomplete.autocomplete(parser(next(iter(os.environ["COMP_LINE"].split()[1:]), None)))
-    left, given = without(limits.OPTION, words)
+    left, changes = without(limits.OPTION, words)
     first = left[:1] == [QUIET]
     left = left[first:]
-    with limits.given(",".join(given) if given else None), quiet(first):
+    with limits.given(",".join(changes) or None), quiet(first):
         if not left:
             parser().print_help()
             return DONE
@@ -93,8 +96,8 @@ def _run(words: Sequence[str]) -> int:
     return DONE
 
 
-def _failed(status: int, error: BaseException, said: str) -> int:
-    tell_error(said)
+def _failed(status: int, error: BaseException, message: str) -> int:
+    tell_error(message)
     if os.environ.get(TRACEBACK):
         alarm("".join(traceback.format_exception(error)))
     return status

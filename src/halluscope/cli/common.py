@@ -70,16 +70,16 @@ def declare(parser: Parsing, command: Values, benchmark: Benchmark | None = None
     """Add the options that a command of commands.toml takes."""
     own = command.get("options", {})
     for name in dict.fromkeys([*_flat(command.get("with", ())), *own]):
-        said = own.get(name, {})
-        if said.keys() <= {"help", "required", "unset"}:
-            said = SHARED.get(name, {}) | said
-        more = {key: value for key, value in said.items() if key not in ("unset", "for")}
-        if said.get("unset"):
-            more["default"] = SUPPRESS
+        option = {**own.get(name, {})}
+        if option.keys() <= {"help", "required", "unset"}:
+            option = {**SHARED.get(name, {}), **option}
+        fitting = option.pop("for", None)
+        if option.pop("unset", False):
+            option["default"] = SUPPRESS
         if name == "benchmark" and benchmark:
             add_options(parser, benchmark)
-        elif not (benchmark and "for" in said) or FITTING[said["for"]](benchmark):
-            parser.add_argument(name, **more)
+        elif not (benchmark and fitting) or FITTING[fitting](benchmark):
+            parser.add_argument(name, **option)
 
 
 def _flat(names: Iterable[str]) -> Iterator[str]:
@@ -133,8 +133,9 @@ def ready(
 
 def remark(benchmark: Benchmark, one: Ready, args: Namespace) -> None:
     """Say how much of the dataset is scored, and how responses were matched."""
-    if said := [*scoring.remarks(benchmark, one, bool(args.limit or getattr(args, "partial", False)))]:
-        tell(f"{one_line(one.matched.name)}: {'; '.join(said)}.")
+    is_part = bool(args.limit or getattr(args, "partial", False))
+    if remarks := [*scoring.remarks(benchmark, one, is_part)]:
+        tell(f"{one_line(one.matched.name)}: {'; '.join(remarks)}.")
 
 
 def output(args: Namespace, data: Any, report: Callable[[], Report] | None = None) -> None:

@@ -136,11 +136,11 @@ def _parallel(
     if options and answer:
         return SHUFFLED, _shuffled(row, column, options, answer, seed)
     if answer:
-        said = str(row[answer]).strip().rstrip(".!").lower()
+        text = str(row[answer]).strip().rstrip(".!").lower()
         known = ("yes", "no") if answer in ANSWERS_OF_TEXT else CODED
-        if isinstance(row[answer], bool) or said in known:
+        if isinstance(row[answer], bool) or text in known:
             return NEGATED, _negated(row, column, answer, seed, subject(row))
-        if patterns().answer_says_more.match(said):
+        if patterns().answer_says_more.match(text):
             raise Refused("its answer says more than yes or no")
     return REPHRASED, {column: reword(row[column])}
 
