@@ -362,7 +362,8 @@ def test_rows_of_another_benchmark(tmp_path):
     hqh = small_datasets.build("hqh", tmp_path)
     responses = [{"id": n, "response": "No."} for n in range(6)]
     with pytest.raises(
-        ValueError, match="has no column answers or file_name or image_type; expected the dataset"
+        ValueError,
+        match="has no 'file_name' and no 'image_type' and no 'answers'; expected a row of the dataset haloq",
     ):
         halluscope.score("haloquest", responses, hqh, judge="none")
     with pytest.raises(

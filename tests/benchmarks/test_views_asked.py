@@ -92,9 +92,10 @@ def kinds(item: Item) -> dict[str, set[str]]:
 
 def meaning(name: str, **scores: Any) -> str:
     """Check the `meaning` of a benchmark's scores; scores not named are undefined, as null or NaN."""
-    room = registry.benchmark(name).module("report")
-    told: set[str] = {room.meaning(defaultdict(lambda value=value: value, scores)) for value in (None, NAN)}
-    (one,) = told
+    benchmark = registry.benchmark(name)
+    room, known = benchmark.module("report"), benchmark.scores
+    undefined = [defaultdict(lambda value=value: value, dict.fromkeys(known, value)) for value in (None, NAN)]
+    (one,) = {room.meaning(every | scores) for every in undefined}
     return one
 
 

@@ -64,7 +64,7 @@ columns = ["rating", "hallucination_rate"]
 groups = "rating"
 intervals = {rating = "rating"}
 undefined = "Nothing is rated."
-meaning = "{rating} of 4, {hallucination_rate} in 100 below 2."
+meaning = "{rating:.2f} of 4, {hallucination_rate} in 100 below 2."
 verdict = {rating = {label = "rating", good = 2, error = "poor"}}
 notes = {why = "reasons"}
 known = {hints = "hints"}

@@ -15,6 +15,7 @@ from halluscope.reporting.report_items import (
     Fact,
     Item,
     Kind,
+    Mark,
     judged_texts,
     several,
     verdicts_differ,
@@ -26,7 +27,6 @@ from halluscope.reporting.tables import (
     filled,
     group_table,
     is_defined,
-    percent,
     printed,
     ranked,
     table,
@@ -41,7 +41,7 @@ class View:
     def __init__(self, graded: Graded) -> None:
         self.graded, self.data = graded, graded.data["report"]
         self.criteria = {one.name: one for one in graded.criteria}
-        self.shown = [(self.criteria[name], one) for name, one in self.data.get("verdict", {}).items()]
+        self.lines = [(self.criteria[name], one) for name, one in self.data.get("verdict", {}).items()]
 
     @property
     def record(self) -> Benchmark:
@@ -81,17 +81,11 @@ class View:
         yield from ()
 
     def meaning(self, scores: Values) -> str:
-        shown = {name: self._printed(name, scores.get(name)) for name in self.record.scores}
-        return str(self.data[self.sentence(scores)].format(**shown))
+        return filled(self.data[self.sentence(scores)], scores)
 
     def sentence(self, scores: Values) -> str:
         """Return the name of the text in the data file that says what the scores mean."""
         return "meaning" if is_defined(scores[self.record.principal]) else "undefined"
-
-    def _printed(self, name: str, value: float | None) -> str:
-        if self.record.is_points(name):
-            return f"{value:.2f}" if is_defined(value) else "undefined"
-        return percent(value)
 
     # The rows
 
@@ -105,50 +99,53 @@ class View:
         """
         for row, text in zip(rows, judged_texts(rows, options), strict=True):
             asked = row["inputs"]["references"]
-            image = asked[self.record.datasets[0].image_key]
+            image = asked[self.graded.dataset["image_key"]]
             yield Item(
                 id=str(row["id"] if "id" in row else row["question"]),
                 text=text,
                 image=None if image is None else str(image),
+                marks=self.marks(row, text),
                 question=asked["question"],
                 facts=[*self.verdict(row, text), *self.reasons(row), *self.known(asked)],
                 errors=self.errors(row),
                 parts={label: asked[column] for label, column in self.data.get("parts", {}).items()},
                 disputed=verdicts_differ(row),
                 badness=self.badness(row),
-                **self.more(row, text),
             )
 
-    def more(self, row: Values, text: str) -> Values:
-        return {}
+    def marks(self, row: Values, text: str) -> Sequence[Mark]:
+        return ()
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        for of, shown in self.shown:
-            value, kind = row[of.name], self.kind(of, shown, row[of.name])
+        for criterion, line in self.lines:
+            value, kind = row[criterion.name], self.kind(criterion, line, row[criterion.name])
             if value is None:
-                said = shown.get("missing", UNREADABLE)
+                words = line.get("missing", UNREADABLE)
             elif row[self.graded.unread] and len(self.criteria) == 1:
-                said, kind = f"{UNREADABLE}, which counts as {value}", "open"
-            elif of.kind is bool:
-                said = "right" if value else "wrong"
+                words, kind = f"{UNREADABLE}, which counts as {value}", "open"
+            elif criterion.kind is bool:
+                words = "right" if value else "wrong"
             else:
-                said = f"{value:,}" if "limit" in shown else f"{value:g} of {of.most}"
-            yield Fact(shown["label"], [(said, kind)])
+                words = f"{value:,}" if "limit" in line else f"{value:g} of {criterion.most}"
+            yield Fact(line["label"], [(words, kind)])
 
-    def kind(self, of: Criterion, shown: Values, value: Any) -> Kind:
+    def kind(self, criterion: Criterion, line: Values, value: Any) -> Kind:
         """Return the kind of a value: it is good from `good` on, by default the largest one, or up to a `limit`."""
         if value is None:
             return "open"
-        is_good = value <= shown["limit"] if "limit" in shown else value >= shown.get("good", of.most)
+        is_good = value <= line["limit"] if "limit" in line else value >= line.get("good", criterion.most)
         return "good" if is_good else "bad"
 
     def errors(self, row: Values) -> list[str]:
-        wrong = [one["error"] for of, one in self.shown if self.kind(of, one, row[of.name]) == "bad"]
+        kinds = [
+            (self.kind(criterion, line, row[criterion.name]), line["error"]) for criterion, line in self.lines
+        ]
+        wrong = [error for kind, error in kinds if kind == "bad"]
         return [*wrong, *([self.graded.unread] if row[self.graded.unread] else [])]
 
     def badness(self, row: Values) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
-        values = [(of.most, row[of.name]) for of, _ in self.shown]
+        values = [(of.most, row[of.name]) for of, _ in self.lines]
         lost = [most / 2 if value is None else most - value for most, value in values]
         return float(lost[0] + sum(lost[1:]) / (10 * values[0][0]))
 

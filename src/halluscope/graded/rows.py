@@ -158,13 +158,13 @@ class Rows:
 
     def load(self, sources: Sequence[str]) -> list[Any]:
         rows: list[Any] = []
-        columns, what = (*self.columns, "form"), f"the dataset {self.name}"
+        columns = {*self.columns, *self.upstream.values(), "form"}
         for source in sources:
             named = Source.of(source)
             if ending(Path(named.name)) == ".csv":
                 rows += self.read_upstream(named.path)
             else:
-                rows += read_columns(source, columns, tuple(self.needed), what)
+                rows += read_columns(source, columns)
         return self.read_all(rows, ", ".join(sources))
 
     def read_upstream(self, file: Readable) -> list[Any]:

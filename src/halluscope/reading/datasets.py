@@ -7,7 +7,7 @@ working directory, where `halluscope build` puts it.
 import json
 import re
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import escape
@@ -197,7 +197,9 @@ def configs(written: str) -> list[str]:
         return []
 
 
-def read_columns(written: str, names: tuple[str, ...], needed: tuple[str, ...], what: str) -> Iterable[Any]:
+def read_columns(
+    written: str, names: Collection[str], needed: Collection[str] = (), what: str = ""
+) -> Iterable[Any]:
     """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`."""
     source = Source.of(written)
     if is_plain := Path(source.name).suffix == ".parquet" and source.split is None:

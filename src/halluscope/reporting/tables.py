@@ -248,13 +248,16 @@ class _Share(float):
     """A fraction, which a text without a format shows in percent."""
 
     def __format__(self, form: str) -> str:
-        return super().__format__(form) if form else percent(self)
+        if not form:
+            return percent(self)
+        return super().__format__(form) if is_defined(self) else "undefined"
 
 
 def filled(text: str, result: Values) -> str:
-    """Return a text with values of a result; "f0_5_cls" stands for "f0.5_cls"."""
-    shown = {name: _Share(one) if isinstance(one, float) else one for name, one in result.items()}
-    return text.format(**{name.replace(".", "_"): one for name, one in shown.items()})
+    """Return a text with values of a result; "f0_5_cls" stands for "f0.5_cls". None is NaN in a file."""
+    values = {name.replace(".", "_"): math.nan if value is None else value for name, value in result.items()}
+    shares = {name: _Share(value) for name, value in values.items() if isinstance(value, float)}
+    return text.format(**{**values, **shares})
 
 
 class Declared:

@@ -407,18 +407,21 @@ class HallusionView(View):
         self, results: Named, *, rows: Sequence[Any] = (), protocol: str = "official", **_: Any
     ) -> list[Table]:
         coin = [("random chance, expected", chance(rows, protocol))] if rows else []
-        best, by = ranked([*results, *coin], "aAcc"), self.data["by_category"]
-        of_categories = [
-            [name, of or "overall", *(score(result, f"{one}{of and '/'}{of}") for one in by)]
+        best, columns = ranked([*results, *coin], "aAcc"), self.data["by_category"]
+        categories = [
+            [
+                name,
+                category or "overall",
+                *(score(result, "/".join((column, category)).strip("/")) for column in columns),
+            ]
             for name, result in results
-            for of in (*result["counts"], "")
+            for category in (*result["counts"], "")
         ]
-        # with the paper's names beside the data's where they differ
         groups, names = group_table(results, "aAcc"), self.data["paper_names"]
         return [
             table(best, self.data["columns"], name="table 2"),
             table(best, self.data["analysis"], self.record.is_points, name="table 3"),
-            Table("categories", ["responses", "category", *by], of_categories, left=2, ranked=True),
+            Table("categories", ["responses", "category", *columns], categories, left=2, ranked=True),
             groups._replace(header=[names.get(name, name) for name in groups.header]),
         ]
 
@@ -436,16 +439,14 @@ class HallusionView(View):
                 right[group].append(row["aAcc"])
         for asked, item in zip(every, super().items(rows, options), strict=True):
             pair = right[asked["pair"]]
-            shares = {"control pair": pair, **({"figure": right[item.image]} if item.image else {})}
+            groups = {"control pair": pair, **({"figure": right[item.image]} if item.image else {})}
+            shares = [
+                Fact(name, [(f"{sum(of)} of {len(of)} right", "good" if all(of) else "bad")])
+                for name, of in groups.items()
+            ]
             yield item._replace(
                 group=asked["pair"],
-                facts=[
-                    *item.facts,
-                    *(
-                        Fact(name, [(f"{sum(of)} of {len(of)} right", "good" if all(of) else "bad")])
-                        for name, of in shares.items()
-                    ),
-                ],
+                facts=[*item.facts, *shares],
                 parts={
                     "category": asked["category"],
                     "subcategory": f"{asked['category']}/{asked['subcategory']}",
@@ -455,19 +456,19 @@ class HallusionView(View):
             )
 
     def known(self, asked: Values) -> Iterator[Fact]:
-        yield Fact("asked about", [(self.data["asked_about"][asked["role"]], "plain")])
         right, details = asked["gt_answer"], asked["gt_answer_details"]
+        yield Fact("asked about", [(self.data["asked_about"][asked["role"]], "plain")])
         yield Fact("right answer", [(f"{right}: {details}" if details else right, "plain")])
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         asked = row["inputs"]["references"]
         kind: Kind = "good" if row["aAcc"] else "bad"
-        said = self.data["verdicts"][row["correctness"]]
+        words = self.data["verdicts"][row["correctness"]]
         if row["unread"]:
-            said, kind = "unreadable, which counts as uncertain", "open"
+            words, kind = "unreadable, which counts as uncertain", "open"
         elif row["aAcc"] and row["correctness"] != CORRECT:
-            said = "uncertain, which is right without an image"
-        yield Fact("verdict", [(said, kind)])
+            words = "uncertain, which is right without an image"
+        yield Fact("verdict", [(words, kind)])
         if failure := row["failure"]:
             leaves = self.data["leaves"][failure]
             leaf = leaves.get(asked["category"] if asked["figure"] else "none") or leaves["any"]

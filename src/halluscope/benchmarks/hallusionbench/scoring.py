@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from halluscope import limits
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers, scores, tally_groups
 
@@ -26,25 +25,22 @@ class Layout:
     """Which rows belong together. All arrays are [rows]."""
 
     def __init__(self, questions: Sequence[Any]) -> None:
-        def of(name: str) -> list[Any]:
+        def column(name: str) -> list[Any]:
             return [getattr(question, name) for question in questions]
 
-        self.yes: Bools = np.array(of("yes"))  # whether yes is the right answer
-        visual, category, group = (np.array(of(name)) for name in ("visual_input", "category", "group"))
+        self.yes: Bools = np.array(column("yes"))  # whether yes is the right answer
+        visual, category, group = (np.array(column(name)) for name in ("visual_input", "category", "group"))
         self.no_visual, self.edited = visual == 0, visual == 2  # no image, or an edited one
         self.supplement: Bools = category == "VS"
         # the number of its control pair, of its figure, and of its set; rows without a visual share a figure's number,
         # which is not counted
-        self.pair, self.figure, self.set = (numbers(of(name)) for name in ("pair", "figure", "set"))
+        self.pair, self.figure, self.set = (numbers(column(name)) for name in ("pair", "figure", "set"))
         # the row of the control question of its pair (a control question's own row), or `NO_CONTROL`
         controls = {one.pair: row for row, one in enumerate(questions) if one.figure_id == 0}
-        self.control = np.array([controls.get(pair, NO_CONTROL) for pair in of("pair")])
+        self.control = np.array([controls.get(pair, NO_CONTROL) for pair in column("pair")])
         # its rows by category ("VD" and "VS", those that occur), and by category and subcategory, such as "VD/ocr"
         self.categories = {name: category == name for name in ("VD", "VS") if name in category}
-        groups = dict.fromkeys(group.tolist())
-        what = f"A table of {len(questions):,} questions by {len(groups):,} subcategories"
-        limits.check("cells", len(questions) * len(groups), what)
-        self.groups = {name: group == name for name in groups}
+        self.groups = {name: group == name for name in dict.fromkeys(group.tolist())}
 
 
 def right(layout: Layout, correctness: Ints) -> Bools:

@@ -143,13 +143,12 @@ class HQHView(View):
         partly = is_defined(scores["main_hal"]) and not is_defined(scores["overall_hal"])
         return "meaning_without_claims" if partly else super().sentence(scores)
 
-    def more(self, row: Values, text: str) -> Values:
-        marks = [
+    def marks(self, row: Values, text: str) -> Sequence[Mark]:
+        return sorted(
             Mark(start, end, "bad", f"claim {number}, which contradicts the image")
             for number, quote in enumerate(row.get("evidence", ()), 1)
             for start, end in places(quote, text)
-        ]
-        return {"marks": sorted(marks, key=lambda mark: (mark.start, mark.end))}
+        )
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         yield from super().verdict(row, text)

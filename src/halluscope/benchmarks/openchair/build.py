@@ -7,7 +7,7 @@ from typing import Any
 from datasets import Features
 
 from halluscope.benchmarks.openchair import BENCHMARK
-from halluscope.benchmarks.openchair.rows import ROWS, UPSTREAM
+from halluscope.benchmarks.openchair.rows import ROWS
 from halluscope.building.command import builder
 from halluscope.building.fetch import Fetched
 from halluscope.building.output import Order, Table
@@ -23,10 +23,10 @@ def make(order: Order) -> Path:
     # a file, a folder, or a Hub id
     source = order.fetch("captions") if given is None or given.is_file() else Fetched(given, None, None)
     upstream, where = read_rows(str(given)), f"--source {given}"
-    names = list(upstream[0])
-    if UPSTREAM not in names:
+    names, caption = list(upstream[0]), ROWS.upstream["true_caption"]
+    if caption not in names:
         raise BuildError(
-            f"{where} has the columns {', '.join(map(short_repr, names))}; expected OpenCHAIR's image and {UPSTREAM}."
+            f"{where} has the columns {', '.join(map(short_repr, names))}; expected OpenCHAIR's image and {caption}."
         )
     rows = ROWS.read_all(without_pictures(upstream), where)
     counts = {"images": len(rows), "captions": len({row.true_caption for row in rows})}
