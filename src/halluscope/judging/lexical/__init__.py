@@ -114,9 +114,9 @@ class LexicalJudge:
         across.take_back_other_senses(read, found, self._names)
         across.take_back_parts(found)
         return [
-            Mention(cls, one.spans[0][0], one.spans[-1][1], not one.rule, one.rule)
-            for one in found
-            for cls in one.classes
+            Mention(cls, mention.spans[0][0], mention.spans[-1][1], not mention.rule, mention.rule)
+            for mention in found
+            for cls in mention.classes
         ]
 
     def explain(self, text: str) -> list[dict[str, str | int | None]]:
@@ -144,39 +144,39 @@ class LexicalJudge:
     def _read(self, sentence: Sentence, found: list[Candidate]) -> None:
         """Add the mentions in one sentence, each with the rule that takes it back."""
         words = sentence.words
-        places = self._places(words)
-        for first in places:
+        indices = self._places(words)
+        for first in indices:
             if inside := self._compounds.at(words, first):
                 for star, rule in inside[1]:
                     sentence.compounds.setdefault(first + star, (first, inside[0], rule))
         reading = Reading(sentence, found)
         if sentence.hyphened:
-            places = sorted({*places, *(place - 1 for place in sentence.hyphened if place)})
+            indices = sorted({*indices, *(index - 1 for index in sentence.hyphened if index)})
         pictured, end = rules.opens_picture(words), 0
-        for place in places:
-            if place < end:
+        for index in indices:
+            if index < end:
                 continue  # inside the previous phrase
-            if 0 < pictured <= place:
+            if 0 < pictured <= index:
                 reading.open(pictured, rules.PICTURE)
                 pictured = 0
-            end = place + 1
-            reading.move_to(place)
-            cue = self._cues.at(words, place)
-            if (cue is None or cue[1].reach == "picture") and (named := self._named(sentence, place)):
+            end = index + 1
+            reading.move_to(index)
+            cue = self._cues.at(words, index)
+            if (cue is None or cue[1].reach == "picture") and (named := self._named(sentence, index)):
                 end = named[0]
-                reading.add(place, *named)
-            if cue and reading.apply(place, *cue):
+                reading.add(index, *named)
+            if cue and reading.apply(index, *cue):
                 end = cue[0]
-            elif words[place] in self._inverted and rules.opens_hypothesis(words, place):
+            elif words[index] in self._inverted and rules.opens_hypothesis(words, index):
                 reading.open(end, rules.HYPOTHESIS)
             reading.skip_to(end)
 
-    def _named(self, sentence: Sentence, place: int) -> tuple[int, tuple[str, ...]] | None:
+    def _named(self, sentence: Sentence, index: int) -> tuple[int, tuple[str, ...]] | None:
         """Return the end and the classes of the longest class name at this place; "surf-board" is "surfboard" too."""
-        found = self._objects.at(sentence.words, place)
-        if place + 1 in sentence.hyphened and (found is None or found[0] == place + 1):
-            classes = self._objects.meanings.get(("".join(sentence.words[place : place + 2]),))
-            return found if classes is None else (place + 2, classes)
+        found = self._objects.at(sentence.words, index)
+        if index + 1 in sentence.hyphened and (found is None or found[0] == index + 1):
+            classes = self._objects.meanings.get(("".join(sentence.words[index : index + 2]),))
+            return found if classes is None else (index + 2, classes)
         return found
 
 

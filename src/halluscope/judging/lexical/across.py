@@ -51,7 +51,7 @@ def _take_back_unless(question: Sentence, then: list[list[str]]) -> None:
     if indirect and ":" in words:
         # "As to whether there is a cat: yes."
         colon = words.index(":")
-        answer, asked = words[colon + 1 :], [mention for mention in asked if mention.place < colon]
+        answer, asked = words[colon + 1 :], [mention for mention in asked if mention.index < colon]
     for mention in asked:
         if mention.rule == "quoted":
             # the answer to a question in quotation marks comes after a sentence such as "she asks"
@@ -121,7 +121,7 @@ def take_back_listed(text: list[Sentence]) -> None:
             under = False
         begun, denies = zip((0, under), *sections, strict=True)
         for mention in sentence.mentions:
-            if denies[bisect_right(begun, mention.place) - 1]:
+            if denies[bisect_right(begun, mention.index) - 1]:
                 mention.rule = mention.rule or "listed as absent"
         under = denies[-1]
 
@@ -131,18 +131,18 @@ def _sections(sentence: Sentence) -> list[tuple[int, bool]]:
 
     An example is "present: dog, cat; absent: bus". In "dog: 1" there is no heading.
     """
-    named = {mention.place for mention in sentence.mentions}
+    named = {mention.index for mention in sentence.mentions}
     sections: list[tuple[int, bool]] = []
     begun = 0
-    for place, word in enumerate(sentence.words):
-        if word == ":" and named.isdisjoint(range(begun, place)):
-            heading = sentence.words[begun:place]
+    for index, word in enumerate(sentence.words):
+        if word == ":" and named.isdisjoint(range(begun, index)):
+            heading = sentence.words[begun:index]
             denies = len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no")
-            sections.append((place, denies))
+            sections.append((index, denies))
         elif word == ":" and not sections:
             sections.append((0, False))
         if word in LISTS.between:
-            begun = place + 1
+            begun = index + 1
     return sections
 
 
@@ -225,15 +225,15 @@ def take_back_parts(mentions: list[Candidate]) -> None:
 
 def _is_part(mention: Candidate, part: dict[str, Words], near: list[Candidate], is_first: bool) -> bool:
     """Whether a mention is a part of what is named near it; `is_first` if its class is not named before."""
-    words, start, place, end = mention.words, mention.start, mention.place, mention.end
-    wholes = [i for i in range(max(0, place - NEAR), place) if words[i] in part["of"]]
+    words, start, index, end = mention.words, mention.start, mention.index, mention.end
+    wholes = [i for i in range(max(0, index - NEAR), index) if words[i] in part["of"]]
     if any(start <= i and i in mention.sentence.possessive for i in wholes):
         return True
     if mention.after == "of":  # "the white toilet"
         is_determined = at(words, end + 1) in GRAMMAR.definite | {"a", "an"}
         return is_determined and not part["of"].isdisjoint(words[end + 2 : end + 5])
     if "its" in words[max(0, start - 1) : start + 1] and wholes:
-        return set(tables()["compounds"]["groups"]["animals"]).isdisjoint(words[max(0, place - NEAR) : start])
+        return set(tables()["compounds"]["groups"]["animals"]).isdisjoint(words[max(0, index - NEAR) : start])
     known = words[start] == "the" and is_first and mention.after not in PARTS.places
     # another part is named beside this one: "a tank and a bowl"
     beside = (at(words, start - 1) == "and" and at(words, start - 2) in part["beside"]) or (
@@ -256,18 +256,18 @@ def _is_part(mention: Candidate, part: dict[str, Words], near: list[Candidate], 
 def _has(part: Candidate, whole: int, inside: list[Candidate]) -> bool:
     """Whether the whole is said to have the part: "a toilet with a bowl", "the sink has a tap and a bowl"."""
     between = part.words[whole + 1 : part.start]
-    for place in range(len(between)):
-        link = next((one for one in _links() if between[place : place + len(one)] == one), [])
-        gap, rest = between[:place], between[place + len(link) :]
+    for index in range(len(between)):
+        link = next((one for one in _links() if between[index : index + len(one)] == one), [])
+        gap, rest = between[:index], between[index + len(link) :]
         if not link or (gap and (link[0] in {"with", "is", "are"} or gap[0] not in PARTS.gap)):
             continue
         if len(gap) > 4:
             return False
         joined = rest[-1:] in (["and"], [","]) and GRAMMAR.after_noun.isdisjoint({*rest} - {"and"})
-        of_whole = {cls for one in inside if one.place <= whole < one.end for cls in one.classes}
+        of_whole = {cls for one in inside if one.index <= whole < one.end for cls in one.classes}
         return (not rest or joined) and not any(
-            whole < one.place < part.start
-            or (part.after in {"and", ","} and phrase_start(part.words, part.end, one.place) == part.end + 1)
+            whole < one.index < part.start
+            or (part.after in {"and", ","} and phrase_start(part.words, part.end, one.index) == part.end + 1)
             for one in inside
             if of_whole.isdisjoint(one.classes)
         )

@@ -47,43 +47,43 @@ class Reading:
         self._opens = True  # whether the last cue begins its clause
         self.opened = self._next = 0
 
-    def open(self, place: int, cue: Cue, begun: int = 0) -> None:
-        """Put a cue in force from the word at `place` on; the cue's own words begin at `begun`."""
+    def open(self, index: int, cue: Cue, begun: int = 0) -> None:
+        """Put a cue in force from the word at `index` on; the cue's own words begin at `begun`."""
         self._opens = begun == 0 or self.words[begun - 1] in {",", "and", "but"}
         if cue.reach in {"clause", "sentence", "ends", "around"}:
             self._noun, self._clause = None, None if cue.reach == "ends" else cue
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
-            aside = self.words[place : place + 9]  # "shows, ten metres tall, a glass"
+            aside = self.words[index : index + 9]  # "shows, ten metres tall, a glass"
             if aside[:1] == [","] and "," in aside[1:]:
-                place += 2 + aside[1:].index(",")
-        self.opened = self._next = place
+                index += 2 + aside[1:].index(",")
+        self.opened = self._next = index
 
-    def move_to(self, place: int) -> None:
+    def move_to(self, index: int) -> None:
         """End the cues that no longer reach this word."""
-        while self._next <= place and (self._clause or self._noun):
+        while self._next <= index and (self._clause or self._noun):
             self._pass(self._next)
             self._next += 1
-        self.skip_to(place + 1)
+        self.skip_to(index + 1)
 
-    def skip_to(self, place: int) -> None:
+    def skip_to(self, index: int) -> None:
         """Continue at a word; the words skipped end no cue."""
-        self._next = max(self._next, place)
+        self._next = max(self._next, index)
 
-    def _pass(self, place: int) -> None:
-        if place == self.opened:
+    def _pass(self, index: int) -> None:
+        if index == self.opened:
             # "Perhaps, there is ..." goes on; "No, there is ..." and "It may rain soon, ..." do not.
             denies = self._clause is not None and self._clause.rule == "negated"
-            ends = self.words[place] == "," and (denies or not self._opens)
+            ends = self.words[index] == "," and (denies or not self._opens)
         else:
-            ends = self._ends_clause(place)
-            if self._noun and self._ends_noun(place, self._noun):
+            ends = self._ends_clause(index)
+            if self._noun and self._ends_noun(index, self._noun):
                 self._noun = None
         if ends:
             self._clause = self._noun = None
 
-    def _ends_clause(self, place: int) -> bool:
-        word, following = self.words[place], at(self.words, place + 1)
+    def _ends_clause(self, index: int) -> bool:
+        word, following = self.words[index], at(self.words, index + 1)
         rule, reach = self._clause[:2] if self._clause else ("", "")
         if reach == "sentence":
             return word == ";"
@@ -91,45 +91,45 @@ class Reading:
             # "What I took for a horse is a dog", "the animal I called a wolf is a dog"
             return self.words[0] in {"what", "the", "those", "that"}
         if word == ",":
-            return not _list_goes_on(self.words, place)
+            return not _list_goes_on(self.words, index)
         if word in {"and", "as"} and following:
             return following in CLAUSE.opens_clause or (rule == "negated" and following.endswith("ing"))
         return word in CLAUSE.ends_clause
 
-    def _ends_noun(self, place: int, cue: Cue) -> bool:
-        word = self.words[place]
+    def _ends_noun(self, index: int, cue: Cue) -> bool:
+        word = self.words[index]
         if cue.reach == "picture":
             # "A portrait of a woman with a dog", "of a man riding a horse".
             return word in GRAMMAR.ends_picture
-        if word.endswith("ing") and not is_determiner(self.words[place - 1]):
+        if word.endswith("ing") and not is_determiner(self.words[index - 1]):
             return True
         return word in GRAMMAR.after_noun and word not in {"and", "or", "nor"}
 
-    def apply(self, place: int, end: int, cue: Cue) -> bool:
+    def apply(self, index: int, end: int, cue: Cue) -> bool:
         """Apply a cue to what follows or to what is before it; return whether it is a cue at this place."""
         words, quoted = self.words, self.sentence.quoted
-        if not rules.cue_applies(cue, words, place):
+        if not rules.cue_applies(cue, words, index):
             return False
-        if place in quoted or (cue.rule == "quoted" and end in quoted):
+        if index in quoted or (cue.rule == "quoted" and end in quoted):
             return True
         denied = any(force is not None and force.rule == "negated" for force in (self._clause, self._noun))
         if (
             cue.reach == "ends"
             and not denied
-            and not GRAMMAR.every.isdisjoint(words_before(words, place, 12))
+            and not GRAMMAR.every.isdisjoint(words_before(words, index, 12))
         ):
             cue = EXCEPTED  # "all the fruits except bananas"
-        self.open(end, cue, place)
-        self.hedge = place if words[place] in HEDGES.of_identity else -1
+        self.open(end, cue, index)
+        self.hedge = index if words[index] in HEDGES.of_identity else -1
         taken: list[Candidate] = []
         if cue.reach in {"subject", "around"}:
-            taken = self._subject(place, cue)
-        elif cue.reach == "before" and place:
-            taken = self._nearest(place, cue)
+            taken = self._subject(index, cue)
+        elif cue.reach == "before" and index:
+            taken = self._nearest(index, cue)
         elif cue.reach in {"before", "previous"} and self.mentions:
-            if place == 0 or words[place - 1] in CORRECTIONS.breaks:
+            if index == 0 or words[index - 1] in CORRECTIONS.breaks:
                 # what the previous sentence got wrong, or what this sentence got wrong before a break
-                if not self.sentence.mentions or words[place - 1] != ",":
+                if not self.sentence.mentions or words[index - 1] != ",":
                     self._correct()
                 self._take_back_seeming()
         elif cue.reach == "restored":
@@ -139,17 +139,17 @@ class Reading:
                     mention.rule = ""
         elif cue.reach == "seeming" and self.mentions:
             self._take_back_seeming()
-            self.open(end, TRUTH, place)
+            self.open(end, TRUTH, index)
             if not CORRECTIONS.truths.isdisjoint(words[end - 1 : end + 1]):
-                taken = self._subject(place, cue)
+                taken = self._subject(index, cue)
         for mention in taken:
             if not (mention.definite and cue.keeps_definite):
                 mention.rule = mention.rule or cue.rule
         return True
 
-    def add(self, place: int, end: int, classes: tuple[str, ...]) -> None:
+    def add(self, index: int, end: int, classes: tuple[str, ...]) -> None:
         """Add a mention with the first rule that takes it back."""
-        mention = Candidate(self.sentence, place, end, classes, self.opened)
+        mention = Candidate(self.sentence, index, end, classes, self.opened)
         previous = mention.previous
         mention.rule = (
             rules.compound(mention)
@@ -180,39 +180,39 @@ class Reading:
                 return "" if is_there else cue.rule
         return ""
 
-    def _subject(self, place: int, cue: Cue) -> list[Candidate]:
+    def _subject(self, index: int, cue: Cue) -> list[Candidate]:
         """Return the subject of the clause that the cue ends: "Dogs and cats are absent", "a dog, which is gone"."""
         words = self.words
-        if at(words, place - 1) in {"which", "that", "who"}:
-            return self._nearest(place - 1 - (words[place - 2 : place - 1] == [","]), cue)
-        return self._head(place) or self._adjacent(place)
+        if at(words, index - 1) in {"which", "that", "who"}:
+            return self._nearest(index - 1 - (words[index - 2 : index - 1] == [","]), cue)
+        return self._head(index) or self._adjacent(index)
 
-    def _head(self, place: int) -> list[Candidate]:
+    def _head(self, index: int) -> list[Candidate]:
         """Return the first noun of a subject with several nouns: "the people on the bus are not visible"."""
         words, mentions = self.words, self.sentence.mentions[-RECENT:]
         barriers = CLAUSE.not_in_list - {"with"} | {","}
-        after = next((i for i in range(place - 1, -1, -1) if words[i] in barriers), -1)
+        after = next((i for i in range(index - 1, -1, -1) if words[i] in barriers), -1)
         if mentions and after == mentions[0].end and words[after] in CLAUSE.heads:
             after = -1  # "The vase that stands on the piano is missing"
         for mention in mentions:
             start, end = mention.start, mention.end
             opens = start == 0 or words[start - 1] in CLAUSE.ends_clause or words[start - 1] == ","
-            joined = after < end < place and (words[end] in CLAUSE.heads or words[end].endswith("ing"))
-            of_another = "of" in words[start : mention.place] or end - 1 in self.sentence.possessive
+            joined = after < end < index and (words[end] in CLAUSE.heads or words[end].endswith("ing"))
+            of_another = "of" in words[start : mention.index] or end - 1 in self.sentence.possessive
             if opens and joined and not of_another:
                 return [mention]
         return []
 
-    def _adjacent(self, place: int) -> list[Candidate]:
+    def _adjacent(self, index: int) -> list[Candidate]:
         """Return the mentions that end right before the cue, if they open the cue's clause."""
-        words, end = self.words, place
+        words, end = self.words, index
         while at(words, end - 1) in CLAUSE.behind_subject:
             end -= 1
         subject = []
         for mention in reversed(self.sentence.mentions[-RECENT:]):
             if mention.end != end:
                 break
-            own = words[mention.start : mention.place]
+            own = words[mention.start : mention.index]
             if "of" in own and CLAUSE.quantities.isdisjoint(own):
                 return []
             subject.append(mention)
@@ -260,7 +260,7 @@ class Reading:
     def _take_back_seeming(self) -> None:
         """Mark what only seems to be there: "What looks like a dog ... is actually a rock"."""
         for mention in self.mentions[-1].sentence.mentions[-RECENT:]:
-            near = words_before(mention.words, mention.place, 6)
+            near = words_before(mention.words, mention.index, 6)
             if not mention.rule and not CORRECTIONS.seeming.isdisjoint(near):
                 mention.rule = "corrected"
 
@@ -269,13 +269,13 @@ def _list_goes_on(words: list[str], comma: int) -> bool:
     """Whether a list goes on: "no dogs, cats, or people"; or examples follow: "no animals, such as dogs"."""
     if at(words, comma + 1) in CLAUSE.examples:
         return True
-    for place, word in enumerate(words[comma + 1 : comma + 25], comma + 1):
+    for index, word in enumerate(words[comma + 1 : comma + 25], comma + 1):
         if word in {"or", "nor"}:
             return True
-        items = words[comma + 1 : place]
+        items = words[comma + 1 : index]
         if word == "and" and items[-1:] == [","] and not any(map(is_determiner, items)):
             # "No people, cars, and dogs.": a list of bare nouns to the sentence's end.
-            rest = words[place + 1 :]
+            rest = words[index + 1 :]
             return len(rest) <= 2 and not any(map(is_determiner, rest))
         if word in CLAUSE.not_in_list:
             return False

@@ -35,9 +35,9 @@ def compound(mention: Candidate) -> str:
     """Whether a mention is only part of another thing's name: "bus stop", "toy car", "cat-shaped"."""
     words, sentence, end = mention.words, mention.sentence, mention.end
     owns = _owns(sentence, end - 1)
-    if inside := sentence.compounds.get(end - 1) or sentence.compounds.get(mention.place):
+    if inside := sentence.compounds.get(end - 1) or sentence.compounds.get(mention.index):
         first, past, rule = inside
-        before = first < mention.place and not _owns(sentence, first)
+        before = first < mention.index and not _owns(sentence, first)
         # "the TV shows a match" is no compound
         shows = at(words, past) in GRAMMAR.definite | {"a", "an", "on", "against", "at", "in"}
         after = past > end and not (shows and words[past - 1].endswith(("s", "ing")))
@@ -52,20 +52,20 @@ def compound(mention: Candidate) -> str:
     return "part of a compound" if likeness and not owns else ""
 
 
-def _owns(sentence: Sentence, place: int) -> bool:
+def _owns(sentence: Sentence, index: int) -> bool:
     """Whether a possessive is an owner's: "the dog's bowl", but not "the men's room"."""
-    return place in sentence.possessive and sentence.words[place] not in COMPOUNDS.possessive
+    return index in sentence.possessive and sentence.words[index] not in COMPOUNDS.possessive
 
 
 def tells_what_kind(mention: Candidate, following: Candidate) -> bool:
     """Whether a mention belongs to the next one: "baby elephant" (but not "a child skiing down")."""
-    adjacent = mention.end == following.place and following.before in COMPOUNDS.before_object
+    adjacent = mention.end == following.index and following.before in COMPOUNDS.before_object
     return adjacent and not mention.after.endswith("ing") and mention.after not in GRAMMAR.after_noun
 
 
 def shares_compound(mention: Candidate, following: Candidate) -> bool:
     """Whether a mention shares the noun after the next one: "a knife and fork symbol", "a cat and dog show"."""
-    joined = mention.end == following.place - 1 and following.before in {"and", "or"}
+    joined = mention.end == following.index - 1 and following.before in {"and", "or"}
     shares = following.after[:1].isalnum() and following.after not in GRAMMAR.after_noun
     return joined and shares and is_determiner(mention.words[mention.start])
 
@@ -73,15 +73,15 @@ def shares_compound(mention: Candidate, following: Candidate) -> bool:
 def other_reading(mention: Candidate) -> bool:
     """Whether a word that can be a noun is something else here: "an orange sign", "a remote area", "to tie"."""
     words, before, after = mention.words, mention.before, mention.after
-    if mention.end - mention.place > 1:
+    if mention.end - mention.index > 1:
         return False
     if _is_verb(mention):
         return True
-    if words[mention.place] not in READINGS.adjectives:
+    if words[mention.index] not in READINGS.adjectives:
         return False
     noun_ends = after in GRAMMAR.after_noun or after in GRAMMAR.participles or not after[:1].isalnum()
     previous = mention.previous
-    in_list = before in {",", "and", "or"} and previous is not None and previous.end >= mention.place - 2
+    in_list = before in {",", "and", "or"} and previous is not None and previous.end >= mention.index - 2
     then = at(words, mention.end + 1)
     color = before in GRAMMAR.colors or (after in {"and", "or", ","} and then in GRAMMAR.colors)
     item = before in {"", "-", "|", "["} and after in {":", "|", "=", "→", "-"}
@@ -91,22 +91,22 @@ def other_reading(mention: Candidate) -> bool:
 
 def _is_verb(mention: Candidate) -> bool:
     """Whether a noun's form is a verb here: "can bear", "he trains", "the shirt bears the words"."""
-    words, place, before, after = mention.words, mention.place, mention.before, mention.after
-    word = words[place]
+    words, index, before, after = mention.words, mention.index, mention.before, mention.after
+    word = words[index]
     if word in READINGS.verbs:
         is_plural = before in {"children", "people", "men", "women", "feet"} or (
             len(before) > 3 and before.endswith("s") and not before.endswith(("ss", "us", "is"))
         )
         if is_plural and (word in READINGS.after_plural or after in {"the", "a", "an", "their"}):
             return True
-        is_infinitive = before != "to" or at(words, place - 2) not in READINGS.before_preposition
+        is_infinitive = before != "to" or at(words, index - 2) not in READINGS.before_preposition
         return before in READINGS.before_verb and is_infinitive
     if not word.endswith("s") or READINGS.verbs.isdisjoint((word[:-1], word.removesuffix("es"))):
         return False
     if before in READINGS.subjects:
         return True
     counted = words[mention.start] in GRAMMAR.indefinite - {"a", "an", "each", "every"}
-    of_number = at(words, place + 2) in {"size", "few", "couple"}
+    of_number = at(words, index + 2) in {"size", "few", "couple"}
     return after in READINGS.after_verb and not of_number and not counted
 
 
@@ -171,22 +171,22 @@ def conditions(mention: Candidate) -> bool:
 
 def is_quoted(mention: Candidate) -> bool:
     """Whether a mention is in quotation marks."""
-    return mention.place in mention.sentence.quoted
+    return mention.index in mention.sentence.quoted
 
 
 def restates(mention: Candidate) -> bool:
     """Whether a mention in quotation marks is the corrected wording: "for 'cat' read 'dog'"."""
     asks = {"for", "should", "please"}
     reads = is_quoted(mention) and mention.before in {"read", "say"}
-    return reads and not asks.isdisjoint(words_before(mention.words, mention.place, 12))
+    return reads and not asks.isdisjoint(words_before(mention.words, mention.index, 12))
 
 
-def opens_hypothesis(words: list[str], place: int) -> bool:
+def opens_hypothesis(words: list[str], index: int) -> bool:
     """Whether a clause begins with a verb before its subject, or is an order: "Had she an umbrella", "Bring a dog"."""
-    following = at(words, place + 1)
-    if words[place] in GRAMMAR.orders:
-        return place == 0 and following in GRAMMAR.ordered
-    return (place == 0 or words[place - 1] == ",") and following in GRAMMAR.subjects
+    following = at(words, index + 1)
+    if words[index] in GRAMMAR.orders:
+        return index == 0 and following in GRAMMAR.ordered
+    return (index == 0 or words[index - 1] == ",") and following in GRAMMAR.subjects
 
 
 def belongs_to_nobody(mention: Candidate) -> bool:
@@ -228,13 +228,13 @@ def is_listed_absent(mention: Candidate) -> bool:
 
 def _is_crossed(mention: Candidate) -> bool:
     """Whether a list counts an object as 0, strikes it out, or has a cross: "0 dogs", "❌ cat"."""
-    words, place, after = mention.words, mention.place, mention.after
-    counted = mention.before in {"0", "zero", "0x", "x0"} and at(words, place - 2) not in LISTS.marks
-    if counted or after == "~~" or bisect_left(mention.sentence.strikes, place) % 2:
+    words, index, after = mention.words, mention.index, mention.after
+    counted = mention.before in {"0", "zero", "0x", "x0"} and at(words, index - 2) not in LISTS.marks
+    if counted or after == "~~" or bisect_left(mention.sentence.strikes, index) % 2:
         return True
     marks = LISTS.checks | LISTS.crosses
     if words[0] in marks:  # the marks come before the items
-        return next((word for word in reversed(words[:place]) if word in marks), "") in LISTS.crosses
+        return next((word for word in reversed(words[:index]) if word in marks), "") in LISTS.crosses
     return after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
 
 
@@ -247,7 +247,7 @@ def _is_denied(mention: Candidate) -> bool:
     if after in {begun, len(words)}:
         return _bare_value(words[mention.end : mention.end + 12])
     opens = mention.after == ":" and all(
-        word in LISTS.marks or len(word) == 1 for word in words[: mention.place]
+        word in LISTS.marks or len(word) == 1 for word in words[: mention.index]
     )
     if value := phrases_of("lists", "absent").at(words, after):
         past, phrase = at(words, value[0]), value[1]
@@ -275,7 +275,7 @@ def _bare_value(rest: list[str]) -> bool:
 
 def shown_on(mention: Candidate) -> bool:
     """Whether a mention is a picture on something: "a dog on the poster", "a mug with a cat on it"."""
-    words, place, end = mention.words, mention.place, mention.end
+    words, index, end = mention.words, mention.index, mention.end
     on_sign = words[end - 1] in _on_signs()
     signed = on_sign and (not mention.after or mention.after in DEPICTION.of_signs)  # "a sign with a cow"
     start = mention.start
@@ -296,7 +296,7 @@ def shown_on(mention: Candidate) -> bool:
     return itself and any(
         (words[i] in DEPICTION.prints or (on_sign and _is_sign(words, [i])))
         and words[i + 1] in {"with", "has", "have", "having"}
-        for i in range(max(0, place - 9), place - 1)
+        for i in range(max(0, index - 9), index - 1)
     )
 
 
@@ -306,9 +306,9 @@ def shares_surface(mention: Candidate, following: Candidate) -> bool:
     return joined and shown_on(following)
 
 
-def _is_sign(words: list[str], places: Iterable[int]) -> bool:
+def _is_sign(words: list[str], indices: Iterable[int]) -> bool:
     """Whether the word at one of these places is a sign that may have a picture."""
-    return any(at(words, i) in DEPICTION.signs and words[i - 1] != "stop" for i in places)
+    return any(at(words, i) in DEPICTION.signs and words[i - 1] != "stop" for i in indices)
 
 
 @cache
@@ -328,30 +328,30 @@ def pictured_beside(mention: Candidate) -> bool:
     return picture in DEPICTION.emblems or (of_image and mark != ",")
 
 
-def cue_applies(cue: Cue, words: list[str], place: int) -> bool:
+def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
     """Whether a cue applies here; a cue such as "shows" needs a picture before it: "the poster shows a dog"."""
     if not cue.after:
-        return cue.rule != "depicted" or not _is_the_image(words, place)
-    last = next((i for i in range(place - 1, max(0, place - cue.near) - 1, -1) if words[i] in cue.after), -1)
+        return cue.rule != "depicted" or not _is_the_image(words, index)
+    last = next((i for i in range(index - 1, max(0, index - cue.near) - 1, -1) if words[i] in cue.after), -1)
     if last < 0 or at(words, phrase_start(words, 0, last) - 1) in DEPICTION.beside:
         return False
-    whole = words[: place - 1] == ["the"] or (words[0] == "this" and last < 8 and "of" not in words[:place])
-    return not (whole and last == place - 1 and words[last] in DEPICTION.artworks)
+    whole = words[: index - 1] == ["the"] or (words[0] == "this" and last < 8 and "of" not in words[:index])
+    return not (whole and last == index - 1 and words[last] in DEPICTION.artworks)
 
 
-def _is_the_image(words: list[str], place: int) -> bool:
+def _is_the_image(words: list[str], index: int) -> bool:
     """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
     # whether only words as in "This is a black and white ..." come before
-    framed = place <= 12 and DEPICTION.frame.issuperset(words[:place])
-    if words[place] in DEPICTION.artworks:
+    framed = index <= 12 and DEPICTION.frame.issuperset(words[:index])
+    if words[index] in DEPICTION.artworks:
         named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
-        on = (i for i in range(place, len(words)) if words[i] == "on")
+        on = (i for i in range(index, len(words)) if words[i] == "on")
         return named and framed and not any(_is_sign(words, (i + 2, i + 3)) for i in on)
-    if words[place] not in DEPICTION.photographs:
+    if words[index] not in DEPICTION.photographs:
         return False
-    if not DEPICTION.taking.isdisjoint(words_before(words, place, 3)):
+    if not DEPICTION.taking.isdisjoint(words_before(words, index, 3)):
         return True
-    opens = framed or (place < 4 and words[0] not in GRAMMAR.definite)
+    opens = framed or (index < 4 and words[0] not in GRAMMAR.definite)
     return opens and DEPICTION.placed.isdisjoint(words)
 
 

@@ -37,34 +37,34 @@ class Sentence:
 
 
 class Candidate:
-    """A mention while its text is being read: words of a sentence, from `place` to before `end`, that name classes.
+    """A mention while its text is being read: words of a sentence, from `index` to before `end`, that name classes.
 
     Its noun phrase begins at `start`, and after the last cue, at `opened`, it begins at `begin`. `previous` is the
     sentence's mention before it. It is definite if it is "the dog", "his dog" or "the man's dog" after the cue.
     """
 
     def __init__(
-        self, sentence: Sentence, place: int, end: int, classes: tuple[str, ...], opened: int
+        self, sentence: Sentence, index: int, end: int, classes: tuple[str, ...], opened: int
     ) -> None:
-        self.sentence, self.words, self.place, self.end = sentence, sentence.words, place, end
+        self.sentence, self.words, self.index, self.end = sentence, sentence.words, index, end
         self.classes, self.opened = classes, opened
         self.previous = sentence.mentions[-1] if sentence.mentions else None
         self.rule = ""  # the rule that takes the mention back; "" if none does
-        self.before, self.after = at(self.words, place - 1), at(self.words, end)
-        self.start = phrase_start(self.words, 0, place)
-        self.begin = phrase_start(self.words, opened, place)
-        owners = sentence.possessive.intersection(range(self.begin, place))
+        self.before, self.after = at(self.words, index - 1), at(self.words, end)
+        self.start = phrase_start(self.words, 0, index)
+        self.begin = phrase_start(self.words, opened, index)
+        owners = sentence.possessive.intersection(range(self.begin, index))
         self.definite = self.words[self.begin] in GRAMMAR.definite or bool(owners)
 
     @property
     def own(self) -> str:
         """The mention's own words."""
-        return " ".join(self.words[self.place : self.end])
+        return " ".join(self.words[self.index : self.end])
 
     @property
     def spans(self) -> Spans:
         """Where its own words stand in the text."""
-        return self.sentence.spans[self.place : self.end]
+        return self.sentence.spans[self.index : self.end]
 
 
 # A line break ends a sentence unless the next line begins in lowercase, other than in a form such as "dog: 1".

@@ -39,12 +39,12 @@ class Phrases(Generic[Meaning]):
         for first, length in sorted({(phrase[0], -len(phrase)) for phrase in meanings}):
             self._lengths.setdefault(first, []).append(-length)
 
-    def at(self, words: list[str], place: int) -> tuple[int, Meaning] | None:
-        """Return where the phrase that begins at `place` ends, and what it means; None without such a phrase."""
-        for length in self._lengths.get(words[place], ()):
-            phrase = tuple(words[place : place + length])
+    def at(self, words: list[str], index: int) -> tuple[int, Meaning] | None:
+        """Return where the phrase that begins at `index` ends, and what it means; None without such a phrase."""
+        for length in self._lengths.get(words[index], ()):
+            phrase = tuple(words[index : index + length])
             if phrase in self.meanings:
-                return place + len(phrase), self.meanings[phrase]
+                return index + len(phrase), self.meanings[phrase]
         return None
 
 
@@ -58,11 +58,11 @@ def finder(beginnings: set[Phrase]) -> Callable[[list[str]], list[int]]:
     """Return what finds the places in a sentence where phrases may begin, much faster than by looking up each word."""
     alone = {phrase[0] for phrase in beginnings if len(phrase) == 1}
 
-    def places(words: list[str]) -> list[int]:
+    def indices(words: list[str]) -> list[int]:
         pairs = zip(words, [*words[1:], ""], strict=True)
         return [i for i, pair in enumerate(pairs) if pair[0] in alone or pair in beginnings]
 
-    return places
+    return indices
 
 
 class Cue(NamedTuple):
@@ -101,10 +101,10 @@ class Cues(Phrases[Cue]):
             after = {(word,) for word in (*self._adverbs, "not")} | self._predicates[verb].beginnings
             self.beginnings |= {(form, words[0]) for words in after}
 
-    def at(self, words: list[str], place: int) -> tuple[int, Cue] | None:
-        """Return where the cue at `place` ends, and the cue; a verb may have any form, and adverbs after it."""
-        found = super().at(words, place)
-        verb, after = self._verbs.get(words[place]), place
+    def at(self, words: list[str], index: int) -> tuple[int, Cue] | None:
+        """Return where the cue at `index` ends, and the cue; a verb may have any form, and adverbs after it."""
+        found = super().at(words, index)
+        verb, after = self._verbs.get(words[index]), index
         while verb and (after := after + 1) < len(words):
             if predicate := self._predicates[verb].at(words, after):
                 return predicate if found is None or found[0] < predicate[0] else found
@@ -199,14 +199,14 @@ def _plurals(word: str) -> list[str]:
     return []
 
 
-def at(words: list[str], place: int) -> str:
+def at(words: list[str], index: int) -> str:
     """Return the word at a place, or "" outside the sentence."""
-    return words[place] if 0 <= place < len(words) else ""
+    return words[index] if 0 <= index < len(words) else ""
 
 
-def words_before(words: list[str], place: int, count: int) -> list[str]:
+def words_before(words: list[str], index: int, count: int) -> list[str]:
     """Return up to `count` words before a place."""
-    return words[max(0, place - count) : place]
+    return words[max(0, index - count) : index]
 
 
 def is_determiner(word: str) -> bool:
@@ -214,13 +214,13 @@ def is_determiner(word: str) -> bool:
     return word in GRAMMAR.definite or word in GRAMMAR.indefinite
 
 
-def phrase_start(words: list[str], floor: int, place: int) -> int:
-    """Return where the noun phrase of the noun at `place` begins: at its determiner, or at its first adjective."""
-    floor = max(floor, place - 6)
-    for before in range(place - 1, floor - 1, -1):
+def phrase_start(words: list[str], floor: int, index: int) -> int:
+    """Return where the noun phrase of the noun at `index` begins: at its determiner, or at its first adjective."""
+    floor = max(floor, index - 6)
+    for before in range(index - 1, floor - 1, -1):
         word = words[before]
         if is_determiner(word):
             return before
         if (word in GRAMMAR.after_noun and word != "of") or not word[0].isalnum():
             return before + 1
-    return min(floor, place)
+    return min(floor, index)
