@@ -48,24 +48,24 @@ class Steps:
         return self._read(ids.clamp(min=0), cache, mask)
 
     def go_on(self, tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, Any]:
-        cache, beside = state
+        cache, context = state
         if not self._model.config.is_encoder_decoder:
             return self._read(
-                tokens[:, None], cache, torch.cat([beside, beside.new_ones((len(beside), 1))], 1)
+                tokens[:, None], cache, torch.cat([context, context.new_ones((len(context), 1))], 1)
             )
         out = self._model(
-            encoder_outputs=(beside,),
-            attention_mask=tokens.new_ones(beside.shape[:2]),
+            encoder_outputs=(context,),
+            attention_mask=tokens.new_ones(context.shape[:2]),
             decoder_input_ids=tokens[:, None],
             past_key_values=cache,
             use_cache=True,
         )
-        return out.logits[:, -1], (out.past_key_values, beside)
+        return out.logits[:, -1], (out.past_key_values, context)
 
     def keep(self, state: Any, rows: list[int]) -> Any:
-        cache, beside = state
+        cache, context = state
         cache.reorder_cache(torch.tensor(rows))
-        return cache, beside[rows]
+        return cache, context[rows]
 
     def _read(self, ids: torch.Tensor, cache: Any, mask: torch.Tensor) -> tuple[torch.Tensor, Any]:
         # each token's place among the tokens that are read in its row
@@ -102,16 +102,16 @@ class LeanT5:
         return self._logits((self.layers(self._model.encoder, self._model.shared(ids)), start))
 
     def go_on(self, tokens: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
-        encoded, said = state
-        return self._logits((encoded, torch.cat([said, tokens[:, None]], 1)))
+        encoded, replies = state
+        return self._logits((encoded, torch.cat([replies, tokens[:, None]], 1)))
 
     def keep(self, state: State, rows: list[int]) -> State:
-        encoded, said = state
-        return encoded[rows], said[rows]
+        encoded, replies = state
+        return encoded[rows], replies[rows]
 
     def _logits(self, state: State) -> tuple[torch.Tensor, State]:
-        encoded, said = state
-        states = self.layers(self._model.decoder, self._model.shared(said), encoded)
+        encoded, replies = state
+        states = self.layers(self._model.decoder, self._model.shared(replies), encoded)
         return self._model.lm_head(states[:, -1] * self._scale), state
 
     def layers(self, stack: Any, states: torch.Tensor, encoded: torch.Tensor | None = None) -> torch.Tensor:
@@ -136,18 +136,18 @@ class LeanT5:
         attention = layer.SelfAttention
         read = linear(self._norm(states, layer.layer_norm), attention.qkv)
         query, key, value = read.unflatten(-1, (3, *self._per_head[:2])).permute(2, 0, 3, 1, 4)
-        seen = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
-        _add(states, seen.transpose(1, 2).flatten(2), attention.o)
+        attended = scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=1.0)
+        _add(states, attended.transpose(1, 2).flatten(2), attention.o)
 
     def _cross_attend(self, states: torch.Tensor, layer: Any, encoded: torch.Tensor) -> None:
         """Add attention to the prompt to `states` [batch, steps, width]."""
         attention = layer.EncDecAttention
         query = attention.q(self._norm(states, layer.layer_norm)).unflatten(-1, self._per_head[:2])
-        asked = torch.einsum("bthk,hkd->bthd", query, attention.k.weight.view(self._per_head))
-        weights = torch.bmm(asked.flatten(1, 2), encoded.transpose(1, 2)).softmax(-1, dtype=torch.float32)
-        summed = torch.bmm(weights.to(encoded.dtype), encoded).view(asked.shape)
-        seen = torch.einsum("bthd,hkd->bthk", summed, attention.v.weight.view(self._per_head))
-        _add(states, seen.flatten(2), attention.o)
+        queries = torch.einsum("bthk,hkd->bthd", query, attention.k.weight.view(self._per_head))
+        weights = torch.bmm(queries.flatten(1, 2), encoded.transpose(1, 2)).softmax(-1, dtype=torch.float32)
+        summed = torch.bmm(weights.to(encoded.dtype), encoded).view(queries.shape)
+        attended = torch.einsum("bthd,hkd->bthk", summed, attention.v.weight.view(self._per_head))
+        _add(states, attended.flatten(2), attention.o)
 
     def _norm(self, states: torch.Tensor, norm: Any) -> torch.Tensor:
         return rms_norm(states, (self._width,), norm.weight, self._eps)

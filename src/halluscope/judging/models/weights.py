@@ -142,15 +142,12 @@ def _fetched(name: str, revision: str, *more: str) -> Path:
 def encodes(config: Path) -> bool:
     try:
         content = read_json(config)
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds {short_repr(content)}; expected an object.")
     except (ValueError, OSError) as error:
         raise JudgeUnavailable(
-            f"The judge's {config.name} is not a configuration in JSON: {error}"
+            f"The judge's {config.name} is not a configuration in JSON: {error} Copy the model's whole folder."
         ) from error
-    if not isinstance(content, dict):
-        raise JudgeUnavailable(
-            f"The judge's {config.name} is not a configuration in JSON: it holds {short_repr(content)}; expected an "
-            "object. Copy the model's whole folder."
-        )
     return bool(content.get("is_encoder_decoder", False))
 
 
