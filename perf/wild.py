@@ -22,8 +22,8 @@ from urllib.parse import quote
 
 import halluscope
 from halluscope import cli, registry
+from halluscope.inspection import inspect
 from halluscope.reporting import published
-from halluscope.scoring import inspect
 from halluscope.signature import keys_of
 from results import put, read_options
 

@@ -23,6 +23,7 @@ FLOORS = (
         "reporting",
         "building",
         "reliability",
+        "inspection",
         "scoring",
         "runs",
     ),

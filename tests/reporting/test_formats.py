@@ -226,7 +226,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
 
     def shown(*names):
         runs = [
-            replace(run, ready=replace(run.ready, matched=run.ready.matched._replace(name=name)))
+            replace(run, ready=run.ready._replace(matched=run.ready.matched._replace(name=name)))
             for run, name in zip((one, other), names, strict=True)
         ]
         results = [

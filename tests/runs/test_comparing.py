@@ -29,7 +29,7 @@ OTHER = ("A cat, a dog, two cups and a person.", "No.", "I see a bus.", "Yes, it
 def only(run, places):
     """Return a run with responses to some rows only."""
     columns = {name: [values[place] for place in places] for name, values in run.columns.items()}
-    ready = replace(run.ready, matched=run.ready.matched.only(places), inputs={**run.ready.inputs, **columns})
+    ready = run.ready._replace(matched=run.ready.matched.only(places), inputs={**run.ready.inputs, **columns})
     return again(replace(run, ready=ready, record=run.record.finished(places)))
 
 
@@ -88,7 +88,7 @@ def test_what_cannot_be_compared(tmp_path):
     ):
         compare({"one": pope, "again": pope}, ["accurate"], Bootstrap(5))
     labels = {**throne.ready.inputs, "references": [["cat"]] * len(throne.found)}
-    other = replace(throne, ready=replace(throne.ready, inputs=labels))
+    other = replace(throne, ready=throne.ready._replace(inputs=labels))
     with pytest.raises(RunError, match="Rows with the same ids differ between these runs"):
         compare({"one": throne, "other": other}, [], Bootstrap(5))
 
@@ -100,7 +100,7 @@ def captions(tmp_path, *texts):
     rows = [type("Row", (), {"image_id": place}) for place in ids]
     matched = run.ready.matched._replace(rows=rows, texts=[*texts], asked=())
     inputs = {"references": [["dog"]] * len(texts), "image_ids": ids, "forms": [""] * len(texts)}
-    return again(replace(run, ready=replace(run.ready, matched=matched, inputs=inputs)))
+    return again(replace(run, ready=run.ready._replace(matched=matched, inputs=inputs)))
 
 
 @needs("chair")
@@ -153,7 +153,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     benchmark = registry.benchmark("pope")
     for name, said, parser in (("good", ("Yes.", "No."), "pope"), ("bad", ("No.", "Yes."), "strict")):
         run = made(benchmark, tmp_path, said, parser=parser)
-        run = replace(run, ready=replace(run.ready, matched=run.ready.matched._replace(name=name)))
+        run = replace(run, ready=run.ready._replace(matched=run.ready.matched._replace(name=name)))
         write(run, Path(name))
     write(only(run, list(range(12))), Path("part"))
     assert cli.main(["compare", "good", "bad", "--scores", "accuracy", "f1", "--bootstrap", "1000"]) == 0

@@ -228,7 +228,7 @@ def test_names_of_responses_make_no_path(tmp_path):
     run = made(ALL[0], tmp_path)
     names = ["../up", "..", "", "a/b", "A_B", "\ud800", "x" * 300, "run.json"]
     several = [
-        replace(run, ready=replace(run.ready, matched=run.ready.matched._replace(name=name)))
+        replace(run, ready=run.ready._replace(matched=run.ready.matched._replace(name=name)))
         for name in names
     ]
     folders.write(several, tmp_path / "several")
@@ -316,7 +316,7 @@ def test_what_is_known_of_the_responses_is_kept(tmp_path):
         "uncompared": {"image": 2},
         "figures": {"accuracy": 0.5},
     }
-    ready = replace(run.ready, matched=run.ready.matched._replace(**known))
+    ready = run.ready._replace(matched=run.ready.matched._replace(**known))
     scored = runs.score(run.benchmark, ready, run.options)
     assert "|questions:2023-05|" in scored.scores["signature"] and scored.scores["printed"]
     assert list(differences(write(scored, tmp_path / "run"))) == []

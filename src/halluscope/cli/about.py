@@ -145,7 +145,7 @@ def build(words: Sequence[str]) -> int:
 
 def inspect(args: Namespace) -> None:
     """Say what each file is; one that cannot be read is named, and the others are still inspected."""
-    from halluscope.scoring import inspect
+    from halluscope.inspection import inspect
 
     found, failed = [], []
     for file in args.files:

@@ -199,15 +199,9 @@ def compute(
         del table["unparsed"]
         result["classes"] = dict(zip(classes, rows_of(table), strict=True))
     if per_question:
-        of_each = _scores(_count(np.arange(rows) * 6 + place, (rows, 1, 2, 3)), by)
-        values = rows_of({name: of_each[name] for name in BENCHMARK.means})
         result["per_question"] = [
-            {
-                "answer": label,
-                "said": replies.said_of(code),
-                **{name: None if math.isnan(value) else bool(value) for name, value in row.items()},
-            }
-            for label, code, row in zip(references, answers.tolist(), values, strict=True)
+            {"answer": label, "said": said_as, **_of_question(label, said_as, by)}
+            for label, said_as in zip(references, map(replies.said_of, answers.tolist()), strict=True)
         ]
     if others is not None:
         kept = [answer is not None for answer in others]
@@ -228,6 +222,16 @@ def compute(
         )
         result["difference"] = {name: result["corrected"][name] - result[name] for name in SCORES}
     return result
+
+
+def _of_question(label: str, said: str | None, by: Convention) -> dict[str, bool | None]:
+    """Return what a question adds to the scores that are means; None where it does not count."""
+    counts = by.unread_wrong or said is not None
+    return {
+        "accuracy": said == label if counts else None,
+        "yes_ratio": (label if by.yes_of_labels else said) == "yes" if counts else None,
+        "unparsed": said is None,
+    }
 
 
 def own_convention(parser: str) -> str:
