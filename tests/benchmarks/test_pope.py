@@ -740,7 +740,7 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
             "line 1: expected an object with the LVLM's text",
         ),
         ({"question_id": [1], "text": "No"}, "line 1: question_id is [1]; expected a whole number or a name"),
-        ("Yes", "line 1: expected an object with the LVLM's text"),
+        ("Yes", "line 1 has no question_id; expected"),
     ],
 )
 def test_bad_answers(files, capsys, row, message):
