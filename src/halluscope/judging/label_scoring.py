@@ -40,6 +40,7 @@ from halluscope.judging.models.language_model import Ids
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, YES
 from halluscope.sanitize import short_repr
+from halluscope.validation import is_number
 
 # The default labels: instruct models begin a reply with a capital, even if they are told to answer yes or no
 LABELS = ("Yes", "No")
@@ -86,13 +87,13 @@ class LabelRequest(NamedTuple):
         try:
             count, is_vllm = len(self.items), path == VLLM
             scores = _in_order(reply["data"], count) if is_vllm else reply["scores"]
-            shares = np.array(scores, dtype=np.float64)
-            if shares.shape != ((count,) if is_vllm else (count, 2)):
+            table = np.array(scores, dtype=object)
+            if table.shape != ((count,) if is_vllm else (count, 2)):
                 of = "" if is_vllm else " of 2 labels"
                 raise ValueError(f"{len(scores):,} scores for {count:,} items{of}")
-            if not ((shares >= 0) & (shares <= 1 + 1e-6)).all():  # False for NaN
+            if not all(is_number(one) and 0 <= one <= 1 + 1e-6 for one in table.flat):  # False for NaN
                 raise ValueError("a score that is not a probability")
-            shares = shares.clip(max=1.0)  # servers round
+            shares = table.astype(np.float64).clip(max=1.0)  # servers round
             yes, no = (shares, np.maximum(1 - shares, LEAST_SHARE)) if is_vllm else shares.T
             with np.errstate(divide="ignore", invalid="ignore"):
                 margins: Margins = np.log(yes) - np.log(no)
