@@ -15,13 +15,11 @@ import pytest
 import torch
 from datasets import load_dataset
 
-from halluscope import __version__, cli, registry, scoring
+from halluscope import cli, registry
 from halluscope.answering import sources
 from halluscope.answering.models import Vlm
-from halluscope.benchmarks.throne import metric as throne
 from halluscope.harness import functions, tasks
 from halluscope.judging.lexical import LexicalJudge
-from halluscope.registry import Benchmark
 from halluscope.signature import data_of, keys_of
 from tests import tiny_vlm
 from tests.harness import data as harness_data
@@ -123,30 +121,6 @@ def test_pope_by_hand(run: Run, task: str) -> None:
     keys = keys_of(run.signature(task))
     assert keys["data"] == data_of("pope", about) and keys["data"].startswith(f"pope-{len(rows)}-")
     assert (keys["responses"], keys["parser"]) == ("given", "pope")
-
-
-@pytest.mark.parametrize("task", ["throne_coco", "throne_objects365"])
-def test_throne(run: Run, task: str) -> None:
-    rows = rows_of(run, task)
-    expected = throne.compute(
-        run.texts(task),
-        [row["objects"] for row in rows],
-        image_ids=[row["image_id"] for row in rows],
-        vocabulary=task.removeprefix("throne_"),
-        judges="lexical",
-    )
-    assert run.signature(task) == expected["signature"]
-    for score in registry.benchmark(task).scores:
-        assert run.results[task][score] == pytest.approx(expected[score], nan_ok=True)
-
-
-@pytest.mark.parametrize("task", harness_data.TASKS)
-def test_every_score_is_in_the_results_and_the_settings_in_the_log(run: Run, task: str) -> None:
-    benchmark = registry.benchmark(task)
-    errors = {f"{name}_stderr_clustered" for name in benchmark.means}
-    assert {*run.results[task]} - {"signature"} >= {*benchmark.scores} | errors
-    assert all(isinstance(run.results[task][name], float) for name in benchmark.scores)
-    assert run.signature(task).endswith(f"|version:{__version__}")
 
 
 @pytest.fixture(scope="module")
@@ -263,24 +237,6 @@ def evaluate(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Calla
         return found
 
     return evaluated
-
-
-def test_lm_eval_asks_for_a_set_to_be_judged_once(
-    evaluate: Callable[[], dict[str, Any]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judged: list[int] = []
-    of_rows = scoring.of_rows
-
-    def score(benchmark: Benchmark, rows: Any, texts: Any, *others: Any) -> dict[str, Any]:
-        judged.append(len(texts))
-        return of_rows(benchmark, rows, texts, *others)
-
-    monkeypatch.setattr(scoring, "of_rows", score)
-    results = evaluate()
-    assert judged == [3]
-    # Objects: person and cup; none; dog. A dog in each: 1 of 3 is there, and 1 of 3 is found.
-    assert results["precision_all,none"] == pytest.approx(1 / 3)
-    assert results["recall_all,none"] == pytest.approx(1 / 3)
 
 
 def test_lm_eval_ends_well_where_a_judge_runs_out_of_memory(

@@ -87,17 +87,6 @@ def test_a_dataset_of_something_else(tmp_path):
         load([str(tmp_path)])
 
 
-def test_a_folder_that_is_no_dataset(tmp_path):
-    (tmp_path / "note.md").write_text("no dataset")
-    with pytest.raises(ValueError, match="cannot be loaded as a dataset"):
-        load([str(tmp_path)])
-
-
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no file"):
-        load([str(tmp_path / "labels.json")])
-
-
 def test_rows_in_python():
     assert read_all([{"image_id": "7", "objects": ["dog"]}]) == [ImageObjects(7, ["dog"])]
     with pytest.raises(

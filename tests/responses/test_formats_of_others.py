@@ -217,15 +217,7 @@ def test_two_text_columns(tmp_path, labels):
     columns = ["response_64", "said"]
     result = halluscope.score("throne", rows, labels, judges="lexical", text_column=columns)
     assert result["precision_all"] == pytest.approx(2 / 3)
-    words = [
-        "score",
-        "throne",
-        "--judges",
-        "lexical",
-        "--responses",
-        str(tmp_path / "r.json"),
-        "--dataset",
-        labels,
-        "--json",
-    ]
+    words = (
+        f"score throne --judges lexical --json --responses {tmp_path / 'r.json'} --dataset {labels}".split()
+    )
     assert cli.main([*words, "--text-column", *columns]) == 0
