@@ -1,1 +1,1 @@
-"""Figures of runs: the numbers (`counts`), the drawing (`charts`), and the list of all (`plots`)."""
+"""Figures of runs: the numbers and the list of all (`plots`), and the drawing (`charts`)."""

@@ -220,31 +220,21 @@ def plane(
     return figure
 
 
-def votes(said: Series, voters: Sequence[str], alike: Floats) -> Drawing:
-    """Draw how many voters said yes; and how often each two agree (above the diagonal), beyond chance (below it)."""
+def agreement(voters: Sequence[str], alike: Floats) -> Drawing:
+    """Draw how often each two voters agree (above the diagonal), and beyond chance (below it)."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    numbers = range(1, len(voters) + 1)
-    height = max(2.6, AROUND + 0.3 * len(voters))
-    figure, (left, right) = _blank(height, 2, gridspec_kw={"width_ratios": [2, 3]})
-    left.set_title("voters that say yes, if any does")
-    _rows(left, [f"{number} of {len(voters)}" for number in numbers], said)
-    _scale(left, "x")
-    right.set_title("above: share of equal votes; below: kappa")
+    figure, (panel,) = _blank(max(2.6, AROUND + 0.3 * len(voters)))
+    panel.set_title("above: share of equal votes; below: kappa")
     places, shades = np.arange(len(voters)), [(COLOURS[0], 0), (COLOURS[0], 0.5)]
-    cells = np.ma.masked_invalid(alike)
-    right.pcolormesh(
-        places, places, cells, cmap=LinearSegmentedColormap.from_list("", shades), vmin=0, vmax=1
-    )
+    colours = LinearSegmentedColormap.from_list("", shades)
+    panel.pcolormesh(places, places, np.ma.masked_invalid(alike), cmap=colours, vmin=0, vmax=1)
     for (row, column), value in np.ndenumerate(alike):
         text = "-" if np.isnan(value) else f"{value:.2f}"
-        right.text(column, row, "" if row == column else text, ha="center", va="center")
-    right.set_yticks(
-        places, [f"{name(voter)}  {number}" for number, voter in zip(numbers, voters, strict=True)]
-    )
-    right.set_xticks(places, map(str, numbers))
-    right.set_ylim(len(voters) - 0.5, -0.5)
-    right.tick_params(length=0)
-    right.spines[["left", "bottom"]].set_visible(False)
-    _legend(figure, said)
+        panel.text(column, row, "" if row == column else text, ha="center", va="center")
+    panel.set_yticks(places, [f"{name(voter)}  {number}" for number, voter in enumerate(voters, 1)])
+    panel.set_xticks(places, [str(number + 1) for number in places])
+    panel.set_ylim(len(voters) - 0.5, -0.5)
+    panel.tick_params(length=0)
+    panel.spines[["left", "bottom"]].set_visible(False)
     return figure

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.judging.votes import FAILED, OTHER, UNASKED, YES
+from halluscope.judging.votes import FAILED, OTHER, UNASKED
 from halluscope.options import check_names
 from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting.figures import charts
@@ -441,12 +441,6 @@ def _lengths(runs: Runs, _: Benchmark) -> Plot | str:
 # Votes
 
 
-def yeses(votes: Votes) -> list[int]:
-    """Return how many questions got a yes from 0, 1, 2, ... voters, among those that all voters were asked."""
-    asked = votes[(votes != UNASKED).all(2)]
-    return [int(many) for many in np.bincount((asked == YES).sum(1), minlength=votes.shape[2] + 1)]
-
-
 def agreement(votes: Votes) -> Floats:
     """Return, for each two voters, the share of equal votes (above the diagonal) and Cohen's kappa (below it).
 
@@ -469,26 +463,22 @@ def _judges(runs: Runs, _: Benchmark) -> Plot | str:
     if not voted:
         return "no two judges voted"
     voters = voted[0][0].voters
-    same = [(run, votes) for run, votes in voted if [*run.voters] == [*voters]][: charts.MODELS]
-    alike = agreement(np.concatenate([votes.reshape(-1, 1, len(voters)) for _, votes in same]))
+    same = [(run, votes) for run, votes in voted if [*run.voters] == [*voters]]
+    votes = np.concatenate([votes.reshape(-1, 1, len(voters)) for _, votes in same])
+    alike = agreement(votes)
     if not np.any(alike[np.triu_indices(len(voters), 1)] < 1):
         return "no two votes on the same text and class differ"
-    said = {}
-    for run, votes in same:
-        each = yeses(votes)[1:]
-        said[run.name] = [share(many, sum(each)) for many in each]
     caption = (
-        "Left: of the questions that all voters were asked and that got a yes, how many voters said yes. Right: each "
-        "two voters, by their numbers, over all models: above the diagonal how often they vote alike, below it Cohen's "
-        f"kappa, which corrects for chance. A vote that is neither yes nor no counts as a third kind. {WILSON}"
+        "Each two voters, by their numbers, over all models: above the diagonal how often they vote alike, below it "
+        "Cohen's kappa, which corrects for chance. A vote that is neither yes nor no counts as a third kind."
     )
-    if any(bool(np.any(votes == UNASKED)) for _, votes in same):
+    if np.any(votes == UNASKED):
         caption += (
-            " Votes that could change no score were not asked for, so both sides show only the other questions, and "
-            "there is no kappa; `--ask all` asks for all votes."
+            " Votes that could change no score were not asked for, so only the other questions are counted, and there "
+            "is no kappa; `--ask all` asks for all votes."
         )
     return Plot(
-        "Do the judges agree?", caption, [run for run, _ in same], lambda: charts.votes(said, voters, alike)
+        "Do the judges agree?", caption, [run for run, _ in same], lambda: charts.agreement(voters, alike)
     )
 
 
