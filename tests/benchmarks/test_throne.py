@@ -193,7 +193,7 @@ def test_the_table_of_sampled_cells_with_an_interval():
     result = (
         remarked | scores | {"interval": {"f0.5_cls": (0.4, 0.6)}, "sampled": sampled, "difference": scores}
     )
-    lines = written(report([("one", result)]), TABLE)[0].splitlines()
+    lines = written(report([("one", result)]), TABLE).splitlines()
     assert any(re.match(r"one +sampled +50\.0", line) for line in lines)
     assert any(line.endswith("40.0 to 60.0") for line in lines)
 

@@ -12,7 +12,18 @@ import pytest
 from markdown_it import MarkdownIt
 
 from halluscope import cli, registry, terminal
-from halluscope.reporting.formats import CSV, FORMATS, FORMULA, JSON, LATEX, MARKDOWN, TABLE, WIDEST, written
+from halluscope.reporting.formats import (
+    CSV,
+    FORMATS,
+    FORMULA,
+    JSON,
+    LATEX,
+    MARKDOWN,
+    TABLE,
+    WIDEST,
+    text_notes,
+    written,
+)
 from halluscope.reporting.tables import Notes, Number, Table, class_table, plain, share, to_json
 from halluscope.runs.comparing import compare
 from halluscope.runs.results import report as report_of
@@ -73,7 +84,7 @@ def report(text):
 
 
 def told(text, style):
-    return written(report(text), style)[0]
+    return written(report(text), style)
 
 
 # CSV
@@ -96,13 +107,14 @@ def test_csv_changes_in_one_cell(text):
 def test_csv_is_one_table_with_all_digits():
     """pandas reads it directly: fractions as in JSON, ends and marks in separate columns, empty cells for undefined."""
     rows = [["a", Number(10, "d", mark="*"), share(1 / 3, (0.25, 0.5))], ["b", 20, share(None)]]
-    text, beside = written([Table("scores", ["responses", "rows", "f1"], rows), Notes(["said"])], CSV)
+    parts = [Table("scores", ["responses", "rows", "f1"], rows), Notes(["said"])]
+    text = written(parts, CSV)
     assert text.split("\n") == [
         "responses,rows,rows mark,f1,f1 low,f1 high",
         "a,10,*,0.3333333333333333,0.25,0.5",
         "b,20,,,,",
     ]
-    assert beside == "said"
+    assert text_notes(parts) == "said"
     assert [row[0] for row in rows_of(HARMLESS)] == ["table", *["scores"] * 2, "groups", *["classes"] * 2]
     assert rows_of(HARMLESS)[2][3] == "-0.25"
 
@@ -181,7 +193,7 @@ def test_latex_changes_in_one_cell(text):
 
 
 def test_latex_is_booktabs():
-    text = written([report(HARMLESS)[0]], LATEX, intervals=True)[0]
+    text = written([report(HARMLESS)[0]], LATEX, intervals=True)
     assert text.split("\n") == [
         "% scores",
         r"\begin{tabular}{lrr}",
@@ -197,7 +209,7 @@ def test_latex_is_booktabs():
 
 def test_latex_heads_scores_as_papers_do():
     names = ["f1", "f0.5_cls", "f1/existence", "yes_ratio", "aAcc", "Holm p", "f", "f1_mean"]
-    heads = written([Table("s", names, [[""] * 8])], LATEX)[0].split("\n")[3]
+    heads = written([Table("s", names, [[""] * 8])], LATEX).split("\n")[3]
     assert heads == (
         r"$F_1$ & $F_{0.5}$ (cls) & $F_1$ (existence) & Yes ratio & aAcc & Holm p & F & $F_1$ (mean) \\"
     )
@@ -242,7 +254,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
         assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [
             repr((each.values[0], each.by.value, each.holm)) for each in found.scores
         ]
-        return {style: written(report, style, True)[0] for style in FORMATS if style != JSON}
+        return {style: written(report, style, True) for style in FORMATS if style != JSON}
 
     hostile, harmless = shown("=1|&\\%\n", "*_`<b>"), shown("=1abcdefg", "*bcdefg")
     for style in hostile:

@@ -57,7 +57,7 @@ def test_what_makes_rows_other_rows(found, said):
     (line,) = caveats(benchmark, one, {})
     assert said in line
     notes = beside(benchmark, [("mine", result("coco", 5000)), ("part", one)], {})
-    text = written(notes, TABLE)[0]
+    text = written(notes, TABLE)
     assert "not shown" in text and "LLaVA-Mistral" not in text
 
 
@@ -72,7 +72,7 @@ def test_published_scores_have_a_table_of_their_own_in_the_papers_order():
     paper = published.load("throne_coco")
     assert [row[0] for row in table.rows] == [name for name, _ in paper.results] and not table.ranked
     assert table.header[0] == "published" and paper.source in table.of
-    text = written([table, *notes], TABLE)[0]
+    text = written([table, *notes], TABLE)
     assert "68.7" in text and re.search(r"\b514\b", text)  # Adapter-v2's F0.5 and length in Table 1
     assert "mine\n  here judged by lexical-3-0a1b2c3d, questions: paper, prompts: other,5000" in text
 

@@ -11,7 +11,7 @@ from halluscope.files.writing import check_new
 from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, MatchingOptions
 from halluscope.registry import Benchmark
-from halluscope.reporting.formats import JSON, written
+from halluscope.reporting.formats import CSV, JSON, text_notes, written
 from halluscope.reporting.tables import Report, Values, to_json
 from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
@@ -144,9 +144,10 @@ def output(args: Namespace, data: Any, report: Callable[[], Report] | None = Non
         say(to_json(data))
         return
     with_ends = getattr(args, "intervals", False)
-    text, beside = written(report() if report else data.report, args.format, with_ends)
-    say(text)
-    tell(beside)
+    parts = report() if report else data.report
+    say(written(parts, args.format, with_ends))
+    if args.format == CSV:
+        tell(text_notes(parts))
 
 
 def check_output(args: Namespace, path: Path) -> None:

@@ -195,7 +195,7 @@ def demo(args: Namespace) -> None:
     example = benchmark.module("demo")
     shown, images = example.shown(), example.pictures()
     say(f"{benchmark.title} on {len(shown.items)} embedded descriptions, in percent\n")
-    say(written(benchmark.module("report").report([(shown.name, shown.scores)]), TABLE)[0])
+    say(written(benchmark.module("report").report([(shown.name, shown.scores)]), TABLE))
     say(f"\nThe descriptions: {LEGEND}")
     for item in shown.items:
         say(f"\nimage {item.id}: {', '.join(item.errors) or 'nothing wrong'}")

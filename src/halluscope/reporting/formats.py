@@ -26,21 +26,22 @@ LONGEST = 40  # characters of a name in a text table; a longer one is cut in the
 FORMULA = "=+-@＝＋－＠"
 
 
-def written(report: Report, style: str, intervals: bool = False) -> tuple[str, str]:
-    """Return a report in one of the formats: what goes to standard output, and what goes to standard error."""
-    tables = [part for part in report if isinstance(part, Table)]
-    notes = [part for part in report if isinstance(part, Notes)]
+def written(report: Report, style: str, intervals: bool = False) -> str:
+    """Return a report in one of the formats; CSV has no notes."""
     if style == CSV:
-        return _csv(tables), "\n\n".join(map(_text_notes, notes))
+        return _csv([part for part in report if isinstance(part, Table)])
     as_table, as_notes = _WRITERS[style]
     apart = style != LATEX and not intervals
-    parts = (
+    return "\n\n".join(
         as_notes(part)
         if isinstance(part, Notes)
         else as_table(with_intervals(part) if apart else part, intervals)
         for part in report
     )
-    return "\n\n".join(parts), ""
+
+
+def text_notes(report: Report) -> str:
+    return "\n\n".join(_text_notes(part) for part in report if isinstance(part, Notes))
 
 
 def aligned(rows: Sequence[Sequence[object]], header: Sequence[str], left: int = 1) -> str:

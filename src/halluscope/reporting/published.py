@@ -5,9 +5,8 @@ Compare with care: a paper may have used other judges, prompts, and images.
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from halluscope import registry
 from halluscope.registry import Benchmark, Dataset
@@ -26,19 +25,15 @@ _HOW = ("questions", "prompts", "protocol", "reading")
 LINE = "line"
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(NamedTuple):
     """What one paper prints about one benchmark."""
 
-    title: str  # the benchmark's title
     source: str  # the paper and its tables, or what else prints the scores
-    url: str  # the address of the source
     # the rows, each with the model's name (in square brackets the table's other facts, such as its size or
     # judge) and its scores, as fractions like in a metric's result; a score that the table leaves out is
     # absent. The rows of "hqm" are benchmarks, with their task, metric, and the `types` of hallucination they
     # ask for
     results: Named
-    most: float = 1  # the greatest possible score: 1 for shares, more for points
 
 
 def load(name: str, chosen: Mapping[str, str] | None = None) -> Published:
@@ -64,7 +59,7 @@ def load(name: str, chosen: Mapping[str, str] | None = None) -> Published:
                 if not isinstance(value, str) and name != LINE
             }
             results.append((label, scores))
-    return Published(facts["title"], facts["source"], facts["url"], results, facts.get("most", 1))
+    return Published(facts["source"], results)
 
 
 def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:

@@ -56,13 +56,13 @@ MOST = 20  # of the significant differences in groups, and in classes, so many a
 class Result(dict[str, Any]):
     """A dict that prints as tables."""
 
-    def __init__(self, values: Values, report: Report = (), rows: Sequence[Values] = ()) -> None:
+    def __init__(self, values: Values, report: Report, rows: Sequence[Values]) -> None:
         super().__init__(values)
         self.report = report  # what is printed
         self.rows = rows  # the rows of the DataFrame
 
     def __repr__(self) -> str:
-        return written(self.report, TABLE, intervals=True)[0] or super().__repr__()
+        return written(self.report, TABLE, intervals=True)
 
     def to_pandas(self) -> Any:
         """Return a DataFrame with all digits: a row per LVLM, or per difference between two."""
