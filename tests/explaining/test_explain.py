@@ -11,7 +11,7 @@ import halluscope
 from halluscope import cli, registry
 from halluscope.cli import common
 from halluscope.explaining import protocols
-from halluscope.explaining.explained import Explained
+from halluscope.explaining.explained import Explanation
 from halluscope.explaining.protocols import CHOSEN, LABELS
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.options import keywords
@@ -436,12 +436,12 @@ def test_two_readings_of_one_rating(serve, access_key, tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def each_explained(good) -> dict[str, tuple[Explained, list[str]]]:  # noqa: F811
+def each_explained(good) -> dict[str, tuple[Explanation, list[str]]]:  # noqa: F811
     """For each benchmark, explain a good file of responses by all protocols that can be computed, in words too."""
     return {one.values[0].name: _explained(one.values[0], *good[one.values[0].name]) for one in SCORED}
 
 
-def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple[Explained, list[str]]:
+def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple[Explanation, list[str]]:
     stated = protocols.load(benchmark)
     words = ["explain", *(word for word in words[1:] if word != "--json")]
     for spelt in (f"--{option}" for option in stated.settled):
@@ -450,7 +450,7 @@ def _explained(benchmark: Benchmark, words: list[str], responses: Path) -> tuple
     words += ["--responses", str(responses), "--protocols", *(one.name for one in stated.each)]
     given = cli.parser("explain").parse_args(words)
     options = common.options_of(given, benchmark.without(stated.settled))
-    found = Explained(
+    found = Explanation(
         benchmark,
         stated,
         stated.each,

@@ -118,9 +118,7 @@ def test_pictures_stand_beside_their_rows(benchmark, tmp_path):
     report = halluscope.report(result, predictions, references, images=pictures)
     shown = [item.image in report.page.pictures for item in report.page.runs[0].items]
     assert any(shown) and "data:image/" in frame(report)["srcdoc"]
-    with pytest.raises(
-        ValueError, match=f"There are 1 images and {len(predictions)} rows; expected one per row"
-    ):
+    with pytest.raises(ValueError, match=f"There are 1 values of images and {len(predictions)} predictions"):
         halluscope.report(result, predictions, references, images=pictures[:1])
 
 

@@ -97,7 +97,7 @@ def explain(args: Namespace) -> None:
     if args.examples < 0:
         raise ValueError(f"--examples is {args.examples}; expected 0 or more.")
     options = common.options_of(args, options_explain(benchmark))
-    found = explained.Explained(
+    found = explained.Explanation(
         benchmark, stated, chosen, args.responses, args.dataset, options, common.matching_options(args)
     )
     for setting in found.settings(found.protocols[0]):

@@ -62,7 +62,7 @@ TEXT, NAME, PROMPTED = 40, 24, 80
 NO_SCORES = {"interval", "spread", "difference"}
 
 
-class Explained:
+class Explanation:
     def __init__(
         self,
         benchmark: Benchmark,
@@ -359,9 +359,9 @@ both do the same."""
 
 
 def report(
-    found: Explained, whole: Values, compared: Sequence[str], examples: int, number: str | None
+    found: Explanation, whole: Values, compared: Sequence[str], examples: int, number: str | None
 ) -> Report:
-    """Return tables of scores and differences, and notes, from what `Explained.as_json` returns."""
+    """Return tables of scores and differences, and notes, from what `Explanation.as_json` returns."""
     benchmark, stated, protocols, files = found.benchmark, found.stated, whole["protocols"], found.files
     several, names = len(files) > 1, [one["name"] for one in protocols]
 
@@ -469,7 +469,7 @@ def _asked(whole: Values) -> Iterator[str]:
         yield "  The effect of another prompt cannot be computed from one file: give --responses a file per prompt."
 
 
-def _examples(found: Explained, most: int) -> Iterator[str]:
+def _examples(found: Explanation, most: int) -> Iterator[str]:
     """Say, for each two parsers once, what they read differently in the first file."""
     words, done = {"None": "unreadable", **found.stated.words}, list[set[str]]()
     for first, second in combinations([found.settings(one)[0] for one in found.protocols], 2):

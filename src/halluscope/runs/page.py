@@ -132,12 +132,14 @@ def of_signature(result: Any) -> Benchmark:
 
 
 def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Report:
-    if images is not None and len(images) != len(model.items):
-        raise ValueError(
-            f"There are {len(images):,} images and {len(model.items):,} rows; expected one per row."
-        )
+    count = len(model.items)
+    each = (
+        [None] * count
+        if images is None
+        else listed("images", images, "a list, an image or None per row", count)
+    )
     known: dict[str, Image] = {}
-    for index, (item, image) in enumerate(zip(model.items, images or (), strict=bool(images))):
+    for index, (item, image) in enumerate(zip(model.items, each, strict=True)):
         kind(f"images[{index}]", image, Image | None, "a PIL.Image, or None")
         if image is not None:
             known[item.image or item.id] = image
