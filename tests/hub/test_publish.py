@@ -504,7 +504,7 @@ def test_not_built(hub: StandInHub, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "There is no dataset 'throne_moon'" in said and "throne_coco" in said
     assert "There is no metric 'bleu'" in refused(capsys, hub, "metric", "bleu")
     for kind in ("dataset", "metric"):
-        assert "expected no other name with it, got typo" in refused(capsys, hub, kind, "all", "typo")
+        assert f"There is no {kind} 'typo'" in refused(capsys, hub, kind, "all", "typo")
 
 
 @pytest.mark.parametrize("name", sorted({*contents.unlicensed()} | {"hqh"} & {*contents.datasets()}))
