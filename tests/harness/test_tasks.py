@@ -684,11 +684,11 @@ PLAIN = {"question_id": 1, "response": "Yes."}
         ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
         (
             [sample(filtered_resps=["Yes.", "No."])],
-            r"filtered_resps is \['Yes.', 'No.'\]; expected a string, or a list of one string",
+            r"response is \['Yes.', 'No.'\]; expected the LVLM's text",
         ),
         (
             [sample(filtered_resps=[None])],
-            r"filtered_resps is \[None\]; expected a string, or a list of one string",
+            "response is None; expected the LVLM's text",
         ),
     ],
 )

@@ -8,7 +8,6 @@ A dataset is checked first: that it is whole, fits its spec, and may be publishe
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
@@ -27,7 +26,7 @@ from halluscope.reading.datasets import home
 from halluscope.reading.tables import damaged
 from halluscope.registry import HIGHER, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.page.writing import write
+from halluscope.reporting.page.writing import parts
 from halluscope.reporting.tables import Cell, Notes, Table, Values, is_defined, plain
 from halluscope.runs.comparing import compare
 from halluscope.runs.folder import Run, benchmark_of, checked, differences, read
@@ -263,9 +262,7 @@ def report(folders: Sequence[Path], space: str) -> Publication:
     runs = checked(folders)
     benchmark = benchmark_of(runs.values())
     compared = compare(runs, [], Bootstrap(RESAMPLES)) if len(runs) > 1 else None
-    with TemporaryDirectory() as here:
-        write(page(all_shown(runs), {}, compared), Path(here) / PAGE)
-        content = (Path(here) / PAGE).read_bytes()
+    content = "".join(parts(page(all_shown(runs), {}, compared))).encode()
     title, names = f"{benchmark.title} report", one_line(", ".join(runs), 80)
     card = f"---\ntitle: {title}\nsdk: static\npinned: false\n---\n{benchmark.title}: {names}\n"
     return Publication(

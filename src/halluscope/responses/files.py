@@ -338,14 +338,10 @@ def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
         elif not isinstance(row, dict) or not _OWN.isdisjoint(row):
             yield where, row
         elif row.keys() >= LOG:
-            stated.model, samples = _text(_at(row, "eval", "model")), row.get("samples") or []
-            if not isinstance(samples, list):
-                raise ValueError(
-                    f"{where}: samples is {short_repr(samples)}; expected a list, as Inspect writes it."
-                )
-            yield from _inspected(
-                ((f"{where}, sample {place}", one) for place, one in enumerate(samples, 1)), where
-            )
+            stated.model = _text(_at(row, "eval", "model"))
+            samples = row["samples"] if isinstance(row.get("samples"), list) else []
+            numbered = ((f"{where}, sample {number}", one) for number, one in enumerate(samples, 1))
+            yield from _inspected(numbered, where)
         else:
             yield from _unfolded(row, where, how, stated.figures)
 
@@ -474,7 +470,7 @@ def _of_samples(found: Sequence[Located], tasks: Collection[str]) -> Iterator[Lo
         found = sorted(found, key=lambda one: one[1]["doc_id"])
     places: dict[Any, str] = {}
     for where, sample in found:
-        about, text = _of_sample(sample, where, tasks)
+        about = _of_sample(sample, where, tasks)
         doc_id = sample.get("doc_id")
         if not isinstance(doc_id, int | str):
             raise ValueError(f"{where}: doc_id is {short_repr(doc_id)}; expected a whole number or a string.")
@@ -485,11 +481,11 @@ def _of_samples(found: Sequence[Located], tasks: Collection[str]) -> Iterator[Lo
             )
         places[doc_id] = where
         own = {name: value for name, value in about.items() if name != TASK and name not in TEXTS}
-        yield where, own | {"response": text}
+        yield where, own | {TEXTS[0]: sample["filtered_resps"]}
 
 
-def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> tuple[Mapping[str, Any], str]:
-    """Return what a sample says about its row, and its response."""
+def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
+    """Return what a sample says about its row."""
     if not _is_sample(sample):
         raise ValueError(
             f"{where} is not a sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
@@ -508,13 +504,7 @@ def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> tuple[Mapping
             f"{where} is a sample {named}; expected a sample of {' or '.join(tasks) or 'a task of halluscope'}, or one "
             "whose doc is the row that was asked about."
         )
-    texts = sample["filtered_resps"]
-    texts = [texts] if isinstance(texts, str) else texts
-    if not isinstance(texts, list) or len(texts) != 1 or not isinstance(texts[0], str):
-        raise ValueError(
-            f"{where}: filtered_resps is {short_repr(texts, 120)}; expected a string, or a list of one string."
-        )
-    return about, texts[0]
+    return about
 
 
 def is_image_file(name: str) -> bool:
