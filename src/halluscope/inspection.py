@@ -99,19 +99,19 @@ def inspect(file: str | Path) -> Inspection:
     else:
         kind = VERDICTS if is_judged else ASKED if question and has_gold else OTHER
     id = first(("doc_id", *IDS), max(1, len(rows)))
-    places = {"id": id, "text": text, "image": first(IMAGES), "question": question}
-    columns = {of: column for of, column in places.items() if column}
+    roles = {"id": id, "text": text, "image": first(IMAGES), "question": question}
+    columns = {role: column for role, column in roles.items() if column}
     asked = [str(row[question]) for row in rows if question and question in row]
     benchmarks, about = _benchmarks(asked, names, texts if text else [])
     found = Inspection(name, kind, len(rows), benchmarks, about, columns)
     if kind != RESPONSES:
         return found
-    command = ""
-    if benchmarks:
-        dataset = registry.identity(registry.benchmark(benchmarks[0])).name
-        command = f"halluscope score {benchmarks[0]} --responses {one_line(name)} --dataset {dataset}"
-        command += " --partial" if " of its " in about else ""
-    return found._replace(odd=_odd(rows, text, texts), command=command)
+    found = found._replace(odd=_odd(rows, text, texts))
+    if not benchmarks:
+        return found
+    dataset = registry.identity(registry.benchmark(benchmarks[0])).name
+    command = f"halluscope score {benchmarks[0]} --responses {one_line(name)} --dataset {dataset}"
+    return found._replace(command=command + " --partial" * (" of its " in about))
 
 
 def _benchmarks(asked: Sequence[str], names: Collection[str], texts: Sequence[str]) -> tuple[list[str], str]:
@@ -137,12 +137,16 @@ def _benchmarks(asked: Sequence[str], names: Collection[str], texts: Sequence[st
 
 def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -> dict[str, int]:
     """Count what is odd about responses."""
-    cells = [(name, value) for row in rows for name, value in row.items() if name != column]
-    gold = next((name for name in GOLD if any(name == other for other, _ in cells)), "")
+    names = {name for row in rows for name in row} - {column}
+    gold = next((name for name in GOLD if name in names), "")
     equal = all(
         str(row.get(gold)).lower() == text.strip().lower() for row, text in zip(rows, texts, strict=True)
     )
-    others = {name for name, value in cells if isinstance(value, str) and files.SAYS.match(name)}
+    others = {
+        name
+        for name in names
+        if files.SAYS.match(name) and any(isinstance(row.get(name), str) for row in rows)
+    }
     found = {
         "empty": sum(not text.strip() for text in texts),
         f"equal to {gold}": len(rows) if gold and equal else 0,
@@ -157,16 +161,17 @@ def _scores(stated: Iterable[tuple[str, Any]]) -> dict[str, float]:
     """Return the first of these numbers whose names are those of scores; a repeated name gets a number."""
     found: dict[str, float] = {}
     seen = Counter[str]()
-    known = {_plain(score) for one in registry.benchmarks() for score in one.scores}
+    known = {letters(score) for one in registry.benchmarks() for score in one.scores}
     for name, value in islice(stated, 100 * MOST):
-        plain = _plain(name.rpartition("/")[2])
-        if len(found) < MOST and (plain in known or any(word in plain for word in _WORDS)):
+        last = letters(name.rpartition("/")[2])
+        if len(found) < MOST and (last in known or any(word in last for word in _WORDS)):
             seen[name := name.strip()] += 1
             found[f"{name} #{seen[name]}" if seen[name] > 1 else name] = float(value)
     return found
 
 
-def _plain(name: str) -> str:
+def letters(name: str) -> str:
+    """Return the letters and digits of a score's name, by which names are compared."""
     return re.sub("[^a-z0-9]", "", name.lower())
 
 

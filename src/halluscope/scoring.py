@@ -12,7 +12,7 @@ from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
-from halluscope.inspection import inspect
+from halluscope.inspection import inspect, letters
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
 from halluscope.registry import Benchmark
@@ -120,21 +120,21 @@ def prepare(
     )
     origin, built = _origin(benchmark, dataset, options), [*_built(dataset)]
     every = []
-    for place, (given, said) in enumerate(zip(responses, read, strict=True)):
+    for index, (given, each) in enumerate(zip(responses, read, strict=True)):
         with _inspecting(given):
-            found = match(said, rows, identity)._replace(origin=origin, built=built)
+            found = match(each, rows, identity)._replace(origin=origin, built=built)
         if unknown := [name for name in found.prompts if name and name not in benchmark.prompts]:
             known = ", ".join(map(repr, benchmark.prompts)) or "no name, because it has no other prompts"
             raise ValueError(
                 f"{found.name}: {PROMPT} is {short_repr(unknown[0])}, which names no prompt of {benchmark.name}; "
                 f"expected {known}."
             )
-        every.append(_ready(benchmark, found, options, place, len(responses)))
+        every.append(_ready(benchmark, found, options, index, len(responses)))
     return every
 
 
 def _ready(
-    benchmark: Benchmark, matched: Matched[Any], options: Mapping[str, Any], place: int, count: int
+    benchmark: Benchmark, matched: Matched[Any], options: Mapping[str, Any], index: int, count: int
 ) -> Ready:
     """Add the metric's inputs, with this file's value of the options that have one per file."""
     function = benchmark.module("rows").inputs
@@ -148,7 +148,7 @@ def _ready(
                     f"There are {len(given[name])} files of {name} and {count} of responses; expected one for each, in "
                     "the same order."
                 )
-            given[name] = given[name][place]
+            given[name] = given[name][index]
         elif option.many:
             given[name] = texts(name, given[name])
     if "responses" in keywords(function):
@@ -300,10 +300,6 @@ def _printed(
     benchmark: Benchmark, figures: Mapping[str, float], result: Mapping[str, Any]
 ) -> dict[str, float]:
     """Return the scores that a file states itself, by our names, as fractions where ours are."""
-
-    def letters(name: str) -> str:
-        return "".join(filter(str.isalnum, name.lower()))
-
     stated = {letters(name): value for name, value in figures.items() if value == value}
     ours = {name: stated[letters(name)] for name in benchmark.scores if letters(name) in stated}
     return {

@@ -253,7 +253,7 @@ BAD = {
         "is not a dataset that halluscope built: it has no stats.json",
     ),
     "cut off": (lambda f: (f / "stats.json").write_text('{"name": '), "stats.json is not JSON"),
-    "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected a JSON object"),
+    "a list": (lambda f: (f / "stats.json").write_text("[1]"), "expected an object with name"),
     "another benchmark": (
         lambda f: _change(f, name="hqh"),
         "--source .* holds 'hqh'; expected a presence dataset, throne_coco,",
