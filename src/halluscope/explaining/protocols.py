@@ -10,11 +10,10 @@ from typing import Any
 
 from halluscope.options import check_names
 from halluscope.registry import Benchmark
+from halluscope.reporting.tables import Values
 from halluscope.vocabularies import read_toml
 
 FILE = "protocols.toml"
-
-Values = Mapping[str, Any]  # names -> values: of options, of a result, or of what JSON has
 
 # What can differ between two protocols, in the order in which a score is made; and what options choose of it.
 PROMPT, ROWS, LABELS, PARSER, COUNTING = ASPECTS = ("prompt", "rows", "labels", "parser", "counting")

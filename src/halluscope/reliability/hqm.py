@@ -15,8 +15,8 @@ import numpy as np
 from halluscope import registry
 from halluscope.registry import HIGHER, LOWER, Benchmark, Direction
 from halluscope.reporting import published
-from halluscope.reporting.results import Result, score, scores
-from halluscope.reporting.tables import Cell, Json, Notes, Number, Report, Table, plain
+from halluscope.reporting.results import score, scores
+from halluscope.reporting.tables import Cell, Json, Notes, Number, Report, Table, Values, plain
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, keys_of, signature
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
@@ -42,7 +42,7 @@ MARKS = "a list with a mark, 1 or 0, for each reviewed row"
 AGREE, DISAGREE = "agree", "disagree"
 PEOPLE: Mapping[str, Direction] = {AGREE: HIGHER, DISAGREE: LOWER}
 
-Results = Mapping[str, Result]
+Results = Mapping[str, Values]
 
 
 def compute(
@@ -247,7 +247,7 @@ def _chance(found: Json) -> str:
     return f"probability of a correlation this strong by chance: {found['chance']:.3f}"
 
 
-def _changes(name: str, first: Result, second: Result) -> set[str]:
+def _changes(name: str, first: Values, second: Values) -> set[str]:
     """Return the choices in which two runs' signatures differ, such as "questions: paper, then released".
 
     Two runs are about the same rows, or about as many rows in another form.

@@ -8,17 +8,16 @@ from typing import Any
 from halluscope import validation
 from halluscope.files.opening import json_rows
 from halluscope.reporting.published import HEAD
+from halluscope.reporting.tables import Values
 from halluscope.sanitize import one_line, short_repr
 from halluscope.validation import is_id
-
-Result = Mapping[str, Any]
 
 MOST = 1e100  # the greatest distance of a score from 0; the square of a greater one might overflow
 
 
-def read_results(path: Path) -> dict[str, Result]:
+def read_results(path: Path) -> dict[str, Values]:
     """Read results: the name of what was scored -> its result. Published ones are left out."""
-    results: dict[str, Result] = {}
+    results: dict[str, Values] = {}
     for where, result in json_rows(path):
         if isinstance(result, Mapping) and HEAD in result:
             continue
@@ -36,7 +35,7 @@ def read_results(path: Path) -> dict[str, Result]:
     return results
 
 
-def score(result: Result, by: str) -> float:
+def score(result: Values, by: str) -> float:
     """Return a score of a result; "sampled/f0.5_cls" names a nested one. NaN if it is undefined."""
     value: Any = result
     for name in [by] if by in result else by.split("/"):
@@ -52,7 +51,7 @@ def score(result: Result, by: str) -> float:
 
 
 def scores(
-    results: Mapping[str, Result], models: Sequence[str], by: str, option: str = "--by"
+    results: Mapping[str, Values], models: Sequence[str], by: str, option: str = "--by"
 ) -> list[float]:
     """Return a score of several models' results; `option` is the option that named the score."""
     values = [score(results[model], by) for model in models]

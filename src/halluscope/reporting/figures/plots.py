@@ -20,6 +20,7 @@ from halluscope.reporting.figures import charts
 from halluscope.reporting.figures.charts import Floats, Point
 from halluscope.reporting.page import content
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Item, Shown
+from halluscope.reporting.tables import Values
 from halluscope.sanitize import one_line
 from halluscope.stats.paired import holm
 from halluscope.stats.ratios import fisher, kappa, wilson
@@ -41,7 +42,6 @@ UNJUDGED = frozenset({"unreadable", "unjudged"})  # errors of a row that could n
 WILSON = "Thin lines are Wilson's intervals at 95 %, which assume that the counts are independent."
 ENDS = "Thin lines are the intervals of the result, if it has any."
 
-Result = Mapping[str, Any]
 Runs = Sequence[Shown]
 Votes = NDArray[np.int8]  # codes of votes, of shape [items, classes, voters]
 
@@ -70,7 +70,7 @@ def figures(runs: Runs, benchmark: Benchmark) -> list[content.Figure]:
     return [plot.on_page for plot in able([*FIGURES], runs, benchmark)[0]]
 
 
-def scores(name: str, result: Result, benchmark: Benchmark) -> content.Figure | None:
+def scores(name: str, result: Values, benchmark: Benchmark) -> content.Figure | None:
     """Return a figure of the scores of the principal score's kind, shares or points; None if none is defined."""
     points = benchmark.is_points(benchmark.principal)
     alike = [
@@ -119,7 +119,7 @@ def _better(benchmark: Benchmark, score: str) -> str:
 # Scores. Each function of a figure returns the figure, or what the runs lack for it.
 
 
-def score(result: Result, name: str) -> Point:
+def score(result: Values, name: str) -> Point:
     """Return a score of a result."""
     return _point(result.get(name), result.get("interval", {}).get(name))
 
@@ -130,11 +130,11 @@ def _point(value: Any, ends: Any) -> Point:
     return Point(value, low, high)
 
 
-def has_scores(result: Result, names: Sequence[str]) -> bool:
+def has_scores(result: Values, names: Sequence[str]) -> bool:
     return not any(math.isnan(score(result, name).value) for name in names)
 
 
-def two_scores(benchmark: Benchmark, results: Sequence[Result]) -> Sequence[str]:
+def two_scores(benchmark: Benchmark, results: Sequence[Values]) -> Sequence[str]:
     """Return two scores that several results have; () if there are none.
 
     They are precision and recall, if possible of the principal score's kind ("f0.5_cls": "precision_cls"); else the
@@ -163,7 +163,7 @@ def _scores(runs: Runs, benchmark: Benchmark) -> Plot | str:
     )
 
 
-def groups(benchmark: Benchmark, results: Sequence[Result]) -> tuple[str, list[dict[str, Point]]]:
+def groups(benchmark: Benchmark, results: Sequence[Values]) -> tuple[str, list[dict[str, Point]]]:
     """Return a score that results have by groups, if possible the principal one, and for each result: group -> score.
 
     Groups for which no result has a score are left out; the list is empty if no score has two groups.
@@ -181,7 +181,7 @@ def groups(benchmark: Benchmark, results: Sequence[Result]) -> tuple[str, list[d
     return benchmark.principal, []
 
 
-def _grouped(result: Result, name: str) -> dict[str, Any]:
+def _grouped(result: Values, name: str) -> dict[str, Any]:
     """Return a score by groups, from keys like "accuracy/chart", or from tables like {"chart": {"accuracy": ...}}."""
     grouped = {
         key.removeprefix(f"{name}/"): value for key, value in result.items() if key.startswith(f"{name}/")
