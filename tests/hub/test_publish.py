@@ -544,7 +544,7 @@ def _truncate(folder: Path) -> None:
         (lambda folder: (folder / DATA).unlink(), "is missing"),
         (lambda folder: (folder / "stats.json").write_text("{"), "is not JSON"),
         (lambda folder: _rename(folder, "pope"), "is stale: it holds pope 1.0.0, built from another spec"),
-        (lambda folder: _rename(folder, "<b>"), "stats.json: name is '<b>'; expected a name of letters"),
+        (lambda folder: _rename(folder, "<b>"), "stats.json: name is '<b>'; expected what a build writes"),
     ],
 )
 def test_not_what_the_builder_wrote(
