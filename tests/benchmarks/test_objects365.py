@@ -1,7 +1,6 @@
 """throne_objects365: its vocabulary, its names and ids, the draw, and the builder, on generated files of its form."""
 
 import json
-import os
 import random
 import shutil
 from pathlib import Path
@@ -22,7 +21,6 @@ from halluscope.building import spec as specs
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
 from halluscope.paths import share
-from halluscope.reading import coco
 from tests import small_datasets
 
 NAMES = vocabularies.load("objects365").classes
@@ -147,7 +145,6 @@ def test_the_spec_pins_the_lists(upstream: Path):
     spec = specs.load("throne_objects365")
     for source, name in (("names", "objects365_names_fix.csv"), ("ids", "objects365_subset.txt")):
         assert fetch.sha256_of(upstream / "throne" / name) == spec.sources[source].sha256
-        assert (upstream / "throne" / name).stat().st_size == spec.sources[source].bytes
     ids = objects365.read_ids(upstream / "throne" / "objects365_subset.txt")
     assert len(ids) == spec.expected["images"] == 14 * 365
 
@@ -187,11 +184,6 @@ def test_the_draw_stays_the_same():
     """The draw of a seed may never change, because scores are compared on it."""
     classes_of = {i: {"abc"[i % 3]} if i < 30 else {"d"} for i in range(31)}
     assert natural_k_shot(classes_of, 2, 4, seed=1) == [0, 8, 9, 13, 19, 20, 26, 30]
-
-
-def test_bad_draws():
-    with pytest.raises(BuildError, match="0 images were asked for"):
-        natural_k_shot({1: {"a"}}, 0, 1)
 
 
 # The builder
@@ -243,7 +235,7 @@ def test_a_sample(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
         build(folder, tmp_path / "three", sample=True, shots=2, subset=False, spec=spec_of(folder, 5110))
 
 
-@pytest.mark.parametrize("layout", ["images/v{v}/patch{p}", "v{v}/patch{p}", "patch{p}", "val/patch{p}"])
+@pytest.mark.parametrize("layout", ["images/v{v}/patch{p}", "val/patch{p}"])
 def test_images_in_patch_folders(layout: str, folder: Path, tmp_path: Path):
     places = {}
     for image_id in chosen(folder):
@@ -275,10 +267,6 @@ BAD = {
         lambda f: _rows(f, lambda rows: rows[:-1]),
         "has 364 rows; expected one for each of the 365",
     ),
-    "an unknown category": (
-        lambda f: _rows(f, lambda rows: [*rows[:-1], "400,Table Tennis,Table Tennis"]),
-        "Category 400 is in only one of them",
-    ),
     "a category twice": (
         lambda f: _rows(f, lambda rows: [*rows, "1,Person,People"]),
         "row 366 is .*each id and each corrected name once",
@@ -290,10 +278,6 @@ BAD = {
     "another form": (
         lambda f: _rows(f, lambda rows: ["id,name", *rows]),
         "row 1 is 'id,name'; expected category id, published name, corrected name",
-    ),
-    "a header": (
-        lambda f: _rows(f, lambda rows: ["id,old,new", *rows]),
-        "row 1 is 'id,old,new'; expected category id",
     ),
     "another version": (
         lambda f: _rows(f, lambda rows: ["1,Human,Human", *rows[1:]]),
@@ -316,11 +300,6 @@ BAD = {
         "line 2 is '8.5'; expected an image id, each once",
     ),
     "no id": (lambda f: (f / "ids.txt").write_text("\n"), "holds no image id"),
-    "no text": (lambda f: (f / "ids.txt").write_bytes(b"\xff"), "is not in UTF-8, or is cut off"),
-    "an annotation without a category": (
-        lambda f: write(f, content() | {"annotations": [{"id": 1, "image_id": chosen(f)[0]}]}),
-        r"annotations\[0\] has category_id None; expected a 64-bit whole number",
-    ),
 }
 
 
@@ -350,6 +329,8 @@ def _less(folder: Path) -> Path:
 def test_too_few_images(folder: Path, tmp_path: Path):
     with pytest.raises(BuildError, match=r"14 x 365 = 5,110 images .*999 of the 1,000 images"):
         build(folder, tmp_path / "out", sample=True)
+    with pytest.raises(BuildError, match="0 images were asked for"):
+        build(folder, tmp_path / "out", sample=True, shots=0)
 
 
 def test_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -391,22 +372,3 @@ def test_what_cannot_be_checked_is_not_downloaded(folder: Path, tmp_path: Path):
         builder.build(names=folder / "names.csv", ids=folder / "ids.txt", out=tmp_path / "out", subset=True)
     with pytest.raises(BuildError, match="--images is missing"):
         build(folder, tmp_path / "out", with_images=True)
-
-
-def test_annotations(folder: Path):
-    table = coco.read_annotations(folder / "zhiyuan_objv2_val.json")
-    assert table.class_ids == tuple(range(1, 366)) and table.classes[52] == "Bakset"
-    assert len(table.owners) == 999 * 4
-
-
-@pytest.mark.skipif("HALLUSCOPE_UPSTREAM" not in os.environ, reason="HALLUSCOPE_UPSTREAM names no folder")
-def test_the_papers_list_of_another_split(folder: Path, tmp_path: Path):
-    given = Path(os.environ["HALLUSCOPE_UPSTREAM"]) / "throne"
-    with pytest.raises(BuildError, match=r"of the 5,110 image ids are not among the 1,000 images"):
-        build(
-            folder,
-            tmp_path / "out",
-            names=given / "objects365_names_fix.csv",
-            ids=given / "objects365_subset.txt",
-            subset=False,
-        )

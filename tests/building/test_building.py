@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -146,19 +146,9 @@ def test_rows(upstream: Path, tmp_path: Path) -> None:
     assert list(rows["objects"]) == OBJECTS
     assert set(rows["prompt"]) == {"Describe this image in detail."}
     assert rows[0]["image"].size == (32, 24)
-
-
-def test_image_bytes_are_untouched(upstream: Path, tmp_path: Path) -> None:
-    rows = load(build(upstream, tmp_path / "out")).cast_column("image", Image(decode=False))
-    assert len(rows) == 4
-    for row in rows:
+    for row in rows.cast_column("image", Image(decode=False)):
         assert row["image"]["bytes"] == (upstream / "val2017" / row["file_name"]).read_bytes()
-
-
-def test_streaming(upstream: Path, tmp_path: Path) -> None:
-    rows = list(load(build(upstream, tmp_path / "out"), streaming=True))
-    assert [row["objects"] for row in rows] == OBJECTS
-    assert rows[3]["image"].size == (32, 24)
+    assert [row["objects"] for row in load(tmp_path / "out", streaming=True)] == OBJECTS
 
 
 def test_without_images(upstream: Path, tmp_path: Path) -> None:
@@ -352,12 +342,7 @@ def _more(key: str, entry: Any) -> dict[str, Any]:
 
 BAD_ANNOTATIONS = {
     "cut off in text": (json.dumps(annotations())[:50], r"cut off: .* at character 37"),
-    "cut off between": (json.dumps(annotations())[:68], r"cut off: .* at character 69"),
-    "empty": ("", "begins with ''; expected an object"),
     "not JSON": ("image,objects\n1,dog", "begins with 'image,.*; expected an object with lists of images"),
-    "a list": ("[1, 2]", r"begins with '\[1, 2\]'; expected an object"),
-    "no images": ({"annotations": [], "categories": []}, "has no images; expected an object with lists"),
-    "no annotations": ({"images": [], "categories": []}, "has no annotations; expected"),
     "no categories": (
         {k: v for k, v in annotations().items() if k != "categories"},
         "has no categories; expected",
@@ -378,10 +363,6 @@ BAD_ANNOTATIONS = {
     "an unknown category": (
         _more("annotations", {"id": 99, "image_id": 10, "category_id": 2}),
         r"annotations\[6\] has category_id 2, which is not among the 4 ids",
-    ),
-    "an annotation without an image": (
-        _more("annotations", {"id": 9, "category_id": 1}),
-        "has image_id None",
     ),
     "an image id in a list": (
         _more("annotations", {"id": 9, "image_id": [10], "category_id": 1}),
@@ -406,65 +387,26 @@ def test_bad_annotations(case: str, upstream: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_annotations_that_are_not_text(upstream: Path, tmp_path: Path) -> None:
-    (upstream / "instances_val2017.json").write_bytes(b'{"images": "\xff"}')
-    with pytest.raises(
-        BuildError, match=r"instances_val2017\.json is not in UTF-8, or is cut off: .* position 12"
-    ):
-        build(upstream, tmp_path / "out")
-
-
-def _remove(file: Path) -> None:
-    file.unlink()
-
-
-def _cut(file: Path) -> None:
-    file.write_bytes(file.read_bytes()[:-200])  # Pillow's verify() accepts this
-
-
-def _text(file: Path) -> None:
-    file.write_text("<html>404</html>")
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (_remove, r"1 of the 4 images are not in .*val2017.*: 000000000030\.jpg\..*--only-images-present"),
-        (_cut, r"000000000030\.jpg is not a readable image: image file is truncated"),
-        (_text, r"000000000030\.jpg is not a readable image: its first bytes"),
-    ],
-)
-def test_bad_image(spoil: Callable[[Path], None], message: str, upstream: Path, tmp_path: Path) -> None:
-    spoil(upstream / "val2017" / "000000000030.jpg")
-    with pytest.raises(BuildError, match=message):
-        build(upstream, tmp_path / "out")
-    _, pictures = zipped(upstream)
-    with pytest.raises(BuildError, match=message):
-        build(upstream, tmp_path / "out", images=pictures)
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        (None, r"1 of the 4 images are not in .*: 000000000030\.jpg\..*--only-images-present"),
+        (b"<html>404</html>", r"000000000030\.jpg is not a readable image: its first bytes"),
         (image_files.eps(), "is not a readable image: it is EPS or PostScript"),
-        (b"<svg/>", "is not a readable image: it is an SVG"),
-        (b"", "is not a readable image: it is empty"),
-        (image_files.several()["WEBP"], "is not a readable image: it holds several frames"),
         (image_files.tiff(60_000, 60_000), "is larger than the limit 'pixels'"),
-        (image_files.bmp(60_000, 60_000), "is larger than the limit 'pixels'"),
     ],
 )
-def test_an_image_of_another_kind_is_named(
-    content: bytes, message: str, upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_bad_image(
+    content: bytes | None, message: str, upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also in a zip, and no program is run to read it."""
     programs = image_files.ghostscript(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    (upstream / "val2017" / "000000000030.jpg").write_bytes(content)
+    file = upstream / "val2017" / "000000000030.jpg"
+    file.write_bytes(content) if content else file.unlink()
     _, pictures = zipped(upstream)
     for place in (upstream / "val2017", pictures):
-        with pytest.raises(ValueError, match=rf"{place}.*000000000030\.jpg {message}"):
+        with pytest.raises(ValueError, match=message):
             build(upstream, tmp_path / "out", images=place)
     assert not (tmp_path / "out").exists() and not (programs / "ran").exists()
 
@@ -496,13 +438,9 @@ def test_only_images_present(upstream: Path, tmp_path: Path) -> None:
     spec = spec_of(upstream)
     with pytest.raises(BuildError, match=r"found 3 images.*Pass --subset"):
         build(upstream, tmp_path / "two", spec=spec, subset=False, only_images_present=True)
-
-
-def test_only_images_present_and_none_is(upstream: Path, tmp_path: Path) -> None:
-    for file in (upstream / "val2017").iterdir():
-        file.unlink()
+    (tmp_path / "none").mkdir()
     with pytest.raises(BuildError, match="None of the 4 images"):
-        build(upstream, tmp_path / "out", only_images_present=True)
+        build(upstream, tmp_path / "three", images=tmp_path / "none", only_images_present=True)
 
 
 def test_missing_places(upstream: Path, tmp_path: Path) -> None:
@@ -517,22 +455,6 @@ def test_missing_places(upstream: Path, tmp_path: Path) -> None:
     labels, pictures = zipped(upstream)
     with pytest.raises(BuildError, match=r"--source .*val2017\.zip holds no"):
         throne_coco.build(pictures, labels, out)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["../../outside.jpg", "val2017/../../outside.jpg", "/outside.jpg", "..\\outside.jpg", "C:/outside.jpg"],
-)
-def test_an_archive_with_a_member_outside_is_refused(upstream: Path, tmp_path: Path, name: str) -> None:
-    labels, pictures = zipped(upstream)
-    with zipfile.ZipFile(pictures, "a") as archive:
-        archive.writestr(name, b"I would like to be outside")
-    with pytest.raises(
-        BuildError, match=r"--images .*val2017\.zip holds .*outside\.jpg'; expected unique names"
-    ):
-        throne_coco.build(labels, pictures, tmp_path / "out", subset=True)
-    assert not (tmp_path / "out").exists()
-    assert not list(tmp_path.rglob("outside.jpg")) and not list(tmp_path.parent.glob("outside.jpg"))
 
 
 def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:
@@ -551,6 +473,7 @@ def test_corrupt_archive(upstream: Path, tmp_path: Path) -> None:
     ("names", "message"),
     [
         (["annotations/instances_val2017.json", "../a"], r"'\.\./a'; expected unique names"),
+        (["annotations/instances_val2017.json", "C:/a"], "'C:/a'; expected unique names"),
         (["annotations/instances_val2017.json", "a", "a"], "'a' twice; expected"),
         (
             ["annotations/instances_val2017.json", "a/" * 30_000],
@@ -586,37 +509,11 @@ def test_a_source_that_is_too_large_or_no_file(
 # The folder: all or nothing
 
 
-def test_existing_build_needs_force(upstream: Path, tmp_path: Path) -> None:
-    out = build(upstream, tmp_path / "out")
-    with pytest.raises(BuildError, match="holds a build already; pass --force"):
-        build(upstream, out)
-    build(upstream, out, images=None, with_images=False, force=True)
-    assert "image" not in load(out).column_names
-    assert [entry.name for entry in tmp_path.glob(".out*")] == []
-
-
 def test_a_checkout_s_facts_are_replaced_by_the_same(upstream: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     facts = share("datasets", "throne_coco", "spec.toml").read_bytes()
     (tmp_path / "out" / "spec.toml").write_bytes(facts)
     assert files(build(upstream, tmp_path / "out"))["spec.toml"] == facts
-
-
-def test_failed_build_leaves_the_old_one(
-    upstream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = build(upstream, tmp_path / "out")
-    before = files(out)
-
-    def full_disk(*_: object) -> bytes:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(output, "_stored", full_disk)
-    monkeypatch.setattr(output, "check_images", lambda *_: None)
-    with pytest.raises(OSError, match="No space left"):
-        build(upstream, out, force=True)
-    assert files(out) == before
-    assert [entry.name for entry in tmp_path.glob(".out*")] == []
 
 
 # The command line, the spec, and where files are
@@ -689,14 +586,6 @@ def test_every_spec_is_complete(name: str) -> None:
             assert digest in (None, specs.UNKNOWN) or re.fullmatch("[0-9a-f]{64}", digest)
         is_file = source.member is not None and not source.member.endswith("/")
         assert is_file == (source.member_sha256 is not None)
-
-
-def test_spec_of_throne_coco() -> None:
-    spec = specs.load("throne_coco")
-    assert spec.expected == {"images": 5000, "classes": 80, "annotations": 36781}
-    assert (spec.name, spec.vocabulary, spec.publish_images) == ("throne_coco", "coco", False)
-    with pytest.raises(FileNotFoundError, match=r"throne_moon.spec\.toml is not in"):
-        specs.load("throne_moon")
 
 
 def test_share_in_an_installed_wheel(tmp_path: Path) -> None:

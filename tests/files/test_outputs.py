@@ -28,21 +28,11 @@ def source(tmp_path: Path) -> Path:
 
 def command(kind: str, source: Path, out: Path) -> list[str]:
     return {
-        "review": [
-            "review",
-            "make",
-            str(source),
-            "--sample",
-            "2",
-            "--images",
-            str(source.parent),
-            "--out",
-            str(out),
-        ],
-        "lines": ["parallel", str(source), "--out", f"{out}.jsonl", "--first", f"{out}-first.jsonl"],
-        "folders": ["parallel", str(source), "--out", str(out), "--first", f"{out}-first"],
-        "both": ["parallel", str(source), "--out", str(out), "--first", f"{out}-first.jsonl"],
-    }[kind]
+        "review": f"review make {source} --sample 2 --images {source.parent} --out {out}",
+        "lines": f"parallel {source} --out {out}.jsonl --first {out}-first.jsonl",
+        "folders": f"parallel {source} --out {out} --first {out}-first",
+        "both": f"parallel {source} --out {out} --first {out}-first.jsonl",
+    }[kind].split()
 
 
 KINDS = ("review", "lines", "folders", "both")
