@@ -168,12 +168,6 @@ def test_what_is_undefined(own):
     assert got["interval"]["chair_s"] == (0.0, 0.0)
 
 
-def test_an_interval_holds_its_figure(own):
-    got = chair.compute(TEXTS * 20, OBJECTS * 20, bootstrap=200, **own)
-    for name, (low, high) in got["interval"].items():
-        assert low < got[name] < high
-
-
 def test_texts_that_want_to_do_harm(own):
     texts = [
         "dog " * 25_000,
@@ -236,16 +230,8 @@ def test_no_option_is_missing_from_the_signature(own, tmp_path):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"predictions": ["a", "b"]}, "2 predictions and 1 references"),
-        ({"predictions": [None]}, r"predictions\[0\] is None; expected a text"),
-        ({"predictions": "A dog."}, "are lists"),
-        ({"predictions": [], "references": []}, "predictions is empty"),
         ({"references": [["dgo"]]}, "'dgo', which is not one of the 80 classes .* mean 'dog'"),
-        ({"references": [None]}, r"references\[0\] is None"),
-        ({"image_ids": [1, 2]}, "2 values of image_ids and 1 predictions"),
         ({"reader": "spacy"}, "reader is 'spacy'; expected 'lemminflect' or 'nltk'"),
-        ({"bootstrap": -5}, "bootstrap is -5"),
-        ({"level": 95}, "level is 95"),
         ({"allow_other_synonyms": False}, "not CHAIR's synonym list: its sha256 is .*, expected b685537b"),
     ],
 )
@@ -261,18 +247,12 @@ def test_bad_input_ends_in_its_own_error(own, bad, message):
         ("\n".join(COCO[:79]).encode(), "has 79 lines; expected 80"),
         ("\n".join([*COCO[:79], "unicorn"]).encode(), "are not COCO's 80 classes"),
         ("\n".join([*COCO[:79], f"{COCO[79]}, dog"]).encode(), r"'dog' stands for dog already"),
-        (b"\xff" * 9, "is not in UTF-8, or is cut off: .* position 0"),
     ],
 )
 def test_a_synonym_list_that_is_none(tmp_path, content, message):
     (tmp_path / "words.txt").write_bytes(content)
     with pytest.raises(ValueError, match=message):
         words.load_synonyms(tmp_path / "words.txt", allow_other=True)
-
-
-def test_no_synonym_list(tmp_path):
-    with pytest.raises(FileNotFoundError, match="There is no file"):
-        words.load_synonyms(tmp_path / "nothing.txt")
 
 
 def test_the_official_list_is_fetched_and_checked(listed, monkeypatch):
@@ -325,17 +305,11 @@ def test_ground_truth_from_annotations_and_captions(coco_files, listed):
             {"annotations": [{"image_id": 9, "caption": "A dog."}]},
             "no caption for 2 of the 2 images .* image_id 1",
         ),
-        (
-            {"annotations": [{"image_id": 1, "caption": None}]},
-            r"annotations\[0\] has caption None; expected text",
-        ),
         ({"annotations": [{"image_id": 1, "category_id": 18}]}, r"as in COCO's captions"),
-        ([], "expected an object with lists of annotations"),
-        (None, "is not JSON, or is cut off"),
     ],
 )
 def test_captions_that_do_not_fit(coco_files, listed, content, message):
-    coco_files[1].write_text(json.dumps(content) if content is not None else '{"annotations": [')
+    coco_files[1].write_text(json.dumps(content))
     with pytest.raises(BuildError, match=message):
         ground_truth(*coco_files, words.load_synonyms(listed, allow_other=True)[1])
 

@@ -54,16 +54,6 @@ def test_the_released_scripts_numbers(metric, golden, k):
     assert round(got["ignored"] * cells, 6) == expected["ignored_cells"]
 
 
-def test_the_result_has_what_the_contract_names(metric, golden):
-    got = metric.compute(**golden)
-    contract = "precision_all recall_all f1_all f0.5_all precision_cls recall_cls f1_cls f0.5_cls ignored"
-    assert {*contract.split(), "undefined_classes", "signature"} <= set(got)
-    assert "\n" not in got["signature"]
-    assert got["signature"].split("|")[-1].startswith("version:")
-    p, r = got["precision_cls"], got["recall_cls"]
-    assert got["f0.5_cls"] == pytest.approx(1.25 * p * r / (0.25 * p + r))
-
-
 def test_the_same_votes_on_a_sample_of_the_cells(metric, golden):
     """POPE's cells leave out most absent classes: here all of them, so no mention can be wrong."""
     present = COCO.presence(golden["references"])
@@ -146,21 +136,6 @@ def test_asking_what_is_needed_gives_the_same_numbers():
     assert needed.pop("ignored") is None
     assert everything.pop("ignored") > 0
     assert json.dumps(needed) == json.dumps(everything)
-
-
-def test_texts_that_want_to_do_harm(metric):
-    texts = [
-        "dog " * 25_000,
-        "🐕 🐈‍⬛",
-        "כלב וחתול",
-        "a\x00dog",
-        "Question: Is there a cat? Answer: yes",
-        "{x} %s {0}",
-    ]
-    got = metric.compute(
-        predictions=texts, references=[["dog"]] * 6, vocabulary=["dog", "cat"], judges="lexical"
-    )
-    assert got["images"] == 6
 
 
 def test_explain_says_which_rule_took_which_mention_back():
@@ -284,33 +259,15 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"predictions": ["a", "b"]}, "2 predictions and 1 references"),
-        ({"predictions": [None]}, r"predictions\[0\] is None; expected a text"),
-        ({"predictions": [3]}, r"predictions\[0\] is 3"),
-        ({"predictions": "A dog."}, "are lists"),
-        ({"predictions": {"A dog."}}, "predictions is .*are lists"),
-        ({"references": iter([["dog"]])}, "references is .*are lists"),
         ({"references": [iter(["dog"])]}, r"references\[0\] is .*expected a list of class names"),
-        ({"references": [[["dog"]]]}, r"references\[0\] names"),
-        ({"vocabulary": 5}, "vocabulary is 5"),
-        ({"questions": None}, "questions is None"),
-        ({"image_ids": [None]}, r"image_ids\[0\] is None"),
-        ({"votes": [[[1], [1, 0]]]}, "votes is not an array|votes has the shape"),
-        ({"predictions": [], "references": []}, "predictions is empty"),
         ({"references": [["dgo"]]}, "'dgo', which is not one of the 80 classes .* mean 'dog'"),
-        ({"references": [None]}, r"references\[0\] is None"),
         ({"vocabulary": []}, "vocabulary is empty"),
         ({"vocabulary": "lvis"}, "no vocabulary 'lvis'"),
-        ({"image_ids": [1, 2]}, "2 values of image_ids and 1 predictions"),
         ({"questions": "mine"}, "no question set 'mine'"),
         ({"agreement": 10, "judges": "lexical"}, "agreement is 10, but there are 3 votes"),
-        ({"agreement": 10}, "agreement is 10, but there are 3 votes"),
         ({"agreement": "most", "judges": "flan-t5"}, "agreement is 'most'"),
         ({"judges": ["flan-t5", "nosuch"]}, "There is no judge 'nosuch'"),
         ({"beta": -1}, "beta is -1"),
-        ({"ask": "some"}, "ask is 'some'"),
-        ({"bootstrap": -5}, "bootstrap is -5"),
-        ({"level": 95}, "level is 95"),
         ({"cells": [[1]]}, r"cells is an array of int64 with the shape \(1, 1\); expected bool \(1, 80\)"),
         (
             {"votes": np.zeros((1, 79, 9))},
@@ -318,7 +275,6 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
         ),
         ({"votes": np.full((1, 80, 9), 0.5)}, r"votes\[0, 0, 0\] is .*0.5"),
         ({"judges": "gpt-9"}, "There is no judge 'gpt-9'.*The judge 'lexical' needs no model"),
-        ({"judges": []}, "judges is empty"),
         ({"judges": ["lexical", "lexical"]}, "more than once"),
         ({"judges": [42]}, "42 is not a judge"),
         ({"jugdes": "lexical"}, r"throne has no option 'jugdes'\. Did you mean 'judges'\?"),
@@ -327,18 +283,6 @@ GOOD = {"predictions": ["A dog."], "references": [["dog"]], "judges": "no/model-
 def test_bad_input_ends_in_its_own_error(bad, message):
     with pytest.raises(ValueError, match=message):
         throne.compute(**(GOOD | bad))
-
-
-def test_a_duplicate_image_id():
-    with pytest.raises(ValueError, match=r"image_ids\[1\] is 7, as is image_ids\[0\]"):
-        throne.compute(["a", "b"], [[], []], image_ids=[7, 7], judges="lexical")
-
-
-def test_bad_input_through_evaluate(metric):
-    with pytest.raises(ValueError, match=r"predictions\[0\] is None"):
-        metric.compute(predictions=[None], references=[["dog"]], judges="lexical")
-    with pytest.raises(ValueError, match="'dgo'"):
-        metric.compute(predictions=["a"], references=[["dgo"]], judges="lexical")
 
 
 def test_rows_added_one_by_one(metric):
