@@ -345,7 +345,7 @@ def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
         ('{"throne_coco": ', r"\$HALLUSCOPE_TASKS is not JSON"),
         ('{"throne_cocoa": {}}', "There is no dataset 'throne_cocoa'. Did you mean 'throne_coco'"),
         ('{"throne_coco": ["lexical"]}', r"throne_coco is \['lexical'\]; expected an object"),
-        ('{"hqh": 1}', r'hqh is 1; expected an object such as {"dataset": "datasets/hqh"}'),
+        ('{"hqh": 1}', r'hqh is 1; expected an object such as {"dataset": "datasets/NAME"}'),
         (
             '{"throne_coco": {"judge": "lexical"}}',
             "throne_coco has no option 'judge'. Did you mean 'judges'.* The known ones are .*dataset, .*images",

@@ -5,12 +5,10 @@ score is asked for first; each response also carries its own value of the scores
 """
 
 import hashlib
-import json
 import logging
 import math
 import os
 import shlex
-import threading
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -40,6 +38,7 @@ log = logging.getLogger(__name__)
 
 # The environment variable for settings: a JSON object of task -> settings, or the name of a file that holds one
 TASKS = "HALLUSCOPE_TASKS"
+EXAMPLE = '{"dataset": "datasets/NAME"}'
 SPLIT = "test"
 
 # Where lm-eval puts the image: before the prompt, as `halluscope answer` does
@@ -75,7 +74,7 @@ class Settings:
         A language model judges only if it is named, whatever the benchmark's own default.
         """
         dataset, benchmark = registry.dataset(task), registry.benchmark(task)
-        options = _of_environment().get(task, {}) | _object(own or {}, f"The setting {task}", task)
+        options = _of_environment().get(task, {}) | _object(own or {}, f"The setting {task}")
         known = benchmark.keywords - {*benchmark.input_options, *dataset.options}
         check(options, known | {"dataset", "images"}, task)
         folders = {name: options.pop(name, None) for name in ("dataset", "images")}
@@ -170,13 +169,12 @@ def _of_environment() -> dict[str, dict[str, Any]]:
     if not text:
         return {}
     content = parse(text if text.startswith("{") else read_text(Path(text)), f"${TASKS}")
-    each = _object(content, f"${TASKS}", '{"pope": {"dataset": "datasets/pope"}}')
-    return {registry.dataset(name).name: _object(of, f"${TASKS}, {name}", name) for name, of in each.items()}
+    each = _object(content, f"${TASKS}", f'{{"pope": {EXAMPLE}}}')
+    return {registry.dataset(name).name: _object(own, f"${TASKS}, {name}") for name, own in each.items()}
 
 
-def _object(content: Any, where: str, example: str) -> dict[str, Any]:
+def _object(content: Any, where: str, example: str = EXAMPLE) -> dict[str, Any]:
     if not isinstance(content, Mapping):
-        example = example if "{" in example else json.dumps({"dataset": f"datasets/{example}"})
         raise ValueError(f"{where} is {short_repr(content, 120)}; expected an object such as {example}.")
     return dict(content)
 
@@ -195,7 +193,6 @@ class Item(dict[str, Any]):
 
 _evaluations: dict[tuple[str, str], Evaluation] = {}  # by the task's and the prompt's name
 _results: dict[tuple[str, str], tuple[list[tuple[Document, str]], Scored]] = {}
-_lock = threading.Lock()
 
 
 def dataset(task: str, prompt: str = "", **metadata: Any) -> Any:
@@ -321,9 +318,8 @@ def _result(whole: Sequence[Item]) -> dict[str, Any]:
     each = [item.response for item in whole]
     evaluation = _evaluation(each[0][0])
     task = evaluation.name, evaluation.prompt
-    with _lock:
-        if task not in _results or _results[task][0] != each:
-            _results[task] = each, _compute(evaluation, *map(list, zip(*each, strict=True)))
+    if task not in _results or _results[task][0] != each:
+        _results[task] = each, _compute(evaluation, *map(list, zip(*each, strict=True)))
     result, values = _results[task][1]
     for item, added in zip(whole, values, strict=True):
         if item.name in added:
