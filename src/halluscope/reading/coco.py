@@ -159,8 +159,8 @@ LINE: Kind = _is_line, "text of one line"
 
 def _index(ids: "array[int]", known: Mapping[int, str], where: str, key: str) -> NDArray[np.int64]:
     """Return the index of each id among the known ids."""
-    place = {number: index for index, number in enumerate(known)}
-    found = np.fromiter((place.get(number, -1) for number in ids), np.int64, len(ids))
+    positions = {number: index for index, number in enumerate(known)}
+    found = np.fromiter((positions.get(number, -1) for number in ids), np.int64, len(ids))
     for wrong in np.flatnonzero(found < 0)[:1]:
         raise BuildError(
             f"{where}[{wrong}] has {key} {ids[wrong]}, which is not among the {len(known):,} ids that the file names."

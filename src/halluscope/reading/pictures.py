@@ -41,12 +41,12 @@ def open_named(file: Any, folder: Path, name: str) -> Image:
     if not isinstance(file, str):
         raise BuildError(f"{name} is called {short_repr(file)}; expected the name of a file in {folder}.")
     try:
-        place = inside(folder, file)
+        path = inside(folder, file)
     except BuildError as error:
         raise BuildError(f"{name} cannot be opened: {error}") from error
-    if not is_there(place):
+    if not is_there(path):
         raise BuildError(f"{name} is called {short_repr(file)}, which is not in {folder}.")
-    return open_picture(read_bytes(place, "image"), f"{name}, {place},")
+    return open_picture(read_bytes(path, "image"), f"{name}, {path},")
 
 
 def of_table(
@@ -65,11 +65,11 @@ def of_table(
         kind = short_repr(images.features["image"])
         raise ValueError(f"The column image of {name} holds {kind}; expected images.") from error
     there = pc.is_valid(stored.data.column("image")).to_pylist()
-    place: dict[Hashable, int] = {}
+    row_of: dict[Hashable, int] = {}
     for row, (value, valid) in enumerate(zip(images[key], there, strict=True)):
         if valid:
-            place.setdefault(value, row)
-    if missing := wanted - place.keys():
+            row_of.setdefault(value, row)
+    if missing := wanted - row_of.keys():
         raise ValueError(
             f"{len(missing):,} of the {len(wanted):,} images that {name} asks about are missing, such as {key} "
             f"{min(map(str, missing))}. Build it with images, or name the folder that holds them (--images, in "
@@ -78,7 +78,7 @@ def of_table(
 
     @lru_cache(keep)
     def find(value: Hashable) -> Image:
-        row = place[value]
+        row = row_of[value]
         return open_stored(stored[row]["image"], folder, f"The image in row {row:,} of {name}")
 
     return find
@@ -88,13 +88,13 @@ def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
     """Return a function that finds the image files of a folder, of which `keep` stay open; None keeps all open."""
     if not folder.is_dir():
         raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
-    places = {name: inside(folder, name) for name in wanted}
-    if missing := [name for name, place in places.items() if not is_there(place)]:
+    paths = {name: inside(folder, name) for name in wanted}
+    if missing := [name for name, path in paths.items() if not is_there(path)]:
         shown = one_line(min(missing), 200)
         raise ValueError(
             f"{len(missing):,} of the {len(wanted):,} images are not in {folder}, such as {shown}."
         )
-    return lru_cache(keep)(lambda name: open_picture(read_bytes(places[name], "image"), str(places[name])))
+    return lru_cache(keep)(lambda name: open_picture(read_bytes(paths[name], "image"), str(paths[name])))
 
 
 def called(folder: Path, wanted: Collection[Any]) -> dict[Any, str]:

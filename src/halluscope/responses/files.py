@@ -265,14 +265,14 @@ def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
     names = [
         name or (plain_name(own[0]) if own else "responses") for name, own in zip(names, files, strict=True)
     ]
-    while alike := [place for place, name in enumerate(names) if names.count(name) > 1]:
-        if not any(folders[place] for place in alike):
+    while alike := [index for index, name in enumerate(names) if names.count(name) > 1]:
+        if not any(folders[index] for index in alike):
             raise ValueError(
                 f"Two LVLMs are called {short_repr(names[alike[0]])}; give each its own name: NAME=FILE."
             )
-        for place in alike:
-            if folders[place]:
-                names[place] = f"{folders[place].pop()}/{names[place]}"
+        for index in alike:
+            if folders[index]:
+                names[index] = f"{folders[index].pop()}/{names[index]}"
     return names
 
 
@@ -379,14 +379,14 @@ def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> 
 
 def _turns(turns: Sequence[Row]) -> dict[str, str]:
     """Return the last prompt and response of a chat, as LLaVA's and OpenAI's files have it; {} if it is none."""
-    said = {}
+    last = {}
     for turn in turns:
         role, text = turn.get("role", turn.get("from")), turn.get("content", turn.get("value"))
         if isinstance(text, list):  # OpenAI's form, beside images
             text = "\n".join(str(part.get("text", "")) for part in text if isinstance(part, Mapping))
         if isinstance(text, str) and role in (*_ASKS, *_RESPONDS):
-            said["prompt" if role in _ASKS else TEXTS[0]] = text
-    return said if TEXTS[0] in said else {}
+            last["prompt" if role in _ASKS else TEXTS[0]] = text
+    return last if TEXTS[0] in last else {}
 
 
 def _numbers(row: Row) -> Iterator[tuple[str, float]]:
@@ -453,8 +453,8 @@ def _inspected(samples: Iterable[Located], log: str) -> Iterator[Located]:
                 "expected one. Run the task with --epochs 1."
             )
         if output.get("choices"):
-            said = output.get("completion")
-            yield where, {"doc_id": sample["id"], "doc": sample["metadata"], "filtered_resps": said}
+            text = output.get("completion")
+            yield where, {"doc_id": sample["id"], "doc": sample["metadata"], "filtered_resps": text}
     if empty:
         raise ValueError(f"{log} holds no samples; expected a log that was written with its samples.")
 
@@ -468,18 +468,18 @@ def _of_samples(found: Sequence[Located], tasks: Collection[str]) -> Iterator[Lo
     numbers = [_at(row, "doc_id") for _, row in found]
     if {*map(type, numbers)} == {int}:
         found = sorted(found, key=lambda one: one[1]["doc_id"])
-    places: dict[Any, str] = {}
+    first: dict[Any, str] = {}
     for where, sample in found:
         about = _of_sample(sample, where, tasks)
         doc_id = sample.get("doc_id")
         if not isinstance(doc_id, int | str):
             raise ValueError(f"{where}: doc_id is {short_repr(doc_id)}; expected a whole number or a string.")
-        if doc_id in places:
+        if doc_id in first:
             raise ValueError(
-                f"{where}: the document {short_repr(doc_id)} is already in {places[doc_id]}; expected each document "
+                f"{where}: the document {short_repr(doc_id)} is already in {first[doc_id]}; expected each document "
                 "once. Are these the samples of two runs, or of two filters?"
             )
-        places[doc_id] = where
+        first[doc_id] = where
         own = {name: value for name, value in about.items() if name != TASK and name not in TEXTS}
         yield where, own | {TEXTS[0]: sample["filtered_resps"]}
 

@@ -87,10 +87,10 @@ def strict(reply: str) -> int:
     text = reply.lower().replace("\u2019", "'")
     text = _NO_ANSWER.sub(" ; ", text) if "no " in text else text
     sentences = [part for part in _SENTENCE.findall(text) if not part.endswith("?") and _LETTER.search(part)]
-    said = _said(sentences)
+    worded = _by_words(sentences)
     longer = [sentence for sentence in sentences if _LETTER.search(_WORD.sub("", sentence))]
-    stated = [_stated(sentence) for sentence in (longer[:1] if said else longer)]
-    readings = said | next(filter(None, stated), set())
+    stated = [_by_statement(sentence) for sentence in (longer[:1] if worded else longer)]
+    readings = worded | next(filter(None, stated), set())
     return readings.pop() if len(readings) == 1 else OTHER
 
 
@@ -246,7 +246,7 @@ _DOUBT = re.compile(
 )
 
 
-def _said(sentences: list[str]) -> set[int]:
+def _by_words(sentences: list[str]) -> set[int]:
     """Return what the words yes and no say: {YES}, {NO}, both, or nothing."""
     with_no = [sentence for sentence in sentences if "no" in sentence]
     yes = any(_YES.search(sentence) for sentence in sentences if "ye" in sentence)
@@ -255,7 +255,7 @@ def _said(sentences: list[str]) -> set[int]:
     return ({YES} if yes or either else set()) | ({NO} if no or either else set())
 
 
-def _stated(sentence: str) -> set[int]:
+def _by_statement(sentence: str) -> set[int]:
     """Return what a sentence states: {YES}, {NO}, both if it contradicts itself, or nothing."""
     if _DOUBT.search(sentence):
         return set()

@@ -32,28 +32,28 @@ def without(text: str) -> str:
     >>> without("<think>A bus?</think>A dog."), without("A bus?</think> A dog."), without("<think>A dog? But")
     ('A dog.', 'A dog.', '')
     """
-    said = _without_whole(text)
-    *_, last = [None, *_CLOSING.finditer(said)]
-    said = said[last.end() :] if last else said
-    if _OPENING.search(said):
+    rest = _without_whole(text)
+    *_, last = [None, *_CLOSING.finditer(rest)]
+    rest = rest[last.end() :] if last else rest
+    if _OPENING.search(rest):
         return ""
-    return said if said == text else said.strip()
+    return rest if rest == text else rest.strip()
 
 
 def _without_whole(text: str) -> str:
     """Return a text without the thoughts that begin and end in it; each mark is searched for only once."""
-    kept, place, endless = [], 0, set()
+    parts, end, endless = [], 0, set()
     for opening in _OPENING.finditer(text):
         kind = opening.lastindex or 0
-        if opening.start() < place or kind in endless:
+        if opening.start() < end or kind in endless:
             continue
         closing = _CLOSING_OF[kind].search(text, opening.end())
         if closing is None:
             endless.add(kind)
         else:
-            kept.append(text[place : opening.start()])
-            place = closing.end()
-    return "".join([*kept, text[place:]])
+            parts.append(text[end : opening.start()])
+            end = closing.end()
+    return "".join([*parts, text[end:]])
 
 
 def choice(thoughts: str) -> dict[str, str]:
@@ -67,5 +67,5 @@ def take_out(texts: Sequence[str], thoughts: str) -> tuple[Sequence[str], int]:
     whole = "" if thoughts == KEPT else "".join(texts)
     if not any(sign in whole for sign in _SIGNS):
         return texts, 0
-    said = [without(text) if any(map(text.__contains__, _SIGNS)) else text for text in texts]
-    return said, sum(one != text for one, text in zip(said, texts, strict=True))
+    rests = [without(text) if any(map(text.__contains__, _SIGNS)) else text for text in texts]
+    return rests, sum(rest != text for rest, text in zip(rests, texts, strict=True))
