@@ -37,10 +37,10 @@ class Labelled(Graded):
         self.recalls: Mapping[str, str] = self.dataset.get("recalls", {})
 
     def official(self, text: str) -> str | None:
-        return parsers.said_of(parsers.contained(text))
+        return parsers.word_of(parsers.contained(text))
 
     def strict(self, text: str) -> str | None:
-        return parsers.said_of(parsers.strict(text))
+        return parsers.word_of(parsers.strict(text))
 
     def stated(self, row: Values, where: str, number: int) -> Any:
         """Read the row that a response states itself, as the authors' answers do; None if it states none."""

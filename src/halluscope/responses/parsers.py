@@ -189,7 +189,7 @@ def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
     return codes
 
 
-def said_of(code: int) -> str | None:
+def word_of(code: int) -> str | None:
     """Return "yes" or "no" for a code, to show it; None if the response is unreadable."""
     return {YES: "yes", NO: "no"}.get(code)
 

@@ -189,7 +189,7 @@ def compute(
         result["interval"] = resampling.intervals(map(score, resampling.weights(images)))
     if per_row:
         result["per_row"] = [
-            {"id": row.id, "dimension": row.dimension, **_of_row(row, one, parsers.said_of(code))}
+            {"id": row.id, "dimension": row.dimension, **_of_row(row, one, parsers.word_of(code))}
             for row, one, code in zip(rows, each, codes.tolist(), strict=True)
         ]
     return result

@@ -44,7 +44,7 @@ ANSWERS = {free_text.NO: 0, free_text.YES: 1, free_text.UNCERTAIN: 2, None: UNRE
 # Judge -> its name in a signature, with its version, and what it reads in a response to a question
 READERS: Mapping[str, tuple[str, Callable[[str, str], str | None]]] = {
     "rules": (free_text.KEY, lambda text, question: free_text.read(text, question).answer),
-    "vlmevalkit": ("vlmevalkit", lambda text, question: parsers.said_of(parsers.vlmevalkit(text))),
+    "vlmevalkit": ("vlmevalkit", lambda text, question: parsers.word_of(parsers.vlmevalkit(text))),
 }
 
 

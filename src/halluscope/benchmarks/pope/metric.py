@@ -201,7 +201,7 @@ def compute(
     if per_question:
         result["per_question"] = [
             {"answer": label, "said": said_as, **_of_question(label, said_as, by)}
-            for label, said_as in zip(references, map(replies.said_of, answers.tolist()), strict=True)
+            for label, said_as in zip(references, map(replies.word_of, answers.tolist()), strict=True)
         ]
     if others is not None:
         kept = [answer is not None for answer in others]
