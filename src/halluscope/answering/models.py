@@ -23,7 +23,7 @@ from PIL.Image import Image
 from halluscope.errors import JudgingFailed, needs
 from halluscope.files.pictures import data_uri
 from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure
-from halluscope.judging.endpoint import ENDS, Endpoint, disarmed, reply_of
+from halluscope.judging.endpoint import EMPTY, ENDS, Endpoint, disarmed, reply_of
 from halluscope.judging.judge import AT_ONCE, SEED
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import placed
@@ -330,27 +330,25 @@ class ServedVlm(Endpoint):
 def _read(completion: Any) -> Response | Failure:
     """Return the response in a chat completion, with what the server says about tokens and what the model thought."""
     text = reply_of(completion, ENDS, empty=True)
-    try:
-        choice = completion["choices"][0]
-        message, ended = choice["message"], choice["finish_reason"]
-        thought = next((message[name] for name in REASONING if isinstance(message.get(name), str)), "")
-        refusal = message.get("refusal")
-    except (AttributeError, IndexError, KeyError, TypeError):
-        assert isinstance(text, Failure), "what has no choices has no reply"
+    if isinstance(text, Failure) and text.reason != EMPTY:
         return text
-    if message.get("content") is None and ended in ENDS and (refusal or thought):
-        text = redact(refusal) if isinstance(refusal, str) else ""
+    choice = completion["choices"][0]
+    message = choice["message"]
+    thought = next((message[name] for name in REASONING if isinstance(message.get(name), str)), "")
     if isinstance(text, Failure):
-        return text
+        refusal = message.get("refusal")
+        if message.get("content") is not None or not (refusal or thought):
+            return text
+        text = redact(refusal) if isinstance(refusal, str) else ""
     usage = completion.get("usage")
     counts = usage if isinstance(usage, dict) else {}
     names = ("prompt_tokens", "completion_tokens")
-    beside = {
+    more = {
         "usage": {name: counts[name] for name in names if isinstance(counts.get(name), int)},
-        "finish_reason": ended if ended == "length" else None,
+        "finish_reason": "length" if choice["finish_reason"] == "length" else "",
         "reasoning": redact(thought),
     }
-    return text.strip(), {name: value for name, value in beside.items() if value}
+    return text.strip(), {name: value for name, value in more.items() if value}
 
 
 Model = Vlm | Workers | ServedVlm
