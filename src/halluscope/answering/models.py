@@ -92,8 +92,9 @@ class Vlm:
     at_once = 1
 
     def __init__(self, model: str, device: str | None = None) -> None:
-        name, _, revision = (model, "", "") if Path(model).is_dir() else model.partition("@")
-        if not Path(name).is_dir() and (name.startswith((".", "/", "~")) or name.count("/") != 1):
+        is_folder = Path(model).is_dir()
+        name, _, revision = (model, "", "") if is_folder else model.partition("@")
+        if not is_folder and (name.startswith((".", "/", "~")) or name.count("/") != 1):
             raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
         with needs("Answering", "judge"):
             import torch
@@ -101,7 +102,7 @@ class Vlm:
         self._torch, self._steps = torch, LogitsProcessorList
         spread = {"device_map": device} if device == SEVERAL_GPUS else {}
         place, dtype = placed(None if spread else device)
-        options: dict[str, Any] = {"trust_remote_code": False, **({"revision": revision} if revision else {})}
+        options: dict[str, Any] = {"trust_remote_code": False, "revision": revision or "main"}
         try:
             with hub_or_cache():
                 self._processor = AutoProcessor.from_pretrained(name, **options)
@@ -129,7 +130,7 @@ class Vlm:
         self.chat = hashlib.sha256(template.encode()).hexdigest()[:8] if template else "no"
         # the model's name and revision, never a path, and the precision
         commit = str(getattr(self._model.config, "_commit_hash", None) or "unknown")[:12]
-        known = weights.find(name).key if Path(name).is_dir() else f"{name}@{commit}"
+        known = weights.find(name).key if is_folder else f"{name}@{commit}"
         self.key = f"{known}:{str(self._model.dtype).removeprefix('torch.')}"
 
     def check_turns(self) -> None:

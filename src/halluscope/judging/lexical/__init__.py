@@ -68,7 +68,7 @@ class LexicalJudge:
         # "Cabinet/shelf" holds two words for the class
         names = {cls: cls.split("/") for cls in self._classes}
         words = {cls: _spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
-        self._names = frozenset(form for name in names.values() for form in _all_forms(name))
+        self._names = frozenset().union(*map(_all_forms, names.values()))
         self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
@@ -180,13 +180,13 @@ class LexicalJudge:
         return found
 
 
-def _all_forms(phrases: Iterable[str]) -> list[str]:
+def _all_forms(phrases: Iterable[str]) -> set[str]:
     """Return words and phrases as a sentence would hold them, singular and plural."""
     normal = (" ".join(word for one in sentences(phrase) for word in one.words) for phrase in phrases)
-    return sorted({form for phrase in normal for form in forms(phrase)} - {""})
+    return {form for phrase in normal if phrase for form in forms(phrase)}
 
 
 def _spellings(phrases: Iterable[str]) -> list[str]:
     """Return the forms of names; those of two words also as one word: "firehydrant"."""
     known = _all_forms(phrases)
-    return sorted({*known} | {form.replace(" ", "") for form in known if form.count(" ") == 1})
+    return sorted(known | {form.replace(" ", "") for form in known if form.count(" ") == 1})
