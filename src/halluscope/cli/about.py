@@ -186,10 +186,11 @@ def tasks(args: Namespace) -> None:
 
 # A benchmark of yes/no questions; each file begins with a line "=== PATH"
 SKELETON = PACKAGE / "cli/skeleton.txt"
+TASKS = "src/halluscope/harness/inspect_tasks.py"
 
 
 def new(args: Namespace) -> None:
-    """Write the skeleton, all or nothing; overwrite no file."""
+    """Write the skeleton, and Inspect's task, all or nothing; overwrite no file."""
     name, root = args.name, checkout()
     if not root:
         raise ValueError(
@@ -208,6 +209,9 @@ def new(args: Namespace) -> None:
     for file, content in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content, "utf-8")
+    tasks = (root / TASKS).read_text("utf-8")
+    task = f'@task\ndef {name}(**settings: Any) -> Task:\n    return of_dataset("{name}", **settings)\n\n\n'
+    (root / TASKS).write_text(tasks.replace("# The tasks by", f"{task}# The tasks by"), "utf-8")
     say("\n".join(str(file.relative_to(root)) for file in files))
     say(
         f"\nIt scores its two example rows: python -m pytest tests/benchmarks/test_{name}.py\n"

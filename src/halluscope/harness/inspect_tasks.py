@@ -212,13 +212,83 @@ def of_dataset(name: str, prompt: str = "", **settings: Any) -> Task:
     )
 
 
-def _task_of(name: str) -> Any:
-    @task(name=name)
-    def of_one_dataset(**settings: Any) -> Task:
-        return of_dataset(name, **settings)
-
-    return of_one_dataset
+# The tasks: Inspect finds functions at the level of a module, each by its name, which is its dataset's
 
 
-# The tasks by the names of their datasets, which Inspect knows once this module is imported
-TASKS = {one.name: _task_of(one.name) for room in registry.benchmarks() for one in room.datasets}
+@task
+def throne_coco(**settings: Any) -> Task:
+    return of_dataset("throne_coco", **settings)
+
+
+@task
+def throne_objects365(**settings: Any) -> Task:
+    return of_dataset("throne_objects365", **settings)
+
+
+@task
+def pope(**settings: Any) -> Task:
+    return of_dataset("pope", **settings)
+
+
+@task
+def pope_c(**settings: Any) -> Task:
+    return of_dataset("pope_c", **settings)
+
+
+@task
+def pope_c_objects365(**settings: Any) -> Task:
+    return of_dataset("pope_c_objects365", **settings)
+
+
+@task
+def repope(**settings: Any) -> Task:
+    return of_dataset("repope", **settings)
+
+
+@task
+def amber(**settings: Any) -> Task:
+    return of_dataset("amber", **settings)
+
+
+@task
+def openchair(**settings: Any) -> Task:
+    return of_dataset("openchair", **settings)
+
+
+@task
+def hallusionbench(**settings: Any) -> Task:
+    return of_dataset("hallusionbench", **settings)
+
+
+@task
+def hqh(**settings: Any) -> Task:
+    return of_dataset("hqh", **settings)
+
+
+@task
+def mmhal(**settings: Any) -> Task:
+    return of_dataset("mmhal", **settings)
+
+
+@task
+def gavie(**settings: Any) -> Task:
+    return of_dataset("gavie", **settings)
+
+
+@task
+def haloquest(**settings: Any) -> Task:
+    return of_dataset("haloquest", **settings)
+
+
+@task
+def dash_b(**settings: Any) -> Task:
+    return of_dataset("dash_b", **settings)
+
+
+@task
+def humblebench(**settings: Any) -> Task:
+    return of_dataset("humblebench", **settings)
+
+
+# The tasks by the names of their datasets
+TASKS = {one.name: globals()[one.name] for room in registry.benchmarks() for one in room.datasets}
