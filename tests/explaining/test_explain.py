@@ -20,10 +20,9 @@ from halluscope.scoring import FUNCTIONS
 from halluscope.vocabularies import load
 from tests import small_datasets
 from tests.benchmarks.test_chair_nltk import data, made  # noqa: F401
-from tests.malformed_files import BYTES
 from tests.scripted_server import reply
 from tests.small_datasets import needs
-from tests.test_malformed_commands import SCORED, check, good  # noqa: F401
+from tests.test_malformed_commands import SCORED, good  # noqa: F401
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -115,36 +114,39 @@ def test_three_responses_as_text(three, capsys):
     assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
 
 
-@needs("repope")
-def test_other_labels_and_the_rows_that_they_leave_out(tmp_path, capsys):
-    """POPE's six questions, of which the model errs in the last; RePOPE corrects the first and leaves out the last.
-
-    Accuracy 5/6; without the last 5/5; with the first answer corrected 4/5.
-    """
+def corrected(tmp_path, *texts: str) -> tuple[list[str], list[str], Path]:
+    """Words about responses to POPE's six questions in each sampling, their labels, and the folder of RePOPE's."""
     built = small_datasets.build("repope", tmp_path)
     asked = [str(tmp_path / f"repope-inputs/pope-inputs/coco_pope_{name}.json") for name in SAMPLINGS]
-    texts = ["Yes", "No", "Yes", "No", "Yes", "Yes"]
-    answers = [json.loads(line)["label"] for line in Path(asked[0]).read_text().splitlines()]
-    right = [text.lower() == answer for text, answer in zip(texts, answers, strict=True)]
-    assert right == [True] * 5 + [False]
+    labels = [json.loads(line)["label"] for line in Path(asked[0]).read_text().splitlines()]
     said = [
         {"question_id": n, "sampling": name, "response": text}
         for name in SAMPLINGS
         for n, text in enumerate(texts)
     ]
-    file = lines(tmp_path / "m.jsonl", said)
-    words = ["--responses", file, "--dataset", *asked, "--corrected", str(built), "--partial"]
+    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", *asked]
+    return [*words, "--corrected", str(built), "--partial"], labels, built
+
+
+@needs("repope")
+def test_other_labels_and_the_rows_that_they_leave_out(tmp_path, capsys):
+    """Of six answers the last is wrong; RePOPE corrects the first label and leaves out the last row.
+
+    Accuracy 5/6; without the last 5/5; with the first answer corrected 4/5.
+    """
+    texts = ["Yes", "No", "Yes", "No", "Yes", "Yes"]
+    words, labels, built = corrected(tmp_path, *texts)
+    right = [text.lower() == label for text, label in zip(texts, labels, strict=True)]
+    assert right == [True] * 5 + [False]
     found = explain(capsys, "pope", *words)
     moved = of(found, "accuracy", "official", "repope")
     assert moved["values"] == pytest.approx([5 / 6, 5 / 6, 1, 4 / 5, 4 / 5, 4 / 5])
     assert rounded(moved["parts"]) == {"rows": round(1 / 6, 9), "labels": -0.2}
     assert of(found, "accuracy", "corrected", "repope")["difference"] == 0  # both read all six
-    own = halluscope.score("repope", file, built, parser="repope")
+    own = halluscope.score("repope", words[1], built, parser="repope")
     assert own["accuracy"] == moved["values"][-1]
-    one_sampling = explain(capsys, "pope", *words, "--protocols", "official", "popular", "--by", "accuracy")
-    assert (
-        of(one_sampling, "accuracy", "official", "popular")["difference"] == 0
-    )  # all samplings are alike here
+    popular = explain(capsys, "pope", *words, "--protocols", "official", "popular", "--by", "accuracy")
+    assert of(popular, "accuracy", "official", "popular")["difference"] == 0  # all samplings are alike here
 
 
 @needs("repope")
@@ -153,16 +155,7 @@ def test_repopes_own_parser_and_counting(tmp_path, capsys):
 
     So POPE's rule has 2 of 5 right; RePOPE's also reads two noes, which makes 4 of 5, and without "Hm." 4 of 4.
     """
-    built = small_datasets.build("repope", tmp_path)
-    asked = [str(tmp_path / f"repope-inputs/pope-inputs/coco_pope_{name}.json") for name in SAMPLINGS]
-    texts = ["NO", "Hm.", "Yes", "It shows nothing", "A yes", "No"]
-    said = [
-        {"question_id": n, "sampling": name, "response": text}
-        for name in SAMPLINGS
-        for n, text in enumerate(texts)
-    ]
-    words = ["--responses", lines(tmp_path / "m.jsonl", said), "--dataset", *asked]
-    words += ["--corrected", str(built), "--partial"]
+    words, *_ = corrected(tmp_path, "NO", "Hm.", "Yes", "It shows nothing", "A yes", "No")
     moved = of(explain(capsys, "pope", *words), "accuracy", "corrected", "repope")
     assert moved["values"] == pytest.approx([2 / 5] * 4 + [4 / 5, 1])
     assert rounded(moved["parts"]) == {"parser": 0.4, "counting": 0.2}
@@ -548,28 +541,19 @@ def test_words_that_cannot_be(three, capsys, words, said):
 
 
 @needs("pope")
-@pytest.mark.parametrize("word", ["eighty", "nan", "1e999", ""])
-def test_a_number_that_is_none(three, capsys, word):
-    with pytest.raises(SystemExit):
-        cli.main(["explain", "pope", *three, "--number", word])
-    assert "expected a number, such as 0.5" in capsys.readouterr().err
-
-
-@needs("pope")
-def test_a_number_that_no_score_is(three, capsys):
+def test_numbers(three, capsys):
+    for word in ("eighty", "nan", "1e999", ""):
+        with pytest.raises(SystemExit):
+            cli.main(["explain", "pope", *three, "--number", word])
+        assert "expected a number, such as 0.5" in capsys.readouterr().err
     assert "12.34 is not a score of these responses" in text(capsys, "pope", *three, "--number", "12.34")
-    places = explain(capsys, "pope", *three, "--number", "0.667")["number"]
-    assert {"responses": "m", "protocol": "lmms-eval", "score": "accuracy"} in places
-    assert {"responses": "m", "protocol": "official", "score": "accuracy"} not in places
-
-
-@needs("pope")
-def test_a_number_with_an_exponent_has_the_digits_that_it_shows(three, capsys):
-    plain, with_exponent = (
-        explain(capsys, "pope", *three, "--number", word)["number"] for word in ("66.7", "6.67e1")
+    share, percent, exponent, small = (
+        explain(capsys, "pope", *three, "--number", word)["number"]
+        for word in ("0.667", "66.7", "6.67e1", "1e-5")
     )
-    assert plain == with_exponent != []
-    assert explain(capsys, "pope", *three, "--number", "1e-5")["number"] == []
+    assert {"responses": "m", "protocol": "lmms-eval", "score": "accuracy"} in share
+    assert {"responses": "m", "protocol": "official", "score": "accuracy"} not in share
+    assert percent == exponent != [] and small == []
 
 
 @needs("pope")
@@ -577,33 +561,6 @@ def test_what_an_lvlm_says_cannot_steer_the_terminal(three, tmp_path, capsys):
     said = [{"question_id": n, "response": f"Yes\x1b[31m\nofficial: {n}"} for n in range(3)]
     printed = text(capsys, "pope", "--responses", lines(tmp_path / "x.jsonl", said), *three[2:])
     assert "\x1b" not in printed and r"'Yes\x1b[31m\nofficial: 0'" in printed
-
-
-@needs("pope")
-@pytest.mark.parametrize("called", BYTES)
-def test_damaged_files(three, called, tmp_path, capsys):
-    """Of the responses, and of the other labels: one clear error, or a result by the protocols that are possible."""
-    _, responses, _, dataset = three
-    for damaged in (responses, dataset):
-        other = tmp_path / "repope_random.json"
-        other.write_bytes(Path(damaged).read_bytes())
-        other.write_bytes(BYTES[called](other.read_bytes()))
-        if damaged == responses:
-            words = ["--responses", str(other), "--dataset", dataset]
-        else:
-            words = [*three, "--corrected", str(other)]
-        check(["explain", "pope", *words], capsys, called)
-        check(["explain", "pope", *words, "--json"], capsys, called)
-
-
-@needs("pope")
-def test_a_room_that_states_nothing_has_one_protocol(three, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(Benchmark, "folder", tmp_path / "nowhere")
-    printed = text(capsys, "pope", *three, "--parser", "strict")
-    assert "POPE has one protocol, so there is nothing to compare." in printed
-    assert printed.count("signature:") == 1 and "|parser:strict|" in printed
-    found = explain(capsys, "pope", *three)
-    assert [one["name"] for one in found["protocols"]] == ["halluscope"] and found["differences"] == []
 
 
 def test_an_older_spelling_of_a_question_is_no_other_prompt(upstream, capsys):
