@@ -379,14 +379,3 @@ def test_a_judge_that_fails_loses_no_answer(
     assert cli.main([*words, "--json", "--bootstrap", "0"]) == 0
     (result,) = json.loads(capsys.readouterr().out)
     assert result["main_hal"] == scored(data, "hqh", log.location)["main_hal"]
-
-
-def test_no_language_model_judges_that_was_not_named(
-    data: Path, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    given = functions.Settings(str(data / "throne_coco"), None, {"vocabulary": "coco"}, judged=False)
-    evaluation = Evaluation.open("throne_coco", "", given)
-    responses = dict.fromkeys(list(evaluation.rows)[:2], "A dog.")
-    assert tasks.final(evaluation, responses) == ({}, [{}, {}])
-    assert "its judge is a language model, and none is named. The responses are in the log" in caplog.text
-    assert caplog.text.rstrip().endswith("--limit 2")

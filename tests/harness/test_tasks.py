@@ -219,23 +219,6 @@ def test_an_image_is_opened_once_and_not_decoded(data: Path) -> None:
     assert kept.image(rows[-1]) is not None and kept.image(rows[0]) is not first  # it was let go
 
 
-def test_images_are_those_of_the_dataset(data: Path) -> None:
-    source = opened(data, "throne_coco")
-    for row in source.rows:
-        file = data / "throne_coco-inputs" / "val2017" / row["file_name"]
-        image = source.image(row)
-        assert image is not None and image.tobytes() == Pillow.open(file).convert("RGB").tobytes()
-
-
-@needs("hallusionbench")
-def test_a_question_without_an_image(data: Path) -> None:
-    source = opened(data, "hallusionbench")
-    assert [source.image(row) is None for row in source.rows] == [True, False, False]
-    with_image = source.only(lambda row: row["figure"] is not None)
-    assert list(with_image.rows["figure_id"]) == [1, 2]
-    assert with_image.digest() != source.digest()
-
-
 def test_of_rows_about_one_image_any_may_hold_it() -> None:
     stored = Dataset.from_dict({"image_id": [1, 1, 2], "image": [None, Pillow.new("RGB", (5, 4)), None]})
     stored = stored.cast_column("image", Image())

@@ -520,26 +520,6 @@ class Killed(BaseException):
     """Interrupt as a signal would."""
 
 
-def test_an_import_that_is_killed_can_be_run_again(run, monkeypatch):
-    one = run("throne", "--ask", "all")
-    came = written(one.folder / "came.jsonl", one.carried_out(one.export()))
-    monkeypatch.setattr(batch, "AT_ONCE", 50)
-    kept, calls = batch._keep, []
-
-    def keep(*given: Any) -> None:
-        calls.append(kept(*given))
-        if len(calls) == 2:
-            raise Killed
-
-    monkeypatch.setattr(batch, "_keep", keep)
-    with pytest.raises(Killed):
-        one.import_(came)
-    monkeypatch.setattr(batch, "_keep", kept)
-    got = one.import_(came)
-    assert (got["kept"], got["new"]) == (100, 60)
-    assert one.export()["files"] == []
-
-
 def test_an_export_that_is_killed_leaves_nothing(run, monkeypatch):
     one = run("hqh")
     first = one.export()

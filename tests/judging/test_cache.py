@@ -96,11 +96,6 @@ def test_other_content_is_asked(tmp_path):
     assert len(asked(tmp_path)) == before + 2 * 40 * 3 * 3 + 9
 
 
-def test_all_codes_come_back(tmp_path):
-    assert set(np.unique(run(tmp_path))) == {NO, YES, OTHER}
-    assert UNASKED not in run(tmp_path)
-
-
 @pytest.mark.long
 def test_a_killed_run_goes_on_where_it_was(tmp_path, rng):
     """SIGKILL at ten random moments: right answers in the end, and at most the batch in hand is asked again."""
@@ -177,15 +172,6 @@ def test_two_processes_share_a_cache(tmp_path):
     before = len(asked(tmp_path))
     assert (run(tmp_path) == expected()).all()
     assert len(asked(tmp_path)) == before
-
-
-def test_half_characters_and_nul_have_their_own_place(tmp_path):
-    cache = Cache(tmp_path / "answers.sqlite")
-    texts = ["a\x00", "a", "\ud800", "\ud801", "�"]
-    questions, pairs = PAPER.about(VOCABULARY)[0], np.array([[i, 0] for i in range(5)])
-    assert (cache.votes("judge", questions, texts)[0] == UNASKED).all()
-    cache.keep_votes("judge", questions, texts, pairs, np.array([YES, NO, YES, NO, OTHER], dtype=np.int8))
-    assert cache.votes("judge", questions, texts)[0][:, 0].tolist() == [YES, NO, YES, NO, OTHER]
 
 
 # Whose file it is.
@@ -358,17 +344,6 @@ def test_a_second_look_gives_up_no_lock(tmp_path):
     first.keep_replies("judge", {("c", 0, 0): "said"})
     first.close()
     assert Cache(path, "read").count() == (0, 3)
-
-
-@pytest.mark.parametrize("form", [1, 2, 3, 4])
-def test_a_cache_of_another_form_is_refused(tmp_path, form):
-    """Nothing was released, so nothing is upgraded."""
-    path = tmp_path / "answers.sqlite"
-    made(path)
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(f"PRAGMA user_version = {form}")
-    with pytest.raises(CacheError, match=f"in format {form}; this version of halluscope reads format 5"):
-        Cache(path).count()
 
 
 # Damage.
@@ -561,15 +536,6 @@ def test_a_changed_record_is_an_error(tmp_path, whole, harm):
     assert "refused" in outcomes(path)
 
 
-def test_commands_say_that_a_cache_is_damaged(tmp_path, whole, tiny_t5, monkeypatch, capsys):
-    path = tmp_path / "answers.sqlite"
-    monkeypatch.setenv("HALLUSCOPE_STORE", str(path))
-    for command in commands(tmp_path, tiny_t5):
-        path.write_bytes(whole[:PAGE] + bytes(len(whole) - PAGE))
-        assert cli.main(command) == 2
-        assert "it is damaged" in (said := capsys.readouterr().err) and "delete it" in said
-
-
 # What is kept.
 
 
@@ -667,21 +633,6 @@ def test_a_record_holds_what_passed(tmp_path):
     assert "_db" not in vars(cache), "the file is not opened again"
 
 
-def test_a_reply_with_another_seed_is_another_reply(tmp_path):
-    cache = Cache(tmp_path / "answers.sqlite")
-    asked = [
-        ("prompt", 0, 0),
-        ("prompt", 0, 1),
-        ("prompt", 0, 2**63 - 1),
-        ("prompt", 0, -(2**63)),
-        ("prompt", 1, 1),
-    ]
-    for i, one in enumerate(asked[:-1]):
-        cache.keep_replies("judge", {one: f"reply {i}"})
-    assert cache.replies("judge", asked) == {one: f"reply {i}" for i, one in enumerate(asked[:-1])}
-    assert cache.replies("judge", [("prompt", 0, 0)]) == {("prompt", 0, 0): "reply 0"}
-
-
 def test_half_characters_are_kept_wherever_they_stand(tmp_path):
     """A judge's reply, its name, a question and a text may contain half characters."""
     questions = [Question("Is there a \udcff?", "x", "\ud800 {response} {question}")]
@@ -694,12 +645,3 @@ def test_half_characters_are_kept_wherever_they_stand(tmp_path):
     for judge, code in (("judge \ud800", YES), ("judge \ud801", NO)):
         assert cache.votes(judge, questions, ["\ud800"])[0].tolist() == [[code]]
         assert cache.replies(judge, [("\ud800", 0, 0)]) == {("\ud800", 0, 0): f"\udfff {code}"}
-
-
-def test_a_judge_that_answers_by_no_code_is_an_error_and_nothing_of_it_is_kept(tmp_path):
-    oracle = Oracle(tmp_path / "log")
-    oracle.right = lambda text, question: 7
-    cache = Cache(tmp_path / "answers.sqlite")
-    with pytest.raises(ValueError, match=r"The judge oracle answered .*7, 7.*expected batches"):
-        ask([oracle], PAPER.about(VOCABULARY), TEXTS, np.zeros((40, 3), dtype=bool), k=3, cache=cache)
-    assert cache.count() == (0, 0)

@@ -6,20 +6,18 @@ import math
 import re
 import sqlite3
 import threading
-import time
 import traceback
 import warnings
 
 import numpy as np
 import pytest
 
-from halluscope import cli, registry
+from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask as asking
 from halluscope.judging.ask import answers
 from halluscope.judging.cache import VOTE, Cache
-from halluscope.judging.client import Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, vote_of
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.questions import QuestionSet
@@ -121,19 +119,6 @@ def test_what_looks_like_a_control_token_cannot_end_the_turn(serve):
     )
 
 
-def test_bodies_are_taken_when_their_turn_comes(serve):
-    """Of a hundred thousand questions, no more are taken than may be in progress, plus a batch waiting for delivery."""
-    server = serve(says)
-    voter, taken = voter_of(server, at_once=4), []
-    body = voter.body
-    voter.body = lambda *asked: (taken.append(asked), body(*asked))[1]
-    pairs = np.stack([np.zeros(100_000, dtype=np.int64), np.arange(100_000) % 5], axis=1)
-    arriving = voter.answer(["A dog."], ABOUT[0], pairs)
-    rows, *_ = next(arriving)
-    assert len(taken) <= len(rows) + 4
-    arriving.close()
-
-
 # What a reply says, and by how much.
 
 
@@ -162,23 +147,6 @@ def completion(text, reason="stop", tops=None, token=None) -> dict:
 def test_the_reading_rule_reads_the_reply_though_it_is_cut_off(text, reason, code):
     got, by = vote_of(completion(text, reason))
     assert got == code and math.isnan(by)
-
-
-@pytest.mark.parametrize(
-    ("said", "reason"),
-    [
-        (reply("", "length").body, "an empty reply"),
-        (reply(None).body, "an empty reply"),
-        (reply("Yes", "content_filter").body, "finish_reason 'content_filter'"),
-        (reply("Yes", "tool_calls").body, "finish_reason 'tool_calls'"),
-        ({"choices": []}, "not the JSON of a chat completion"),
-        ([], "not the JSON of a chat completion"),
-        (Failure("HTTP 500", 500), "HTTP 500"),
-    ],
-)
-def test_no_reply_is_no_vote(said, reason):
-    got = vote_of(said)
-    assert isinstance(got, Failure) and got.reason == reason
 
 
 @pytest.mark.parametrize(
@@ -369,13 +337,6 @@ def test_too_many_failures_are_an_error_and_what_came_is_kept(serve, tmp_path):
     assert len(server.prompts) == before + 20
 
 
-def test_a_server_that_is_down_ends_it_at_once(serve):
-    server = serve(lambda prompt, count, body: refuse(503, "gone"))
-    with pytest.raises(JudgeUnavailable, match="cannot be reached: HTTP 503, after at most 2 attempts"):
-        ask(voter_of(server), TEXTS)
-    assert len(server.bodies) == 2
-
-
 def test_a_server_that_goes_down_in_between_leaves_what_came(serve, tmp_path):
     server = serve(
         lambda prompt, count, body: (
@@ -422,25 +383,6 @@ def test_a_judge_that_fails_leaves_no_margin_of_infinity():
 
 
 # How many at once.
-
-
-def test_the_pace_halves_once_per_overload_and_grows_by_one_per_round():
-    pace = Client(Server.named("m@http://h/v1"), 16)
-    assert int(pace.allowed) == 16
-    pace._adapt({}, 0.0)
-    assert int(pace.allowed) == 16
-    began = time.monotonic()
-    for _ in range(16):  # all that were under way hear of the same overload
-        pace._adapt(Failure("HTTP 429", 429), began)
-    assert int(pace.allowed) == 8
-    for _ in range(8 + 9 + 1):
-        pace._adapt({}, time.monotonic())
-    assert int(pace.allowed) == 10
-    for failure in (Failure("HTTP 503", 503), Failure("no reply within 5 s", late=True)):
-        pace._adapt(failure, time.monotonic() + 1)
-    assert int(pace.allowed) == 2
-    pace._adapt(Failure("HTTP 500", 500), time.monotonic() + 9)
-    assert int(pace.allowed) == 2
 
 
 @pytest.mark.parametrize(
@@ -568,29 +510,6 @@ def test_bad_input_fails_before_anything_is_asked(serve, monkeypatch, options, m
     with pytest.raises(ValueError, match=message) as caught:
         throne.compute(["a"], [["dog"]], **options | {"judges": named})
     assert not server.bodies and "password" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("prices", "message"),
-    [
-        ((-1, 2), "prices is -1; expected the price"),
-        ((1, math.nan), "prices is nan"),
-    ],
-)
-def test_prices_that_are_none(prices, message):
-    inputs = [(["A dog."], [["dog"]])]
-    with pytest.raises(ValueError, match=message):
-        throne.plan(inputs, judges="openai:m@http://h/v1", prices=prices)
-    with pytest.raises(ValueError, match="judges names none"):
-        throne.plan(inputs, judges="lexical", prices=(1, 2))
-
-
-def test_a_harness_misses_an_endpoint_before_an_lvlm_answers(serve):
-    server, judges = serve(says), registry.benchmark("throne").judges
-    judges.find({"judges": ["lexical", f"openai:m@{server.url}"]})
-    with pytest.raises(JudgeUnavailable, match="neither http://"):
-        judges.find({"judges": "openai:m@localhost:8000"})
-    assert not server.bodies
 
 
 # A real model.

@@ -6,7 +6,6 @@ vLLM and SGLang themselves were not run.
 import json
 import math
 import re
-import threading
 from functools import cache, partial
 
 import numpy as np
@@ -15,7 +14,7 @@ import torch
 
 from halluscope import cli
 from halluscope.benchmarks.throne.metric import PAPER, compute
-from halluscope.errors import JudgeUnavailable, JudgingFailed
+from halluscope.errors import JudgeUnavailable
 from halluscope.judging import client, label_scoring
 from halluscope.judging.cache import Cache
 from halluscope.judging.label_scoring import ScoringVoter
@@ -233,21 +232,6 @@ def test_questions_about_a_text_go_in_as_few_requests_as_may_be(monkeypatch):
     assert [rows.tolist() for rows in label_scoring.requests(pairs)] == [[1, 3], [2, 4, 0]]
     monkeypatch.setattr(label_scoring, "MOST_ITEMS", 2)
     assert [rows.tolist() for rows in label_scoring.requests(pairs)] == [[1, 3], [2, 4], [0]]
-
-
-def test_many_requests_at_once_up_to_a_limit(serve, voter):
-    texts = [f"A dog and {i} cats." for i in range(12)]
-    pairs = np.array([(text, 0) for text in range(12)])
-    together = threading.Barrier(3, timeout=60)
-
-    def change(path, body, said):
-        if path == "/generative_scoring" and len(body["query"]) > 1:
-            together.wait()
-        return said
-
-    server = serve(VLLM, change)
-    assert sum(len(rows) for rows, *_ in voter(server, at_once=3).answer(texts, QUESTIONS, pairs)) == 12
-    assert server.most_at_once == 3 and len(server.scored) == 12
 
 
 # What a server may do.
@@ -479,24 +463,6 @@ def test_it_votes_in_throne_and_is_asked_once(serve, tokenizer, tmp_path):
     judge = re.search(r"scoring:[^|+\s]*tokenizer=[0-9a-f]{8}", first["signature"]).group()
     given, margins = store.votes(judge, QUESTIONS, TEXTS)
     assert not np.isnan(margins).any() and ((margins > 0) == (given == YES)).all()
-
-
-def test_a_request_that_fails_is_asked_for_again(serve, tokenizer, guesser, tmp_path):
-    trouble = damaged(VLLM, lambda said: (400, {"error": "no"}))
-    trouble.decode = guesser.tokenizer.decode
-    server = serve(VLLM, lambda *came: trouble(*came))
-    run = partial(
-        compute, TEXTS, REFERENCES, judges=f"scoring:m@{server.url}", tokenizer=tokenizer, ask="all",
-        store=tmp_path / "answers.sqlite", progress=False,
-    )  # fmt: skip
-    with pytest.raises(
-        JudgingFailed, match=r"240 of 480 questions got no reply from scoring:m@.*HTTP 400: 240"
-    ):
-        run()
-    server.change = lambda path, body, said: said
-    before = len(server.scored)
-    assert run()["unparsed"] == 0
-    assert len(server.scored) == before + 1
 
 
 def test_on_the_command_line(serve, tokenizer, tmp_path, monkeypatch, capsys):

@@ -14,7 +14,6 @@ from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.judging import cost as planning
-from halluscope.judging.ask import ask
 from halluscope.judging.cache import Cache
 from halluscope.judging.cost import READ_WEIGHTS, Prompts, _shares, inspect_model, read_tokens, read_weights
 from halluscope.judging.lexical import LexicalJudge
@@ -318,16 +317,6 @@ def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):
             throne.plan([descriptions], **{"judges": "lexical"} | options)
 
 
-def test_the_stand_in_is_asked_as_asking_asks(descriptions):
-    """With the lexical judge as the judge, the estimate is exact: the number of questions that this judge gets."""
-    texts, objects = descriptions
-    vocabulary = load(CLASSES)
-    judge = Counting(LexicalJudge(vocabulary))
-    ask([judge], PAPER.about(vocabulary), texts, vocabulary.presence(objects), k=2)
-    plan = throne.plan([(texts, objects)], vocabulary=CLASSES, judges="lexical", agreement=2)
-    assert plan.loads[0].questions == judge.asked
-
-
 @pytest.fixture
 def files(descriptions, tmp_path):
     texts, objects = descriptions
@@ -362,11 +351,6 @@ def test_an_estimate_says_so(files, capsys):
     assert cli.main(["plan", *files, "--judges", "lexical"]) == 0
     out = capsys.readouterr().out
     assert "estimate" in out and "between 800 " in out and "and 2,400 (all)" in out
-
-
-def test_bad_input_ends_in_one_line(files, capsys):
-    assert cli.main(["plan", *files, "--judges", "lexical", "--agreement", "1"]) == 2
-    assert capsys.readouterr().err.startswith("halluscope: agreement is 1")
 
 
 @pytest.mark.long
