@@ -512,6 +512,16 @@ def test_a_language_model_is_not_asked_without_a_question():
         hallusionbench.compute(["Yes"] * 12, made, judge=FakeJudge(about_colors))
 
 
+def test_given_verdicts_may_be_digits_or_text():
+    texts, digits, agreed = [""] * 12, "012012012012", "010101010101"
+    one = hallusionbench.compute(texts, rows(), correctness=digits, same=agreed)
+    two = hallusionbench.compute(texts, rows(), correctness=np.array([*digits], int), same=[*agreed])
+    floats, flags = [*map(float, digits)], [digit == "1" for digit in agreed]
+    three = hallusionbench.compute(texts, rows(), correctness=floats, same=flags)
+    assert json.dumps(one) == json.dumps(two) == json.dumps(three)
+    assert one["unread"] is one["uncertain"] is None
+
+
 def test_given_verdicts_may_be_tensors():
     torch = pytest.importorskip("torch")
     codes, agreed = [0, 1, 2] * 4, [0, 1] * 6

@@ -29,10 +29,10 @@ from halluscope.judging.verdicts import Criterion, Judged
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
 from halluscope.reporting.tables import Named, Table, group_table, is_defined, ranked, score, table
 from halluscope.responses import parsers
-from halluscope.sanitize import encodable
+from halluscope.sanitize import encodable, short_repr
 from halluscope.signature import data_of
 from halluscope.stats.tallies import Bools, Ints, Tally
-from halluscope.validation import listed, whole
+from halluscope.validation import listed
 
 ROLES = ("no_visual", "original", "edited")  # what a question is about, by its `visual_input`
 
@@ -303,10 +303,16 @@ class HallusionBench(Graded):
 
 
 def _codes(name: str, values: Any, rows: int) -> Ints:
-    """Return given verdicts: [1, rows]."""
-    most = max(CODES[name].values())
-    given = listed(name, values, f"a list, a whole number from 0 to {most} per row", rows)
-    return np.array([[whole(f"{name}[{row}]", one, 0, most) for row, one in enumerate(given)]])
+    """Return given verdicts [1, rows]; as in other people's files, digits may be texts or floats."""
+    known = {key: code for code in CODES[name].values() for key in (code, str(code))}
+    expected = ", ".join(str(code) for code in sorted(CODES[name].values()))
+    given = listed(
+        name, [*values] if isinstance(values, str) else values, f"a list, one of {expected} per row", rows
+    )
+    for row, value in enumerate(given):
+        if not isinstance(value, int | float | str | np.generic) or value not in known:
+            raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected {expected}.")
+    return np.array([[known[value] for value in given]])
 
 
 def _ruled(said: Ints, layout: Layout) -> dict[str, Ints]:
