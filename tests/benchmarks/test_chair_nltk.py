@@ -19,7 +19,6 @@ import pytest
 from nltk.corpus.reader import WordNetCorpusReader
 from nltk.corpus.util import LazyCorpusLoader
 
-from halluscope import cli
 from halluscope.benchmarks.amber import metric as amber
 from halluscope.benchmarks.chair import metric as chair
 from halluscope.benchmarks.chair import metric as words
@@ -230,18 +229,6 @@ def test_the_metric_and_its_ground_truth(made: Path, tmp_path: Path) -> None:
     assert found == [[], ["skis"]]
 
 
-def test_hostile_texts(made: Path) -> None:
-    for text in (
-        "dog " * 5_000,
-        "d" * 100_000,
-        "a. " * 5_000,
-        "'" * 5_000 + "." * 5_000,
-        "half a \ud83d dog",
-        "\x00 dog",
-    ):
-        assert nltk_words.words(text)
-
-
 @pytest.mark.parametrize("lacking", [["punkt_tab"], ["averaged_perceptron_tagger_eng", "wordnet"]])
 def test_data_that_are_not_there(made: Path, lacking: list[str]) -> None:
     for name in lacking:
@@ -251,19 +238,6 @@ def test_data_that_are_not_there(made: Path, lacking: list[str]) -> None:
         chair.compute(["A dog."], [["dog"]], reader="nltk", synonyms="not even looked at")
     assert f"python -m nltk.downloader {' '.join(lacking)}`" in str(error.value)
     assert str(made) in str(error.value) and "NLTK_DATA" in str(error.value)
-
-
-def test_the_command_says_what_is_missing(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "mine.jsonl").write_text(json.dumps({"image_id": 1, "caption": "A dog."}))
-    (tmp_path / "labels.json").write_text(json.dumps({1: ["dog"]}))
-    files = ["--responses", str(tmp_path / "mine.jsonl"), "--dataset", str(tmp_path / "labels.json")]
-    assert cli.main(["score", "chair", *files, "--reader", "nltk"]) == 2
-    assert (
-        "python -m nltk.downloader punkt_tab averaged_perceptron_tagger_eng wordnet`"
-        in capsys.readouterr().err
-    )
 
 
 def test_without_nltk(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

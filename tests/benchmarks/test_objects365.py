@@ -211,9 +211,7 @@ def test_rows(folder: Path, tmp_path: Path):
 
 def test_annotations_with_corrected_names_give_the_same(folder: Path, tmp_path: Path):
     one = build(folder, tmp_path / "one")
-    fixed = content()
-    fixed["categories"] = [{"name": name, "id": i} for i, name in enumerate(NAMES, 1)]
-    write(folder, fixed)
+    write(folder, content() | {"categories": [{"name": name, "id": i} for i, name in enumerate(NAMES, 1)]})
     assert stats(build(folder, tmp_path / "two"))["tables"] == stats(one)["tables"]
 
 

@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -280,38 +278,6 @@ def test_what_changes_while_it_is_built(source: Path, out: Path, monkeypatch: py
     monkeypatch.setattr(build_info, "write_manifest", meanwhile)
     assert build(source, out, "--force") == 2
     assert (out / "README.md").read_text() == "mine"
-
-
-KILLED = """
-import os, signal, sys
-from halluscope import cli
-from halluscope.files import writing
-
-put = writing._put
-def kill(*arguments):
-    if sys.argv[1] == "after":
-        put(*arguments)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-writing._put = kill
-cli.main(sys.argv[2:])
-"""
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_build_that_is_killed(moment: str, source: Path, out: Path) -> None:
-    """The moments between are in tests/files/test_writing.py."""
-    assert build(source, out) == 0
-    before = content(out)
-    command = ["build", "pope", "--source", str(source), "--out", str(out), "--force", "--subset"]
-    ran = subprocess.run(
-        [sys.executable, "-c", KILLED, moment, *command, "--configs", "coco"], check=False, cwd=ROOT
-    )
-    assert ran.returncode == -9 and is_whole(out)
-    assert (content(out) == before) is (moment == "before")
-    assert (out / "data" / "gqa").exists() is (moment == "before")
-    assert build(source, out, "--force") == 0 and is_whole(out)
-    assert [entry.name for entry in out.parent.iterdir()] == ["out"]
 
 
 def test_a_first_build_that_is_killed_locks_nobody_out(source: Path, out: Path) -> None:

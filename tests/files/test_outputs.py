@@ -79,14 +79,6 @@ def test_what_is_there_stays(
     assert re.search("name (another|a new)", capsys.readouterr().err) and content(tmp_path) == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_was_made_stays(kind: str, source: Path, tmp_path: Path) -> None:
-    assert cli.main(command(kind, source, tmp_path / "out")) == 0
-    before = content(tmp_path)
-    assert cli.main(command(kind, source, tmp_path / "out")) == 2 and content(tmp_path) == before
-    assert all((tmp_path / name).exists() for name in MADE[kind])
-
-
 @pytest.mark.parametrize("first", ["{}", "./{}", "{}/deep/it.jsonl", "link/../{}"])
 @pytest.mark.parametrize("out", ["it.jsonl", "it"])
 def test_two_places(
