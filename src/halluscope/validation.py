@@ -115,11 +115,8 @@ def texts(name: str, values: Any, rows: int | None = None, hint: str = "") -> li
 def words(name: str, values: Any, known: Sequence[str], rows: int | None = None) -> list[str]:
     """Check a list of texts, each of which is one of the known words."""
     found = listed(name, values, f"a list, {_any_of(known)} per row", rows)
-    try:
-        are_known = {*found} <= {*known}
-    except Exception:  # such as a list, or whatever a foreign object raises
-        are_known = False
-    for row, value in enumerate(() if are_known else found):
+    are_texts = {*map(type, found)} == {str}  # other values may have no hash
+    for row, value in enumerate(() if are_texts and {*found} <= {*known} else found):
         word(f"{name}[{row}]", value, known)
     return found
 
