@@ -15,7 +15,7 @@ from halluscope.graded.report import View
 from halluscope.graded.rows import Values
 from halluscope.judging.verdicts import Judged
 from halluscope.options import check, keywords
-from halluscope.reporting.report_items import UNREADABLE, Fact
+from halluscope.reporting.report_items import UNREADABLE, Fact, answer_kind
 from halluscope.responses import parsers
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean
@@ -122,9 +122,8 @@ class LabelledView(View):
     """How the results and the rows of such a benchmark are shown."""
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
-        yield Fact("label", [(str(row["label"]), "plain")])
-        kind: Any = "open" if row["read"] is None else "good" if row[ACCURACY] else "bad"
-        yield Fact("read as", [(UNREADABLE if row["read"] is None else str(row["read"]), kind)])
+        yield Fact("label", [(row["label"], "plain")])
+        yield Fact("read as", [(row["read"] or UNREADABLE, answer_kind(row["read"], row["label"]))])
 
     def errors(self, row: Values) -> list[str]:
         return [] if row[ACCURACY] else [UNREADABLE if row["read"] is None else "wrong"]

@@ -25,7 +25,7 @@ def record(module: str) -> Benchmark:
         **{name: of[name] for name in ("image_key", "index", "also_by", "harness") if name in of},
     )
     chosen = [
-        Option(name, one["help"], choices=one["choices"], every=one.get("every", False))
+        Option(name, **{key: value for key, value in one.items() if key != "doc"})
         for name, one in table.get("options", {}).items()
     ]
     judged: dict[str, Any] = {}

@@ -116,8 +116,8 @@ class GAVIE(Graded):
         return {**super().counts(rows), "regions": sum(map(len, regions.values()))}
 
     def facts(self, case: Case, scores: Values) -> Values:
-        rated = ~self.unreadable(case.verdicts.values)
-        return {**super().facts(case, scores), "rated": int(np.sum(rated))}
+        rated = int(np.sum(~self.unreadable(case.verdicts.values)))
+        return {**super().facts(case, scores), "rated": rated}
 
     def extra(self, file: Readable, images: Collection[int]) -> dict[int, Values]:
         """Return the regions of images.

@@ -255,9 +255,9 @@ class HallusionBench(Graded):
         return {name: found[name] for name in (*self.data["benchmark"]["scores"], *found) if name in found}
 
     def facts(self, case: Case, scores: Values) -> Values:
-        headline = float(np.mean([scores[name] for name in ("aAcc", "qAcc", "fAcc")]))
+        headline = [scores[name] for name in ("aAcc", "qAcc", "fAcc")]
         return {
-            **({"overall": headline} if case.chosen["protocol"] == "vlmevalkit" else {}),
+            **({"overall": float(np.mean(headline))} if case.chosen["protocol"] == "vlmevalkit" else {}),
             **{name: case.verdicts.key[name] for name in ("unread", "uncertain")},
             "questions": len(case.rows),
             "pairs": len({row.pair for row in case.rows}),

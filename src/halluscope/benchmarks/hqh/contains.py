@@ -29,6 +29,7 @@ from functools import lru_cache
 
 from halluscope.judging import free_text
 from halluscope.sanitize import encodable
+from halluscope.vocabularies import read_toml
 
 KEY = "contains-2"
 """Part of a signature; the number goes up when a rule changes."""
@@ -71,36 +72,14 @@ def contains(answer: str, truth: str, question: str = "") -> bool | None:
     return meaning <= _meaning(said) if meaning else set(wanted) <= set(_words(said))
 
 
-def _list(words: str) -> tuple[str, ...]:
-    return tuple(words.split())
-
-
-_DENIES = frozenset(_list("no not without never neither nor"))
-_DEGREES = frozenset(_list("very so too really quite particularly entirely completely exactly especially"))
-_EMPTY = frozenset(
-    _list(
-        "a an the this that these those there here it its he she they his her their some any just only about is are "
-        "was were be been being has have had do does did of in on at to for from with by as during and or s"
-    )
-)
-_UNITS = _list(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_TENS = _list("twenty thirty forty fifty sixty seventy eighty ninety")
+_TABLE = read_toml(__file__, "benchmark.toml")["words"]
+_DENIES, _DEGREES, _EMPTY = (frozenset(_TABLE[name]) for name in ("denies", "degrees", "empty"))
+_UNITS, _TENS, _SPELLINGS = (_TABLE[name] for name in ("units", "tens", "spellings"))
 _NUMBERS = {
     **{name: number for number, name in enumerate(_UNITS)},
     **{name: 10 * number for number, name in enumerate(_TENS, 2)},
     "single": 1,
     "hundred": 100,
-}
-_SPELLINGS = {
-    "gray": "grey",
-    "golden": "gold",
-    "blond": "blonde",
-    "daytime": "day",
-    "daylight": "day",
-    "nighttime": "night",
 }
 
 _WORD = r"\d+(?:[.,:]\d+)+|[^\W_]+"
@@ -232,7 +211,8 @@ def _spans(parts: list[str], text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for part in parts:
         if words := r"[\W_]+".join(map(re.escape, re.findall(r"[^\W_]+", part))):
-            pattern = re.compile(rf"(?<!{_LETTER}){words}(?!{_LETTER})", re.IGNORECASE)
+            # the case of the words alone does not matter: ignoring that of all letters takes long to compile
+            pattern = re.compile(rf"(?<!{_LETTER})(?i:{words})(?!{_LETTER})")
             if not (place := pattern.search(text, found[-1][1] if found else 0)):
                 return []
             found.append(place.span())

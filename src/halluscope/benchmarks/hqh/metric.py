@@ -99,11 +99,10 @@ class HQH(Graded):
 
     def signed(self, case: Case) -> Values:
         """Return also for which rows a judge is shown upstream's image data."""
-        told = {row.caption is not None or row.details is not None for row in case.rows}
-        shown = "part" if len(told) > 1 else "all" if True in told else "none"
-        signed = super().signed(case)
-        data = {"image_data": shown if case.verdicts.by_model else "no"}
-        return {"judge": signed["judge"], **data, **signed}
+        known = [row.caption is not None or row.details is not None for row in case.rows]
+        data = "all" if all(known) else "part" if any(known) else "none"
+        by = case.verdicts
+        return {"judge": by.key, "image_data": data if by.by_model else "no", **super().signed(case)}
 
     def extra(self, file: Readable, images: Collection[int]) -> dict[int, Values]:
         content, known = read_json(file), dict[int, Values]()
