@@ -496,21 +496,12 @@ def test_the_text_for_people(run, capsys):
         and "\x1b" not in said
         and "--leave-out" in said
     )
-    while "Nothing is left to ask: run `halluscope score throne`" not in said:
-        assert cli.main(words) == 0
-        said = capsys.readouterr().out
-        lines = carried_out(max(one.out.glob("round-*")).glob("judge-*"))
-        cli.main(
-            [
-                "ask",
-                "import",
-                str(written(one.folder / "came.jsonl", lines)),
-                "--exported",
-                str(one.out),
-                *store,
-            ]
-        )
-        capsys.readouterr()
+    one.words.append("--json")
+    while (exported := one.export())["files"]:
+        one.answered(exported)
+    one.words.remove("--json")
+    assert cli.main(words) == 0
+    assert "Nothing is left to ask: run `halluscope score throne`" in capsys.readouterr().out
 
 
 # Nothing is lost

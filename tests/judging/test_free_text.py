@@ -128,10 +128,3 @@ def test_hostile_texts_are_read_quickly_or_not_at_all(hostile):
     start = time.perf_counter()
     assert free_text.read(hostile, hostile + "?").answer in (None, "yes", "no", "uncertain")
     assert time.perf_counter() - start < 2
-
-
-def test_the_same_text_is_read_the_same():
-    free_text.read.cache_clear()
-    first = free_text.read("Yes, it is.", BAR)
-    free_text.read.cache_clear()
-    assert free_text.read("Yes, it is.", BAR) == first
