@@ -358,8 +358,7 @@ def _create(path: Path) -> None:
 
 def _look(path: Path) -> None:
     """Refuse a file that is not a cache of halluscope, before SQLite can change it or put a file next to it."""
-    # SQLite itself looks at the file, because opening and closing it in another way would drop this process's
-    # locks
+    # SQLite itself looks, because opening and closing the file in another way would drop this process's locks
     if not path.is_file():
         raise _foreign(path, "a folder, or not a plain file")
     with closing(_connect(f"{path.absolute().as_uri()}?immutable=1")) as db:

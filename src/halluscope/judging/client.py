@@ -50,8 +50,7 @@ _LOGS = ("httpx2", *(f"httpcore2.{part}" for part in ("connection", "http11", "h
 
 _SLASH = re.compile(r"[\\/]")
 _NAMED_URL = re.compile(r"(?P<model>.*?)@(?P<url>https?://.*)", re.IGNORECASE)
-# Matches "@" and an address without http:// or https:// at the end of a name, but not a revision such as
-# "@v1.0"
+# Matches "@" and an address without http:// or https:// at the end of a name, but no revision such as "@v1.0"
 _NO_SCHEME = re.compile(
     r"@(?:\S*://.*|(?:localhost|[\w.-]+(?=:\d)|[\w-]+(?:\.[\w-]+)*\.[a-z]+|\d+(?:\.\d+){3}|\[[\da-f:]+\])"
     r"(?::\d{1,5})?(?:/\S*)?)",
@@ -223,8 +222,7 @@ class Client:
 
     def each(self, path: str, bodies: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
         """Yield each request's index with the value of the reply's JSON or a `Failure`, in the order of arrival."""
-        # A body is made only when its request starts, so memory holds no more bodies than requests may be
-        # under way
+        # A body is made when its request starts, so memory holds no more bodies than requests may be under way
         waiting, under_way = enumerate(bodies), dict[Future[Any], int]()
         done: SimpleQueue[Future[Any]] = SimpleQueue()
         unserved = 0

@@ -191,8 +191,7 @@ def disarmed(text: str) -> str:
     return _CONTROL.sub(lambda found: f"{found[0]} ", sanitize.encodable(text))
 
 
-# Room for white space or a mark before the word, and for a word of two tokens; the rest of a reply is not
-# needed
+# Room for a mark or white space before the word, and for a word of two tokens; more of a reply is not read
 VOTE_TOKENS = 4
 
 ENDS = ("stop", "length")  # The finish reasons of replies that count
@@ -202,8 +201,7 @@ TOP_LOGPROBS = 5  # How many of the most likely tokens are requested; some serve
 # The least probability that is taken to be left for all other tokens; servers round, so less may mean zero
 LEAST_LEFT = 1e-4
 
-# The most votes in a batch, and the most seconds until it is passed on; a killed run loses no more than one
-# batch
+# The most votes in a batch, and the most seconds until it is passed on; a killed run loses at most one batch
 BATCH, BATCH_S = 64, 0.2
 
 MANY = 0.1  # From this share of unreadable votes on, a warning says what to do

@@ -28,8 +28,7 @@ AnsweredBy = tuple[NDArray[np.int64], NDArray[np.int8], Margins]
 
 ASK = ("needed", "all")
 
-# Ask every question about the cells that are present, and about no others: for texts that are each asked about
-# different classes
+# Ask every question about the cells that are present, and about no others: for texts with classes of their own
 PRESENT = "present"
 
 MAX_FAILED = 0.02  # The share of prompts that may get no reply, unless the user says otherwise
@@ -45,8 +44,7 @@ AT_ONCE, MOST_AT_ONCE = (
 
 FORMAT, SEED, LOGPROBS = "response_format", "seed", "logprobs"
 
-# The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema,
-# probabilities
+# The settings that a server may refuse: temperature, limit (by its old name), seed, JSON schema, probabilities
 SETTINGS = ("temperature", "max_tokens", SEED, FORMAT, LOGPROBS)
 
 # How many tokens a reply may have; a longer reply is cut off, and does not count as a reply

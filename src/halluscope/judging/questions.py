@@ -13,8 +13,7 @@ from halluscope.sanitize import short_repr
 from halluscope.validation import listed
 from halluscope.vocabularies import Plain, Vocabulary
 
-# The template by which POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM whether an object is in an
-# image
+# How POPE (Li et al., EMNLP 2023, section 5.1) asks an LVLM whether an object is in an image
 OBJECT_QUESTION = "Is there {a/an} {x} in the image?"
 
 # Finds the object in a question made from `OBJECT_QUESTION`
