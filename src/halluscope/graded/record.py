@@ -33,7 +33,7 @@ def record(module: str) -> Benchmark:
         judge, verdict = table["judge"], table["verdict"]
         chosen[:0] = options.for_verdicts(judge["about"], judge.get("max_tokens", MAX_TOKENS))
         if named := verdict.get("option"):
-            chosen.append(options.given(named, verdict["columns"], verdict["does"]))
+            chosen.append(options.for_given_verdicts(named, verdict["columns"], verdict["does"]))
         judged["judges"] = Judges("verdicts", judge["default"], judge["rules"], judge["published"])
         judged["input_options"] = tuple(verdict["given"])
     return Benchmark(

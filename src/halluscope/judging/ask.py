@@ -95,7 +95,7 @@ def ask(
                 codes = _votes(judge, cache, unique, about, open_cells, held_back, title, progress)
                 asked += int(open_cells.sum())
                 failed += int((codes == FAILED).sum())
-                facts = (
+                outcome = (
                     f"{failed:,} of {asked:,} questions got no reply from {one_line(judge.key, 80)}"
                     f"{_reasons(judge, before)}."
                 )
@@ -103,13 +103,13 @@ def ask(
                     "The votes received so far are kept if there is a cache. Fix the cause, and run again to ask the "
                     "rest; or allow more failures"
                 )
-                _check_failed(failed, asked, max_failed, facts, advice)
+                _check_failed(failed, asked, max_failed, outcome, advice)
                 codes[codes == FAILED] = OTHER
                 for j, part in zip(of_round, np.split(codes, len(of_round), axis=1), strict=True):
                     votes[:, :, i * templates + j] = np.where(wanted, part[row], UNASKED)
                     waiting |= of_text & (part == UNASKED) & (which == "needed")
             if failed:
-                warnings.warn(f"{facts} They count as unreadable votes.", stacklevel=2)
+                warnings.warn(f"{outcome} They count as unreadable votes.", stacklevel=2)
     return votes
 
 
@@ -152,9 +152,11 @@ def _votes(
     elif len(pairs):
         with _bar(judge, f"{one_line(key.split('@')[0])}{title}", len(pairs), "question", progress) as bar:
             for rows, codes, margins in answers(judge, texts, questions, pairs):
-                came = codes != FAILED
+                replied = codes != FAILED
                 if cache and not cache.is_read:
-                    cache.keep_votes(key, questions, texts, pairs[rows[came]], codes[came], margins[came])
+                    cache.keep_votes(
+                        key, questions, texts, pairs[rows[replied]], codes[replied], margins[replied]
+                    )
                 votes[tuple(pairs[rows].T)] = codes
                 bar.update(len(rows))
     return votes
@@ -256,7 +258,7 @@ def collect(
     unread = [quoted(replies[one], 120) for one, verdict in read.items() if verdict is None]
     silent, shown = total - len(read), ", ".join(unread[:SHOWN])
     if silent or unread:
-        facts = (
+        outcome = (
             f"{silent + len(unread)} of {total} prompts have no readable verdict from {key}: {silent} without a reply"
             f"{_reasons(judge, before)}, {len(unread)} with a reply that says something else"
             f"{f' ({shown})' if shown else ''}."
@@ -273,8 +275,8 @@ def collect(
             f"{run} longer replies (--max-tokens, in Python max_tokens) if they were cut off; use a judge that replies "
             f"{form}; or {more}"
         )
-        _check_failed(silent + len(unread), total, max_failed, facts, advice)
-        warnings.warn(facts, stacklevel=2)
+        _check_failed(silent + len(unread), total, max_failed, outcome, advice)
+        warnings.warn(outcome, stacklevel=2)
     table = [[read.get((one.prompt, *draw)) for one in asked] for draw in draws]
     return table * repeats if greedy else table
 
@@ -299,10 +301,10 @@ def _reasons(judge: Any, before: Counter[str]) -> str:
     return f" ({', '.join(f'{reason}: {count:,}' for reason, count in most)})" if most else ""
 
 
-def _check_failed(failed: int, of: int, max_failed: float, facts: str, advice: str) -> None:
+def _check_failed(failed: int, of: int, max_failed: float, outcome: str, advice: str) -> None:
     if failed > max_failed * of:
         raise JudgingFailed(
-            f"{facts} At most {max_failed:.1%} may fail. {advice} (--max-failed, in Python max_failed)."
+            f"{outcome} At most {max_failed:.1%} may fail. {advice} (--max-failed, in Python max_failed)."
         )
 
 

@@ -241,12 +241,12 @@ def _keep(batch: Sequence[tuple[Wanted, Mapping[str, Any]]], cache: Cache, taken
     for judge, group in votes.items():
         _keep_votes(judge, group, cache, taken)
     for judge, group in replies.items():
-        came = {
+        first = {
             (bytes.fromhex(wanted["prompt"]), wanted["repeat"], wanted["seed"]): reply
             for wanted, reply in reversed(group)  # the first of each stays
         }
-        new = len(came) - len(cache.replies(judge, came))
-        cache.keep_replies(judge, came)
+        new = len(first) - len(cache.replies(judge, first))
+        cache.keep_replies(judge, first)
         taken.count(new, len(group))
 
 

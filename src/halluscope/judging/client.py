@@ -247,7 +247,7 @@ class Client:
     def unavailable(self, failure: Failure) -> JudgeUnavailable:
         """Return the error for a failure that ends the whole run."""
         server, model, status = self.server, sanitize.short_repr(self.server.model), failure.status
-        said = failure.message and f", {failure.message}"
+        message = failure.message and f", {failure.message}"
         if status in (401, 403) and not server.may_have_key:
             what = (
                 f"requires an access key (HTTP {status}). It was not sent: the address begins with http://, so anyone "
@@ -267,12 +267,12 @@ class Client:
             )
         elif failure.is_handled:
             what = (
-                f"gives no reply from {model}: {failure.reason}{said}. Check the model's name and the address, which "
-                "usually ends in /v1."
+                f"gives no reply from {model}: {failure.reason}{message}. Check the model's name and the address, "
+                "which usually ends in /v1."
             )
         else:
             what = (
-                f"cannot be reached: {failure.reason}, after at most {self.attempts} attempts{said}. Check the "
+                f"cannot be reached: {failure.reason}, after at most {self.attempts} attempts{message}. Check the "
                 "address, the quota of the access key, and whether the server is running; then run again. Earlier "
                 "replies are kept if there is a cache."
             )

@@ -349,9 +349,9 @@ def _tokens(reader: LanguageModelJudge | None, asked: Sequence[Prompts]) -> tupl
     return tokens, "tokens counted in a sample of the texts" if asked and share < 1 else ""
 
 
-def price(read: float, said: float | None, prices: Prices | None) -> float | None:
+def price(read: float, generated: float | None, prices: Prices | None) -> float | None:
     """Return what so many tokens cost, read and generated; None without prices."""
-    return (read * prices[0] + (said or 0) * prices[1]) / 1e6 if prices else None
+    return (read * prices[0] + (generated or 0) * prices[1]) / 1e6 if prices else None
 
 
 def _measured(

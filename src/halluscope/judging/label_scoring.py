@@ -209,14 +209,14 @@ class ScoringVoter:
                 under_way[index] = rows, asked
                 yield asked.body(self._path, self.client.server.model, self.label_ids)
 
-        for index, said in self.client.each(self._path, bodies()):
+        for index, reply in self.client.each(self._path, bodies()):
             rows, asked = under_way.pop(index)
-            margins = asked.margins(self._path, said)
+            margins = asked.margins(self._path, reply)
             if isinstance(margins, Failure):
                 self._failures[margins.reason] += len(rows)
                 yield rows, np.full(len(rows), FAILED, dtype=np.int8), np.full(len(rows), np.nan)
                 continue
-            self._usage.add(said)
+            self._usage.add(reply)
             close = np.abs(margins) < self.recheck
             near.append(rows[close])
             votes = np.where(margins > 0, YES, NO).astype(np.int8)  # a margin of 0 is a no
@@ -240,8 +240,8 @@ class ScoringVoter:
         plain = f"use the judge '{ENDPOINT}MODEL@URL'. That is a different judge, whose replies are read."
         probe = LabelRequest(self.label_ids[:1], [self.label_ids[1:]])
         for path in ENDPOINTS:
-            said = self.client.post(path, probe.body(path, server.model, self.label_ids))
-            failure = probe.margins(path, said)
+            reply = self.client.post(path, probe.body(path, server.model, self.label_ids))
+            failure = probe.margins(path, reply)
             if not isinstance(failure, Failure):
                 return path
             if failure.status == 200:
@@ -263,15 +263,15 @@ class ScoringVoter:
         server, chat = self.client.server, self._tokens.turn(TOKENIZED)
         for word in LABELS:
             body = {"model": server.model, "prompt": chat + word, "add_special_tokens": False}
-            said = self.client.post("tokenize", body)
-            if isinstance(said, Failure):
+            reply = self.client.post("tokenize", body)
+            if isinstance(reply, Failure):
                 warnings.warn(
-                    f"{server.origin} does not say how it tokenizes ({said.reason} at /tokenize), so nothing checks "
+                    f"{server.origin} does not say how it tokenizes ({reply.reason} at /tokenize), so nothing checks "
                     f"that the tokenizer {short_repr(self._tokens.weights.name)} is that of the server's model.",
                     stacklevel=2,
                 )
                 return
-            if not isinstance(said, dict) or said.get("tokens") != self._tokens.ids(chat + word):
+            if not isinstance(reply, dict) or reply.get("tokens") != self._tokens.ids(chat + word):
                 raise JudgeUnavailable(
                     f"The tokenizer {short_repr(self._tokens.weights.name)} makes other tokens than {server.origin} "
                     "does; expected that of the server's model. Name its folder or Hub id: tokenizer='ORG/NAME'."

@@ -290,8 +290,8 @@ class VerdictOptions(JudgeOptions):
         """Check that no option asks a model to judge again or differently, where it has no effect, for which `why`."""
         plain = {"repeats": 1, "temperature": 0, "fresh": False}
         for name, value in plain.items():
-            if (given := getattr(self, name)) != value:
-                raise ValueError(f"{name} is {given}, but {why}; expected {value}.")
+            if (chosen := getattr(self, name)) != value:
+                raise ValueError(f"{name} is {chosen}, but {why}; expected {value}.")
 
     def named(self, names: Collection[str]) -> bool:
         """Whether the judge is one of these names, which mean rules instead of a language model."""
@@ -375,7 +375,7 @@ def for_verdicts(rules: str, max_tokens: int = MAX_TOKENS) -> list[Option]:
     return [one._replace(help=one.help.format(**words)) for one in declared(VerdictOptions)]
 
 
-def given(name: str, columns: str, does: str) -> Option:
+def for_given_verdicts(name: str, columns: str, does: str) -> Option:
     """Return the command line's option for verdicts from the user, with `columns`; no rule or model `does` then."""
     about = (
         f"a file, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then"

@@ -77,13 +77,13 @@ def _replayed(path: Path) -> ReplayJudge:
     """Read replies from JSON lines, or a JSON list (.gz too), with the fields `text`, `question` and `answer`."""
     replies: dict[tuple[str, str], str] = {}
     for where, row in json_rows(path):
-        said = [row.get(name) for name in ("text", "question", "answer")] if isinstance(row, dict) else ()
-        if not said or not all(isinstance(one, str) for one in said):
+        fields = [row.get(name) for name in ("text", "question", "answer")] if isinstance(row, dict) else ()
+        if not fields or not all(isinstance(one, str) for one in fields):
             raise ValueError(
                 f"{where}: expected a JSON object with text, question and answer, all of them texts; got "
                 f"{short_repr(row)}."
             )
-        text, question, reply = map(str, said)
+        text, question, reply = map(str, fields)
         if replies.setdefault((text, question), reply) != reply:
             raise ValueError(
                 f"{where}: an earlier line has another answer to the same question, {short_repr(question)}; "

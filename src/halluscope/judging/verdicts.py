@@ -111,9 +111,8 @@ class Judged(NamedTuple):
 
 def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: int) -> Judged:
     """Return verdicts that a user gives."""
-    given = listed(name, verdicts, "a list, one per row", rows)
     names, table = [one.name for one in criteria], []
-    for row, verdict in enumerate(given):
+    for row, verdict in enumerate(listed(name, verdicts, "a list, one per row", rows)):
         where = f"{name}[{row}]"
         if verdict is None or (len(names) == 1 and not isinstance(verdict, Mapping)):
             verdict = dict.fromkeys(names, verdict)
@@ -166,20 +165,20 @@ def read_given(
     return [found[key] for key in ids]
 
 
-def _rows(given: Path, responses: str) -> Iterator[tuple[str, Any]]:
+def _rows(path: Path, responses: str) -> Iterator[tuple[str, Any]]:
     """Return the rows of a file, or of a run of these responses, each with its place for messages."""
-    if not given.is_dir():
-        return json_rows(given)
-    if not (given / RUN).is_file():
+    if not path.is_dir():
+        return json_rows(path)
+    if not (path / RUN).is_file():
         raise ValueError(
-            f"{given} is a folder without {RUN}; expected a file of verdicts, or the folder of one run, as "
+            f"{path} is a folder without {RUN}; expected a file of verdicts, or the folder of one run, as "
             "`halluscope score NAME ... --out FOLDER` writes it."
         )
-    about = read_json(given / RUN)
+    about = read_json(path / RUN)
     of = about.get("responses") if isinstance(about, Mapping) else None
     if of != responses:
         raise ValueError(
-            f"{given} is a run of the responses {short_repr(of)}; expected a run of {short_repr(responses)}. Name the "
+            f"{path} is a run of the responses {short_repr(of)}; expected a run of {short_repr(responses)}. Name the "
             "runs in the order of the responses, and give the responses the names of those runs: NAME=FILE."
         )
-    return json_rows(given / ITEMS)
+    return json_rows(path / ITEMS)

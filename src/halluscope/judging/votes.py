@@ -46,7 +46,7 @@ class VoteResult(NamedTuple):
     classes: Sequence[str]  # the classes that were asked about
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def metadata(self) -> dict[str, Any]:
         """All but the votes, as a run's folder tells it."""
         about = {"agreement": self.k, "judges": [*self.judges], "questions": self.questions}
         return {**about, "classes": [*self.classes]}
@@ -61,11 +61,11 @@ class VoteResult(NamedTuple):
         return lines
 
     @classmethod
-    def read(cls, lines: Sequence[Sequence[str]], facts: Mapping[str, Any]) -> "VoteResult":
-        """Return the poll of these `lines` and `facts`."""
+    def read(cls, lines: Sequence[Sequence[str]], metadata: Mapping[str, Any]) -> "VoteResult":
+        """Return the poll of these `lines` and `metadata`."""
         table = np.array(lines, dtype=np.str_)  # a ValueError for texts with different numbers of voters
         points = table.view(np.uint32).reshape(*table.shape, -1)
-        if not facts["classes"]:
+        if not metadata["classes"]:
             points = points[..., :0]  # numpy gives an empty text the length 1
         known = _SIGNS.view(np.uint32)
         codes = np.searchsorted(known, points).clip(max=len(known) - 1)
@@ -75,7 +75,7 @@ class VoteResult(NamedTuple):
                 f"characters {SIGNS} per class."
             )
         votes = (codes + UNASKED).astype(np.int8).transpose(0, 2, 1)
-        return cls(votes, *(facts[name] for name in ("agreement", "judges", "questions", "classes")))
+        return cls(votes, *(metadata[name] for name in ("agreement", "judges", "questions", "classes")))
 
 
 def required(agreement: str | int, votes: int) -> int:

@@ -297,7 +297,7 @@ def items(run: Run) -> Iterator[dict[str, Any]]:
 def view(run: Run) -> list[Item]:
     """Return a run's rows as they are shown."""
     poll, rows = run.record.poll, [_jsonable(row) for row in items(run)]
-    return list(run.benchmark.module("report").items(rows, run.options, poll.facts if poll else None))
+    return list(run.benchmark.module("report").items(rows, run.options, poll.metadata if poll else None))
 
 
 def _jsonable(value: Any) -> Any:
@@ -323,7 +323,7 @@ def _write(run: Run, folder: Path) -> None:
         **run.about,
         "rows": len(run.found),
         "matched": {name: getattr(matched, name) for name in MATCHED},
-        "voters": poll.facts if poll else None,
+        "voters": poll.metadata if poll else None,
         "grader": (judge.key, is_greedy(judge)) if judge else None,
         "options": copied(run.options),
         INPUTS: copied({name: value for name, value in run.ready.inputs.items() if name not in columns}),
