@@ -6,6 +6,7 @@ import math
 import re
 import sqlite3
 import threading
+import time
 import traceback
 import warnings
 
@@ -18,6 +19,7 @@ from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask as asking
 from halluscope.judging.ask import answers
 from halluscope.judging.cache import VOTE, Cache
+from halluscope.judging.client import Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, vote_of
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.questions import QuestionSet
@@ -383,6 +385,24 @@ def test_a_judge_that_fails_leaves_no_margin_of_infinity():
 
 
 # How many at once.
+
+
+def test_the_pace_halves_once_per_overload_and_grows_by_one_per_round():
+    pace = Client(Server.named("m@http://h/v1"), 16)
+    pace._adapt({}, 0.0)
+    assert int(pace.allowed) == 16
+    began = time.monotonic()
+    for _ in range(16):  # all that were under way hear of the same overload
+        pace._adapt(Failure("HTTP 429", 429), began)
+    assert int(pace.allowed) == 8
+    for _ in range(8 + 9 + 1):
+        pace._adapt({}, time.monotonic())
+    assert int(pace.allowed) == 10
+    for failure in (Failure("HTTP 503", 503), Failure("no reply within 5 s", late=True)):
+        pace._adapt(failure, time.monotonic() + 1)
+    assert int(pace.allowed) == 2
+    pace._adapt(Failure("HTTP 500", 500), time.monotonic() + 9)
+    assert int(pace.allowed) == 2
 
 
 @pytest.mark.parametrize(
