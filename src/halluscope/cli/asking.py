@@ -112,8 +112,9 @@ def ask_export(args: Namespace) -> None:
     options = common.options_of(args, benchmark)
     judges = _judges(benchmark, options)
     if not any(judge.startswith(ENDPOINT) for judge in judges):
+        named = one_line(" ".join(judges), 200)
         raise ValueError(
-            f"The judge is {one_line(' '.join(judges), 200) or 'missing'}; expected one behind an endpoint: "
+            f"{f'The judge is {named}' if named else '--judge is missing'}; expected one behind an endpoint: "
             f"{ENDPOINT}MODEL[@URL]. To ask judges on this machine, run `halluscope score`."
         )
     if options.get("fresh"):
