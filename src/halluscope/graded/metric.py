@@ -143,9 +143,10 @@ class Graded(Rows):
             Criterion(name, KINDS[one["kind"]], one.get("most", 1))
             for name, one in verdict.get("criteria", {}).items()
         ]
-        self.compute = self._named(self._compute, *self.given, *self.choices)
+        types: dict[str, Any] = dict.fromkeys(self.given, Sequence[Any] | None)
+        self.compute = self._named(self._compute, types | dict.fromkeys(self.choices, str | None))
         self.compute.__doc__ = self._doc()
-        self.inputs = self._named(self._inputs, *[self.option] * bool(self.option))
+        self.inputs = self._named(self._inputs, types if self.option else {})
 
     # In what benchmarks differ
 
@@ -355,16 +356,17 @@ class Graded(Rows):
             result["per_question"] = [{**self.about(row), **says} for row, says in each]
         return result
 
-    def _named(self, method: Callable[..., Any], *options: str) -> Callable[..., Any]:
+    def _named(self, method: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
         """Return a method as a function whose signature names the options of this benchmark."""
 
         def function(*rows: Any, **options: Any) -> Any:
             return method(*rows, **options)
 
         own, kind = inspect.signature(method), inspect.Parameter.KEYWORD_ONLY
-        more = [inspect.Parameter(name, kind, default=None, annotation=Any) for name in options]
+        more = [inspect.Parameter(name, kind, default=None, annotation=of) for name, of in options.items()]
         every = sorted([*more, *own.parameters.values()], key=lambda one: one.kind)
         function.__signature__ = own.replace(parameters=every)  # type: ignore[attr-defined]
+        function.__annotations__ = {one.name: one.annotation for one in every}
         function.__name__, function.__module__ = method.__name__.strip("_"), type(self).__module__
         return function
 

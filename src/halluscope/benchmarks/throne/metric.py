@@ -156,7 +156,8 @@ def compute(
                 "pooled over images, or per class, can be corrected."
             )
         certified = read(certificate)
-    sample = None if cells is None else _check_cells(cells, present, cells_of)
+    size = 0 if cells_of is None else whole("cells_of", cells_of, 1)
+    sample = None if cells is None else _check_cells(cells, present, size)
     questions = questions_of(poll.questions)
     if votes is not None:
         given = voting.check(votes, *present.shape).astype(np.int8)
@@ -285,7 +286,7 @@ def questions_of(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
     return question_set(questions, SETS, PAPER.frame)
 
 
-def _check_cells(cells: ArrayLike, present: Cells, cells_of: int | None) -> Cells:
+def _check_cells(cells: ArrayLike, present: Cells, every: int) -> Cells:
     """Return the cells of a sample, and warn if most of the sample lies in images that are not scored."""
     meant = "for each image and class whether it is in the sample"
     table = array("cells", cells, f"bool [images, classes]: {meant}")
@@ -293,7 +294,7 @@ def _check_cells(cells: ArrayLike, present: Cells, cells_of: int | None) -> Cell
         raise ValueError(
             f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: {meant}."
         )
-    scored, every = int(table.sum()), 0 if cells_of is None else whole("cells_of", cells_of, 1)
+    scored = int(table.sum())
     if 2 * scored < every:
         warnings.warn(
             f"Only {scored:,} of the sample's {every:,} cells ({scored / every:.1%}) lie in the {len(present):,} "
