@@ -119,6 +119,8 @@ def take_back_listed(text: list[Sentence]) -> None:
             under = heading in LISTS.headings
         elif not sections and len(words) > 5:
             under = False
+        if not (under or sections):
+            continue
         begun, denies = zip((0, under), *sections, strict=True)
         for mention in sentence.mentions:
             if denies[bisect_right(begun, mention.index) - 1]:

@@ -176,9 +176,9 @@ def is_quoted(mention: Candidate) -> bool:
 
 def restates(mention: Candidate) -> bool:
     """Whether a mention in quotation marks is the corrected wording: "for 'cat' read 'dog'"."""
-    asks = {"for", "should", "please"}
-    reads = is_quoted(mention) and mention.before in {"read", "say"}
-    return reads and not asks.isdisjoint(words_before(mention.words, mention.index, 12))
+    if not is_quoted(mention) or mention.before not in {"read", "say"}:
+        return False
+    return not {"for", "should", "please"}.isdisjoint(words_before(mention.words, mention.index, 12))
 
 
 def opens_hypothesis(words: list[str], index: int) -> bool:

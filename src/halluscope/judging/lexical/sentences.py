@@ -4,14 +4,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from halluscope.judging.lexical.tables import GRAMMAR, LISTS, at, phrase_start
+from halluscope.judging.lexical.tables import GRAMMAR, at, phrase_start
 
 Spans = list[tuple[int, int]]
 
 
-@dataclass
+@dataclass(slots=True)
 class Sentence:
     """A sentence's words and marks, in lowercase, with their places in the text.
 
@@ -28,12 +27,7 @@ class Sentence:
     # a word that is only part of a compound -> the compound's first place, its end, and its rule
     compounds: dict[int, tuple[int, int, str]] = field(default_factory=dict)
     mentions: list["Candidate"] = field(default_factory=list)
-
-    @cached_property
-    def is_list(self) -> bool:
-        """Whether it may be an item of a list, or a row of a table."""
-        signs = LISTS.marks, LISTS.checks, LISTS.crosses, LISTS.bare, {"~~"}
-        return not all(some.isdisjoint(self.words) for some in signs)
+    is_list: bool = False  # whether it may be an item of a list, or a row of a table
 
 
 class Candidate:

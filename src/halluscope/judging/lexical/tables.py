@@ -30,11 +30,12 @@ ABSENT, CLAUSE, COMPOUNDS, CORRECTIONS, DEPICTION, GRAMMAR, HEDGES, LISTS, PARTS
 class Phrases(Generic[Meaning]):
     """Phrases to look for at a place in a sentence; the longest one counts.
 
-    `beginnings` holds the first two words of each phrase, or all of a shorter one.
+    `beginnings` holds the first three words of each phrase, or all of a shorter one: two would find half as many places
+    again.
     """
 
     def __init__(self, meanings: Mapping[Phrase, Meaning]) -> None:
-        self.meanings, self.beginnings = meanings, {phrase[:2] for phrase in meanings}
+        self.meanings, self.beginnings = meanings, {phrase[:3] for phrase in meanings}
         self._lengths: dict[str, list[int]] = {}  # of the phrases that begin with a word, the longest first
         for first, length in sorted({(phrase[0], -len(phrase)) for phrase in meanings}):
             self._lengths.setdefault(first, []).append(-length)
@@ -57,10 +58,15 @@ def phrases_of(section: str, name: str) -> Phrases[str]:
 def finder(beginnings: set[Phrase]) -> Callable[[list[str]], list[int]]:
     """Return what finds the places in a sentence where phrases may begin, much faster than by looking up each word."""
     alone = {phrase[0] for phrase in beginnings if len(phrase) == 1}
+    first_two = {phrase[:2] for phrase in beginnings}
 
     def indices(words: list[str]) -> list[int]:
-        pairs = zip(words, [*words[1:], ""], strict=True)
-        return [i for i, pair in enumerate(pairs) if pair[0] in alone or pair in beginnings]
+        return [
+            i
+            for i, pair in enumerate(zip(words, [*words[1:], ""], strict=True))
+            if pair[0] in alone
+            or (pair in first_two and (pair in beginnings or (*pair, *words[i + 2 : i + 3]) in beginnings))
+        ]
 
     return indices
 
@@ -99,7 +105,7 @@ class Cues(Phrases[Cue]):
         self._predicates = {verb: Phrases(phrases) for verb, phrases in predicates.items()}
         for form, verb in self._verbs.items():
             after = {(word,) for word in (*self._adverbs, "not")} | self._predicates[verb].beginnings
-            self.beginnings |= {(form, words[0]) for words in after}
+            self.beginnings |= {(form, *words[:2]) for words in after}
 
     def at(self, words: list[str], index: int) -> tuple[int, Cue] | None:
         """Return where the cue at `index` ends, and the cue; a verb may have any form, and adverbs after it."""
