@@ -28,9 +28,7 @@ TEXTS = (
 )
 
 # The columns that name an image
-IMAGES = (
-    *("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename"),
-)
+IMAGES = ("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename")
 
 # The columns where an id is looked for, after the column with the dataset's own name for the id. They are used only for
 # a dataset whose rows are identified by one column; those that name an image, only where an image identifies them

@@ -698,9 +698,8 @@ def _state_of_image(value: Any, row: Any) -> int:
         return SILENT
     if isinstance(value, bool | list | tuple | np.ndarray):
         return STRANGE
-    if not isinstance(
-        value, str | int | float
-    ):  # an image itself, as in a dataset's row, instead of its name
+    # an image itself, as in a dataset's row, instead of its name
+    if not isinstance(value, str | int | float):
         return STRANGE if isinstance(value, Mapping) and "bytes" not in value else SILENT
     is_file = isinstance(value, str) and is_image_file(value)
     own = file if file and is_file else number

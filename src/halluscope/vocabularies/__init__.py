@@ -8,8 +8,10 @@ import json
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,20 +91,22 @@ class Vocabulary:
         what = f"A table of {len(listed):,} texts and {len(self.classes):,} classes"
         limits.check("cells", len(listed) * len(self.classes), what)
         column = {name: i for i, name in enumerate(self.classes)}
-        columns: list[int] = []
-        for row, names in enumerate(listed):
-            for name in names:
-                if not isinstance(name, str) or name not in column:
-                    hint = nearest(str(name)[:80], self.classes[:MOST_COMPARED])
-                    raise ValueError(
-                        f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} "
-                        f"classes of the vocabulary {self.name!r}.{hint} To score another list of classes, pass "
-                        "vocabulary=[...]."
-                    )
-                columns.append(column[name])
-        table = np.zeros((len(listed), len(self.classes)), dtype=bool)
-        table[np.repeat(np.arange(len(listed)), [*map(len, listed)]), columns] = True
-        return table
+        table, sizes = np.zeros((len(listed), len(self.classes)), dtype=bool), [*map(len, listed)]
+        with suppress(KeyError, TypeError):  # the scores of given votes wait for this: no loop in Python
+            columns = [*map(column.__getitem__, chain.from_iterable(listed))]
+            table[np.repeat(np.arange(len(listed)), sizes), columns] = True
+            return table
+        row, name = next(
+            (row, name)
+            for row, names in enumerate(listed)
+            for name in names
+            if not isinstance(name, str) or name not in column
+        )
+        hint = nearest(str(name)[:80], self.classes[:MOST_COMPARED])
+        raise ValueError(
+            f"references[{row}] names {short_repr(name)}, which is not one of the {len(self.classes)} classes of the "
+            f"vocabulary {self.name!r}.{hint} To score another list of classes, pass vocabulary=[...]."
+        )
 
     def check_known(self, classes: Collection[str], expected: str) -> None:
         """Refuse annotations of other classes."""
