@@ -95,9 +95,8 @@ class Rows:
         self.dataset: Values = self.data["dataset"]
         self.name: str = self.data["benchmark"]["name"]
         self.columns = {name: Column(name, **one) for name, one in self.data["columns"].items()}
-        self.upstream = {
-            name: one.upstream or name for name, one in self.columns.items()
-        }  # name -> the authors'
+        # name -> the authors'
+        self.upstream = {name: one.upstream or name for name, one in self.columns.items()}
         self.ids = self.dataset.get("id", ("id",))
         # the columns that a dataset must have
         self.needed = [name for name, one in self.columns.items() if one.needed and not one.derived]

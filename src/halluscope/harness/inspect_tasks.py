@@ -90,9 +90,8 @@ def _rows(evaluation: Evaluation, responses: Responses) -> list[Row]:
 
 @dataclass
 class _Run:
-    responses: dict[str, str] = field(
-        default_factory=dict
-    )  # sample's id -> response, for samples that are done
+    # sample's id -> response, for samples that are done
+    responses: dict[str, str] = field(default_factory=dict)
     figures: Figures | None = None  # the scores of the whole set; None before all samples are done
 
 

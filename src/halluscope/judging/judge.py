@@ -37,10 +37,8 @@ RECHECKED = "ctranslate2-int8"  # The engine whose votes can be asked again
 
 SCORING = "scoring:"  # The prefix for a model whose server compares the probabilities of labels
 
-AT_ONCE, MOST_AT_ONCE = (
-    32,
-    10_000,
-)  # How many requests may be under way, unless the user says otherwise and at most
+# How many requests may be under way, unless the user says otherwise and at most
+AT_ONCE, MOST_AT_ONCE = 32, 10_000
 
 FORMAT, SEED, LOGPROBS = "response_format", "seed", "logprobs"
 

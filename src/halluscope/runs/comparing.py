@@ -409,9 +409,8 @@ def _cells(values: tuple[float, float], by: Difference, is_points: bool) -> list
 # The most values that a row's score may have for a kappa: verdicts and ratings have few, shares have many
 MOST_VALUES = 10
 
-Pairs = Mapping[
-    str, tuple[Resampled, Resampled]
-]  # LVLM -> its responses by the first judge, and by the second
+# LVLM -> its responses by the first judge, and by the second
+Pairs = Mapping[str, tuple[Resampled, Resampled]]
 
 
 def swap(first: str | Path, second: str | Path, scores: Sequence[str], resampling: Bootstrap) -> Result:

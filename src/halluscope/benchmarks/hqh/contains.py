@@ -183,9 +183,8 @@ def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
         if (found := _spans(parts, text)) and not {*" ".join(parts).split()} <= {"a", "an", "the"}:
             spans[claim] = found[0][0], found[-1][1]
     outer: dict[tuple[int, int], str] = {}
-    for claim, (start, end) in sorted(
-        spans.items(), key=lambda one: one[1][0] - one[1][1]
-    ):  # the longest first
+    # the longest first
+    for claim, (start, end) in sorted(spans.items(), key=lambda one: one[1][0] - one[1][1]):
         if not any(first <= start and end <= last for first, last in outer):
             outer[start, end] = claim
     return tuple(encodable(claim) for claim in spans if claim in outer.values())

@@ -292,11 +292,12 @@ def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
     Fisher's exact test, with Holm's correction for all pairs, in the images without the invented class. Only classes
     that were invented, or are present, in enough images are paired.
     """
+    # all; by class, where it is, where it is said
     images, has, says = (
         set(),
         defaultdict(set),
         defaultdict(set),
-    )  # all; by class, where it is, where it is said
+    )
     for item in items:
         image = (item.image is None, item.image or item.id)
         images.add(image)

@@ -43,9 +43,8 @@ class Page(NamedTuple):
     title: str  # the title of the benchmark
     about: str  # what the benchmark measures, in a sentence or two
     headlines: Sequence[Headline]  # one per run, the best run first
-    tables: Sequence[
-        tuple[Table, str]
-    ]  # the scores, differences, and the papers' results, each with a note or ""
+    # the scores, differences, and the papers' results, each with a note or ""
+    tables: Sequence[tuple[Table, str]]
     figures: Sequence[Figure]  # the figures, in the order of the page
     runs: Sequence[Shown]  # the runs whose items are shown, in the order of `headlines`
     # the name in `Item.image` -> the image; images may be missing
