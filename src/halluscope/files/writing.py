@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any
 
 from halluscope.errors import OutputError
@@ -26,7 +25,7 @@ def new_file(path: Path) -> Iterator[IO[str]]:
     Lone surrogates are written as escapes, as in JSON.
     """
     path = real(path)
-    unfinished = path.with_name(f".{path.name[:100]}-{token_hex(8)}")
+    unfinished = path.with_name(f".{path.name[:100]}-{os.urandom(8).hex()}")
     with _in_its_folder(path):
         file = unfinished.open("x", encoding="utf-8", newline="", errors="backslashreplace")
     try:
