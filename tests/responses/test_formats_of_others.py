@@ -7,6 +7,7 @@ import pytest
 
 import halluscope
 from halluscope import cli
+from halluscope.responses.files import located
 from halluscope.vocabularies import load
 from tests.responses.test_by_content import IMAGES, THINGS, question
 
@@ -91,6 +92,14 @@ def coco(number):
 def test_captions(tmp_path, labels, content):
     result = throne(tmp_path / "captions.json", labels, content)
     assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)
+
+
+def test_a_chats_prompt_is_its_text(tmp_path):
+    parts = [{"type": "image"}, {"type": "text", "text": "Is there a dog?"}]
+    turns = [{"role": "user", "content": parts}, {"role": "assistant", "content": "Yes"}]
+    (tmp_path / "r.json").write_text(json.dumps([{"id": 7, "messages": turns}]))
+    ((_, row),) = located(tmp_path / "r.json")
+    assert row == {"id": 7, "prompt": "Is there a dog?", "response": "Yes"}
 
 
 def test_scores_that_a_file_states(tmp_path, capsys):

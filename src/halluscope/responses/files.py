@@ -381,7 +381,7 @@ def _turns(turns: Sequence[Row]) -> dict[str, str]:
     for turn in turns:
         role, text = turn.get("role", turn.get("from")), turn.get("content", turn.get("value"))
         if isinstance(text, list):  # OpenAI's form, beside images
-            text = "\n".join(str(part.get("text", "")) for part in text if isinstance(part, Mapping))
+            text = "\n".join(filter(None, (_text(_at(part, "text")) for part in text)))
         if isinstance(text, str) and role in (*_ASKS, *_RESPONDS):
             last["prompt" if role in _ASKS else TEXTS[0]] = text
     return last if TEXTS[0] in last else {}
