@@ -56,7 +56,10 @@ def load(environment: dict[str, str], folder: Path) -> list[dict[str, object]]:
 @pytest.mark.long
 def test_the_bare_name_with_and_without_a_network(hub, modules, tmp_path):
     assert main(["install-metrics"]) == 0
-    expected = [throne.compute(TEXTS, OBJECTS, judges="lexical"), pope.compute(REPLIES, ANSWERS)]
+    expected = [
+        throne.compute(TEXTS, OBJECTS, judges="lexical"),
+        pope.compute(REPLIES, ANSWERS),
+    ]
     at = {"HF_MODULES_CACHE": str(modules)}
     with_network = hub.environment(tmp_path / "home", **at)
     assert load(with_network, tmp_path / "elsewhere") == expected
@@ -127,6 +130,24 @@ def test_an_install_that_fails_leaves_nothing_half(modules, capsys, monkeypatch)
     with full(at=100):
         assert main(["install-metrics"]) == 2
     assert {name: held[2] for name, held in content(modules).items()} == before
+
+
+@pytest.mark.parametrize("version", ["0.0.9", __version__])
+def test_a_copy_that_somebody_changed_stays(version, modules, capsys, monkeypatch):
+    monkeypatch.setattr(installed, "__version__", version)
+    main(["install-metrics"])
+    monkeypatch.setattr(installed, "__version__", __version__)
+    (copy,) = installed.cache().glob(f"evaluate-metric--pope/{'?' * 64}")
+    (copy / "pope.py").write_text("theirs")
+    (more,) = installed.cache().glob(f"evaluate-metric--throne/{'?' * 64}")
+    (more / "notes.txt").write_text("theirs")
+    held = content(copy)["pope.py"], content(more)["notes.txt"]
+    assert main(["install-metrics"]) == (2 if version == __version__ else 0)
+    said = capsys.readouterr().err
+    assert version != __version__ or f"{copy} is no longer what halluscope put there; remove it" in said
+    main(["install-metrics", "--remove"])
+    assert (content(copy)["pope.py"], content(more)["notes.txt"]) == held
+    assert "pope" not in capsys.readouterr().out or version != __version__
 
 
 def test_a_copy_that_cannot_be_moved_in_leaves_the_one_that_is_there(modules, capsys, monkeypatch):

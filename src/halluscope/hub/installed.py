@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from halluscope import registry
+from halluscope.errors import OutputError
 from halluscope.files.opening import read_json
 from halluscope.files.writing import new_folder
 from halluscope.paths import share
@@ -35,7 +36,7 @@ def install() -> list[str]:
 
     init_dynamic_modules()
     for home, source in _homes():
-        target = home / _digest(source)
+        target = home / _digest(source, __version__)
         home.mkdir(parents=True, exist_ok=True)
         for package in (home.parent, home):
             (package / "__init__.py").touch()
@@ -44,24 +45,22 @@ def install() -> list[str]:
                 (new / "__init__.py").touch()
                 shutil.copyfile(source, new / source.name)
                 (new / NOTE).write_text(json.dumps({"version": __version__}), encoding="utf-8")
+        elif _version(target) is None:
+            raise OutputError(f"{target} is no longer what halluscope put there; remove it, and try again.")
         others = [copy for copy in _copies(home) if copy != target]
         newest = max([time.time(), *(_modified(copy) + 1 for copy in others)])
         os.utime(target / source.name, (newest, newest))
-        for copy in filter(_version, others):
-            shutil.rmtree(copy)
+        _remove(others)
     return listed()
 
 
 def remove() -> list[str]:
     """Remove our copies of any version, and return the metrics' names; other modules stay."""
-    names = []
-    for home in sorted(cache().glob("evaluate-metric--*")):
-        if ours := [*filter(_version, _copies(home))]:
-            names.append(home.name.rpartition("--")[2])
-            # the whole folder goes if all copies in it are ours
-            for copy in ours if ours != _copies(home) else [home]:
-                shutil.rmtree(copy)
-    return names
+    removed = [home for home in sorted(cache().glob("evaluate-metric--*")) if _remove(_copies(home))]
+    for home in removed:
+        if not _copies(home):
+            shutil.rmtree(home)
+    return [home.name.rpartition("--")[2] for home in removed]
 
 
 def listed() -> list[str]:
@@ -69,12 +68,12 @@ def listed() -> list[str]:
     lines = []
     for home, source in _homes():
         state, copy = "not installed", max(_copies(home), key=_modified, default=None)
-        if copy and (version := _version(copy)):
-            is_current = copy.name == _digest(source)
+        if copy and (version := _version(copy)) is None:
+            state = f"another module, not from halluscope ({copy})"
+        elif copy:
+            is_current = copy.name == _digest(source, __version__)
             how = "this version" if is_current else "not this version; run halluscope install-metrics again"
             state = f"halluscope {version}, {how}"
-        elif copy:
-            state = f"another module, not from halluscope ({copy})"
         lines.append(f"{source.stem}: {state}")
     return lines
 
@@ -85,20 +84,37 @@ def _homes() -> list[tuple[Path, Path]]:
     return [(cache() / f"evaluate-metric--{name}", share("metrics", name, f"{name}.py")) for name in names]
 
 
+def _remove(copies: list[Path]) -> bool:
+    ours = [copy for copy in copies if _version(copy) is not None]
+    for copy in ours:
+        shutil.rmtree(copy)
+    return bool(ours)
+
+
 def _copies(home: Path) -> list[Path]:
     """Return the folders that `evaluate` takes for copies of a module: their names are as long as a sha256."""
-    return [copy for copy in sorted(home.glob("?" * 64)) if copy.is_dir() and not copy.is_symlink()]
+    return [copy for copy in sorted(home.glob("?" * 64)) if copy.is_dir()]
 
 
-def _digest(source: Path) -> str:
-    return hashlib.sha256(__version__.encode() + b"\n" + source.read_bytes()).hexdigest()
+def _digest(source: Path, version: str) -> str:
+    return hashlib.sha256(version.encode() + b"\n" + source.read_bytes()).hexdigest()
+
+
+def _module(copy: Path) -> Path:
+    return copy / f"{copy.parent.name.rpartition('--')[2]}.py"
 
 
 def _modified(copy: Path) -> float:
-    module = copy / f"{copy.parent.name.rpartition('--')[2]}.py"
-    return module.stat().st_mtime if module.is_file() else 0.0
+    file = _module(copy)
+    return file.stat().st_mtime if file.is_file() else 0.0
 
 
-def _version(copy: Path) -> str:
-    """Return the version of halluscope that put a copy there; "" if it is not ours."""
-    return str(read_json(copy / NOTE)["version"]) if (copy / NOTE).is_file() else ""
+def _version(copy: Path) -> str | None:
+    """Return the version of halluscope that put a copy there; None if it is not ours, or was changed."""
+    try:
+        version = str(read_json(copy / NOTE)["version"])
+        same = not copy.is_symlink() and copy.name == _digest(_module(copy), version)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    ours = {"__init__.py", _module(copy).name, NOTE, "__pycache__"}
+    return version if same and {file.name for file in copy.iterdir()} <= ours else None
