@@ -7,7 +7,7 @@ divide a word, a full stop is divided from a word only at the end of a sentence,
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 _MARKS = r";@#$%&?!*()\[\]{}<>\"«»“”„‘’‒–—―"
@@ -34,8 +34,8 @@ _ABBREVIATION = re.compile(
     r"(?:[^\W\d]\.)*[^\W\d]|[\d.,]+|mr|mrs|ms|dr|prof|st|jr|sr|inc|corp|co|ltd|vs|gen|rep|sen|lt|col|ph\.d"
 )
 
-_REST_IS_EMPTY = re.compile(r"\s*\Z")
-_NEXT_WORD = re.compile(r"\s+[^\W\d_]")
+_LETTER = re.compile(r"[^\W\d_]")
+_LONGEST = 40  # the most characters of a piece whose tokens are remembered
 
 
 class Word(NamedTuple):
@@ -83,37 +83,36 @@ def as_written(words: Sequence[Word], text: str) -> list[Word]:
 def tokenise(text: str) -> list[Word]:
     """Return the tokens of a text, in lower case, with their places in the text.
 
-    >>> [token.form for token in tokenise('Two dogs, 1.5 m apart, can\\'t see the "cat".')]
+    >>> [token.form for token in tokenise('Two dogs, 1.5 m apart, can\'t see the "cat".')]
     ['two', 'dogs', ',', '1.5', 'm', 'apart', ',', 'ca', "n't", 'see', 'the', '"', 'cat', '"', '.']
     """
-    lower, tokens = text.lower(), list[Word]()
-    for found in _TOKEN.finditer(lower):
-        whole, (place, end) = found.group(), found.span()
-        # nearly every word and mark: there is nothing to divide
-        if end - place == 1 or (whole.isalpha() and whole not in _JOINED):
-            tokens.append(_word((whole, place, end)))
+    lower, tokens, end = text.lower(), list[Word](), 0
+    pieces = lower.split()
+    for piece, after in zip(pieces, [*pieces, ""][1:], strict=True):
+        place = lower.index(piece, end)
+        end = place + len(piece)
+        if piece.isalpha() and piece not in _JOINED:  # nearly every word: there is nothing to divide
+            tokens.append(_word((piece, place, end)))
             continue
-        for token in _parts(whole, lower, end):
-            tokens.append(Word(token, place, place := place + len(token)))
+        divide = _divide if len(piece) <= _LONGEST else _divide.__wrapped__
+        for token in divide(piece, piece[-1] == "." and bool(_LETTER.match(after))):
+            tokens.append(_word((token, place, place := place + len(token))))
     return as_written(tokens, text)
 
 
-def _parts(token: str, text: str, end: int) -> Iterator[str]:
-    """Yield the tokens in a piece of text without spaces, which ends at `end`; together they make up the piece."""
-    if len(token) > 1 and token[-1] == "." and token[-2] != "." and _ends_sentence(token[:-1], text, end):
-        yield from _words(token[:-1])
-        yield "."
-    else:
-        yield from _words(token)
-
-
-def _ends_sentence(before: str, text: str, end: int) -> bool:
-    """Whether the full stop before `end` ends a sentence: always at the end of the text, never before a comma."""
-    if _REST_IS_EMPTY.match(text, end):
-        return True
-    if text[end] in ",:-":
-        return False
-    return not (_ABBREVIATION.fullmatch(before) and _NEXT_WORD.match(text, end))
+@lru_cache(maxsize=2**16)
+def _divide(piece: str, before_word: bool) -> tuple[str, ...]:
+    """Return the tokens in a piece of text without spaces; a word may follow it."""
+    tokens = list[str]()
+    for found in _TOKEN.finditer(piece):
+        token, after = found.group(), piece[found.end() : found.end() + 1]
+        # a full stop ends a sentence at the end of the text, never before a comma
+        continues = after in ",:-" if after else before_word and _ABBREVIATION.fullmatch(token[:-1])
+        if len(token) > 1 and token[-1] == "." and token[-2] != "." and not continues:
+            tokens += [*_words(token[:-1]), "."]
+        else:
+            tokens += _words(token)
+    return tuple(tokens)
 
 
 def _words(token: str) -> Iterator[str]:
