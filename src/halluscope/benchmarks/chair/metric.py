@@ -15,7 +15,7 @@ it is fetched once and checked by its sha256.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from itertools import compress, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,8 +118,7 @@ def compute(
         wrong = [name for name in said if name not in there]
         found = [name for name in dict.fromkeys(said) if name in there]
         # equations 1 and 2, and what the published script prints: a part and a whole for each score
-        length = len(caption.words)
-        counts.append((len(wrong), len(said), len(wrong) > 0, 1, len(found), len(there), length, 1))
+        counts.append((len(wrong), len(said), len(wrong) > 0, 1, len(found), len(there), caption.length, 1))
         if per_image:
             each.append(
                 {
@@ -158,7 +157,7 @@ def compute(
 class Caption(NamedTuple):
     """A caption as CHAIR reads it."""
 
-    words: list[str]  # the dictionary forms, with double words as one and with punctuation marks
+    length: int  # the number of words and punctuation marks, with double words as one
     mentions: list[tuple[str, str]]  # (word, class) for each word that stands for a class, in order
     places: list[list[int] | None]  # the [start, end] of each mention in the text, or None if unknown
 
@@ -176,24 +175,30 @@ def read(
     >>> read("Two baby elephants and a hot dog.", {"baby": "person", "elephant": "elephant", "dog": "dog"}).mentions
     [('elephant', 'elephant')]
     """
-    words = _join(words_of(text))
-    if "toilet" in forms_of(words):  # a "seat" is then its seat, not a chair
-        words = [word for word in words if word.form != "seat"]
+    words = read_words(text, words_of)
     known = [word for word in words if word.form in class_of]
     mentions = [(word.form, class_of[word.form]) for word in known]
-    return Caption(forms_of(words), mentions, [word.place for word in known])
+    return Caption(len(words), mentions, [word.place for word in known])
+
+
+def read_words(text: str, words_of: Callable[[str], Sequence[Word]] = lemmas.words) -> list[Word]:
+    """Return a caption's words and punctuation marks in their dictionary forms, with double words as one."""
+    words = _join(words_of(text))
+    if "toilet" in forms_of(words):  # a "seat" is then its seat, not a chair
+        return [word for word in words if word.form != "seat"]
+    return words
 
 
 def _join(words: Sequence[Word]) -> list[Word]:
     """Join double words, from the left."""
     doubles, joined = _double_words(), list[int]()
-    pairs = [*pairwise(forms_of(words))]
-    for place in compress(range(len(pairs)), map(doubles.__contains__, pairs)):
-        if place - 1 not in joined[-1:]:
+    for place, pair in enumerate(pairwise(forms_of(words))):
+        if pair in doubles and place - 1 not in joined[-1:]:
             joined.append(place)
     words = [*words]
     for place in reversed(joined):
-        words[place : place + 2] = [Word(doubles[pairs[place]], words[place].start, words[place + 1].end)]
+        first, second = words[place : place + 2]
+        words[place : place + 2] = [Word(doubles[first.form, second.form], first.start, second.end)]
     return words
 
 
