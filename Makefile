@@ -13,9 +13,9 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long"
 
-# Also runs the tests that are marked `long` (pyproject.toml says which).
-test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+# Then runs the tests that are marked `long` (pyproject.toml says which).
+test-all: test
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m long
 
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not long" --cov --cov-report=term-missing:skip-covered
