@@ -126,6 +126,8 @@ class ScriptedServer:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
+            do_HEAD = do_GET
+
             def log_message(self, *_: object) -> None:
                 pass
 

@@ -14,10 +14,10 @@ from halluscope.answering import sources
 from halluscope.answering.answer import FIRST_TOKENS, Sample, answer
 from halluscope.answering.models import Noise, Vlm
 from tests import tiny_vlm
+from tests.answering.test_answering import TOKENS, command, lines
 from tests.files.disk import full
 from tests.harness import data as harness_data
 
-TOKENS = 12
 LIST = "Give a list of objects and locations in the image."
 
 
@@ -30,10 +30,6 @@ def source(data: Path) -> sources.Source:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tiny model never ends a response by itself."""
     monkeypatch.setattr("halluscope.answering.answer.FIRST_TOKENS", 6)
-
-
-def lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.open()]
 
 
 def answered(vlm: Vlm, source: sources.Source, out: Path, **options: Any) -> bytes:
@@ -165,49 +161,14 @@ def test_a_first_turn_needs_a_chat_template(
 def test_two_runs_of_a_model_are_a_test_and_a_retest(
     data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], short: None
 ) -> None:
-    command = ["answer", "--model", str(model), "--dataset", str(data / "pope"), "--device", "cpu", "--quiet"]
-    command += ["--images", str(harness_data.pictures(data, "pope")), "--max-new-tokens", str(TOKENS)]
+    always = ["--device", "cpu", "--quiet", "--images", data / "pictures", "--max-new-tokens", TOKENS]
     printed = {}
     for seed in ("1", "2"):
         out = tmp_path / f"{seed}.jsonl"
         more = ["--sample", "--seed", seed, "--temperature", "1.2", "--first", LIST]
-        assert cli.main([*command, *more, "--out", str(out)]) == 0
+        assert cli.main(command(model, data / "pope", out, *always, *more)) == 0
         assert lines(out)[0]["run"]["sample"] == {"seed": int(seed), "temperature": 1.2}
         assert cli.main([*harness_data.score_command(data, "pope", "--responses", str(out)), "--json"]) == 0
         printed[seed] = json.loads(capsys.readouterr().out)[0]
     assert printed["1"]["texts"] != printed["2"]["texts"]
     assert printed["1"]["signature"] == printed["2"]["signature"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--seed", "1"], "--seed is for drawn responses only; expected --sample with it"),
-        (["--temperature", "1"], "--temperature is for drawn responses only; expected --sample with it"),
-        (["--sample", "--temperature", "0"], "temperature is 0.0; expected a number from 0.01 to 10"),
-        (["--sample", "--seed", "-1"], "seed is -1; expected a whole number from 0"),
-        (["--first", " "], "The first turn is empty"),
-    ],
-)
-def test_bad_options(
-    options: list[str],
-    message: str,
-    data: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Vlm, "__init__", lambda *_: pytest.fail("a model was loaded"))
-    command = [
-        "answer",
-        "--model",
-        "nowhere",
-        "--dataset",
-        str(data / "pope"),
-        "--out",
-        str(tmp_path / "a.jsonl"),
-    ]
-    images = ["--images", str(harness_data.pictures(data, "pope"))]
-    assert cli.main([*command, *images, *options]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "a.jsonl").exists()

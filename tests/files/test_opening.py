@@ -9,6 +9,7 @@ import sys
 import time
 import zipfile
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -103,16 +104,6 @@ def test_a_gzip_is_unpacked_up_to_the_limit(tmp_path):
     assert taken < 60 * MB
 
 
-@pytest.mark.long
-def test_three_gigabytes_in_a_gzip_of_three_megabytes(tmp_path):
-    with gzip.open(tmp_path / "a.jsonl.gz", "wb") as file:
-        for _ in range(3 * 1024):
-            file.write(b" " * MB)
-    said, taken = peak("list(json_rows(Path(sys.argv[1])))", tmp_path / "a.jsonl.gz")
-    assert "is larger than the limit 'unpacked'" in said
-    assert taken < 1.2 * 2**30
-
-
 def test_a_file_on_disk_is_measured_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setenv("HALLUSCOPE_LIMITS", "file=1KB,image=10")
     (tmp_path / "a.json").write_bytes(b" " * 1001)
@@ -133,9 +124,8 @@ def test_millions_of_rows_in_a_small_file(unit, first, tmp_path):
 
 
 def test_a_list_is_held_in_pieces(tmp_path):
-    (tmp_path / "a.json").write_bytes(
-        b"[" + b'{"a": "' + b"b" * 1000 + b'"},' + b'{"a": 1},' * 3_000_000 + b"1]"
-    )
+    entry = b'{"a": "' + b"b" * 1000 + b'"},'
+    (tmp_path / "a.json").write_bytes(b"[" + entry * 40_000 + b'{"a": 1},' * 100_000 + b"1]")
     said, taken = peak("for _ in entries(Path(sys.argv[1])): pass", tmp_path / "a.json")
     assert not said and taken < 20 * MB
 
@@ -143,46 +133,18 @@ def test_a_list_is_held_in_pieces(tmp_path):
 # No plain file, or damaged
 
 
-@pytest.mark.parametrize("read", [read_bytes, read_text, read_json])
-def test_what_is_no_plain_file(read, tmp_path):
+def test_what_is_no_plain_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for file, what in ((tmp_path, "a folder"), (tmp_path / "pipe.json", "a pipe or a device")):
+    device = "a pipe or a device"
+    for file, what in ((tmp_path, "a folder"), (tmp_path / "pipe.json", device), (Path("/dev/zero"), device)):
         with pytest.raises(BuildError, match=f"{file} is {what}; expected a file"):
-            read(file)
+            read_json(file)
     with pytest.raises(FileNotFoundError, match="There is no file"):
-        read(tmp_path / "loop")
-
-
-def test_a_device_that_never_ends():
-    from pathlib import Path
-
-    with pytest.raises(BuildError, match="/dev/zero is a pipe or a device; expected a file"):
-        read_bytes(Path("/dev/zero"))
-
-
-@pytest.mark.parametrize("change", ["cut", "middle", "junk"])
-def test_a_damaged_gzip(change, tmp_path):
-    packed = bytearray(gzip.compress(b'{"a": "b"}\n' * 5000))
-    if change == "middle":
-        packed[40:50] = b"\xff" * 10
-    content = packed[:-20] if change == "cut" else packed + b"junk" * (change == "junk")
-    (tmp_path / "a.jsonl.gz").write_bytes(content)
-    with pytest.raises(BuildError, match=r"a\.jsonl\.gz cannot be read, or is cut off: .*Get the file again"):
-        list(json_rows(tmp_path / "a.jsonl.gz"))
+        read_json(tmp_path / "loop")
 
 
 # JSON
-
-
-@pytest.mark.parametrize("text", ["[" * 200_000, '{"a": ' * 200_000, '[{"a": ' + "[" * 200_000])
-def test_brackets_in_brackets(text, tmp_path):
-    (tmp_path / "a.json").write_text(text)
-    for read in (read_json, lambda file: list(json_rows(file))):
-        with pytest.raises(
-            BuildError, match=r"a\.json.* is not JSON, or is cut off: maximum recursion depth"
-        ):
-            read(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize(
@@ -200,18 +162,6 @@ def test_brackets_in_brackets(text, tmp_path):
 def test_rows_of_lines_and_of_lists(text, rows, tmp_path):
     (tmp_path / "a.json").write_text(text, encoding="utf-8")
     assert [row for _, row in json_rows(tmp_path / "a.json")] == rows
-
-
-@pytest.mark.parametrize(
-    "text", ["[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1] 2", "[1]]", "[", "[nul]", '["a', "[1}"]
-)
-def test_lists_that_are_none(text, tmp_path):
-    """Everything that json refuses is also refused entry by entry."""
-    with pytest.raises(json.JSONDecodeError):
-        json.loads(text)
-    (tmp_path / "a.json").write_text(text)
-    with pytest.raises(BuildError, match=r"a\.json is not JSON, or is cut off: "):
-        list(json_rows(tmp_path / "a.json"))
 
 
 def test_the_last_of_60_000_names_twice(tmp_path):

@@ -79,6 +79,9 @@ def test_packed_and_in_a_zip(tmp_path: Path) -> None:
         ("[1, 2,]", "Expecting value at character 7"),
         ("[1 2]", "expecting ',' at character 4; got '2]'"),
         ("[1x", "expecting ',' at character 3; got 'x'"),
+        ("[1}", "expecting ',' at character 3"),
+        ("[,1]", "Expecting value at character 2"),
+        ('["\ud800"]', "not in UTF-8"),
         ("[1] [2]", "there is text after its end at character 5"),
         ('[{"a": 1, "a": 2}]', "'a' occurs twice in one object"),
         ("[" + "[" * 100_000, "recursion"),
@@ -108,12 +111,6 @@ def test_what_is_no_object_of_lists(text: str, message: str, tmp_path: Path) -> 
     assert message in str(refused.value)
 
 
-def test_not_utf_8(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_bytes(b'["\xff"]')
-    with pytest.raises(BuildError, match="not in UTF-8"):
-        list(entries(tmp_path / "a.json"))
-
-
 def test_what_is_wrong_at_the_beginning_is_said_before_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +133,5 @@ def test_what_is_wrong_at_the_beginning_is_said_before_the_rest_is_read(
 def test_limits(tmp_path: Path) -> None:
     file = file_of(tmp_path, json.dumps(["a" * 5_000_000]))
     with limits.given("entry=1M"), pytest.raises(LimitExceeded, match=r"An entry of .*'entry'"):
-        list(entries(file))
-    with limits.given("file=1M"), pytest.raises(LimitExceeded, match="'file'"):
         list(entries(file))
     assert list(entries(file)) == ["a" * 5_000_000]

@@ -4,9 +4,7 @@ import os
 import random
 import subprocess
 import sys
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import datasets
@@ -304,34 +302,21 @@ def test_a_link_to_the_folder_and_one_inside(tmp_path: Path) -> None:
         assert pictures.open_named(name, tmp_path / "link", "it").size == (23, 17)
 
 
-def test_a_row_that_names_an_address_or_a_file_elsewhere(tmp_path: Path) -> None:
+def test_a_row_that_names_an_address_or_a_file_elsewhere(serve: Any, tmp_path: Path) -> None:
     """Neither is opened, in a dataset's folder or as a single file."""
-    asked: list[str] = []
-
-    class Server(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_error(404)
-
-        do_HEAD = do_GET
-
-    server = HTTPServer(("127.0.0.1", 0), Server)
-    Thread(target=server.serve_forever, daemon=True).start()
+    server = serve(None)
     images.noise().save(tmp_path / "secret.png")
-    places = [f"http://127.0.0.1:{server.server_port}/a.png", str(tmp_path / "secret.png"), "../secret.png"]
+    places = [f"{server.url}/a.png", str(tmp_path / "secret.png"), "../secret.png"]
     stored = [{"image_id": i, "image": {"bytes": None, "path": place}} for i, place in enumerate(places)]
     features = datasets.Features({"image_id": datasets.Value("int64"), "image": datasets.Image(decode=False)})
     table = datasets.Dataset.from_list(stored, features=features).cast_column("image", datasets.Image())
-    try:
-        for folder in (None, tmp_path / "data"):
-            find = pictures.of_table(table, "image_id", {0, 1, 2}, "it", folder=folder)
-            for i in range(3):
-                with pytest.raises(BuildError, match=f"The image in row {i} of it"):
-                    find(i)
-        assert pictures.of_table(table, "image_id", {1}, "it", folder=tmp_path)(1).size == (23, 17)
-    finally:
-        server.shutdown()
-    assert asked == []
+    for folder in (None, tmp_path / "data"):
+        find = pictures.of_table(table, "image_id", {0, 1, 2}, "it", folder=folder)
+        for i in range(3):
+            with pytest.raises(BuildError, match=f"The image in row {i} of it"):
+                find(i)
+    assert pictures.of_table(table, "image_id", {1}, "it", folder=tmp_path)(1).size == (23, 17)
+    assert server.got == []
 
 
 def test_a_column_of_something_else() -> None:

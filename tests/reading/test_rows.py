@@ -1,10 +1,5 @@
 """A dataset as a user names it: `name[:config][@split]`, a folder, the Hub, or a file."""
 
-import gzip
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import datasets
 import pytest
 
@@ -71,16 +66,6 @@ def test_splits(folder):
         read_rows("hqh")
     with pytest.raises(ValueError, match="hqh@train has no split 'train'; it has"):
         read_rows("hqh@train")
-
-
-def test_files(folder, tmp_path):
-    text = "\n".join(map(json.dumps, ROWS))
-    (tmp_path / "rows.jsonl").write_text(text)
-    (tmp_path / "rows.json").write_text(json.dumps(ROWS))
-    (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(text.encode()))
-    datasets.Dataset.from_list(ROWS).to_parquet(tmp_path / "rows.parquet")
-    for name in ("rows.jsonl", "rows.json", "rows.jsonl.gz", "rows.parquet"):
-        assert list(read_rows(str(tmp_path / name))) == ROWS
 
 
 @pytest.mark.parametrize(
@@ -155,27 +140,6 @@ def test_a_dataset_of_the_same_name_card_and_size_is_another_one(tmp_path):
 # What a folder's card may name
 
 
-@pytest.fixture
-def asked():
-    """What a server on loopback was asked for, and its address."""
-    requests = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            requests.append(self.path)
-            self.send_error(404)
-
-        do_HEAD = do_GET
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield requests, f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-
-
 def card(folder, named):
     (folder / "README.md").write_text(f"---\nconfigs:\n- config_name: default\n  {named}\n---\n")
     return str(folder)
@@ -197,13 +161,13 @@ def card(folder, named):
         "data_files: [{split: test, path: data/../../rows.parquet}]",
     ],
 )
-def test_a_card_that_names_data_elsewhere(named, folder, asked):
-    requests, address = asked
-    source = card(folder, named.replace("ADDRESS", address))
+def test_a_card_that_names_data_elsewhere(named, folder, serve):
+    server = serve(None)
+    source = card(folder, named.replace("ADDRESS", server.url))
     for read in (read_rows, configs, open_source):
         with pytest.raises(BuildError, match=r"README\.md names .* as data, which is outside the folder"):
             read(f"{source}@test")
-    assert requests == []
+    assert server.got == []
 
 
 def test_a_card_that_names_its_own_data(folder):
@@ -228,15 +192,21 @@ def test_what_else_says_where_data_lies(folder):
         read_rows(str(folder))
 
 
-def test_an_address_is_no_dataset(asked):
-    requests, address = asked
-    for name in (f"{address}/rows.parquet", f"{address}/a/b", "hf://datasets/a/b", "/dev/zero", "../a/b"):
+def test_an_address_is_no_dataset(serve):
+    server = serve(None)
+    for name in (
+        f"{server.url}/rows.parquet",
+        f"{server.url}/a/b",
+        "hf://datasets/a/b",
+        "/dev/zero",
+        "../a/b",
+    ):
         with pytest.raises(
             (ValueError, FileNotFoundError),
             match=r"nor a Hub id|There is no file|There is no dataset '(http|hf)'",
         ):
             read_rows(name)
-    assert requests == []
+    assert server.got == []
 
 
 def test_a_script_in_a_folder_is_not_run(folder):

@@ -92,12 +92,6 @@ def test_the_same_rows_in_each_form_packed_or_not(name, packed, tmp_path):
     assert places(file)[0] == first.get(ending(file), ", row 1")
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    for file in (tmp_path / "a.csv", tmp_path / "a.jsonl"):
-        with pytest.raises(FileNotFoundError, match=f"There is no file {file}"):
-            found(file)
-
-
 # JSON
 
 
@@ -153,7 +147,7 @@ def test_json_that_is_damaged(content, message, tmp_path):
 @pytest.mark.parametrize("name", ["a.json.gz", "a.csv.gz", "a.parquet.gz", "a.xlsx.gz"])
 def test_packed_files_that_are_damaged(name, tmp_path):
     packed = gzip.compress(b'{"7": "A dog."}' * 100)
-    for content in (packed[:-9], packed[:30] + b"\0" * 20 + packed[50:], b"no gzip"):
+    for content in (packed[:-9], packed[:20] + b"\xff" * 10 + packed[30:], b"no gzip"):
         with pytest.raises(
             BuildError, match=r"a\.\w+\.gz cannot be read, or is cut off: .*Get the file again"
         ):

@@ -30,24 +30,23 @@ def of_images(things):
     ]
 
 
+def questions_file(file, rows):
+    """Write a file of POPE's questions about images and things; every other answer is yes."""
+    lines = (
+        {"question_id": i + 1, "image": image, "text": question(thing), "label": LABELS[i % 2]}
+        for i, (image, thing) in enumerate(rows)
+    )
+    file.write_text("\n".join(map(json.dumps, lines)))
+    return str(file)
+
+
 @pytest.fixture
 def dataset(tmp_path):
     """Return the files of two samplings, which share their ids and half of their questions."""
-    files = []
-    for sampling, things in THINGS.items():
-        rows = of_images(things)
-        file = tmp_path / f"coco_pope_{sampling}.json"
-        file.write_text(
-            "".join(
-                json.dumps(
-                    {"question_id": i + 1, "image": image, "text": question(thing), "label": LABELS[i % 2]}
-                )
-                + "\n"
-                for i, (image, thing) in enumerate(rows)
-            )
-        )
-        files.append(str(file))
-    return files
+    return [
+        questions_file(tmp_path / f"coco_pope_{sampling}.json", of_images(things))
+        for sampling, things in THINGS.items()
+    ]
 
 
 def said(sampling, first=1, word="image", image=False, keep=lambda place: True):

@@ -1,6 +1,7 @@
 """Files in the forms that other scripts and harnesses write are read without an option."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import halluscope
 from halluscope import cli
 from halluscope.responses.files import located
 from halluscope.vocabularies import load
-from tests.responses.test_by_content import IMAGES, THINGS, question
+from tests.responses.test_by_content import IMAGES, THINGS, questions_file
 
 LABELS = {"7": ["dog", "cat"], "9": ["car"]}
 CAPTIONS = {"7": "A dog and a car.", "9": "A car."}
@@ -30,66 +31,45 @@ def coco(number):
     return f"COCO_val2014_{int(number):012}.jpg"
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {
-            "sentences": [{"image_id": int(n), "caption": c, "metrics": {}} for n, c in CAPTIONS.items()],
-            "overall_metrics": {"CHAIRs": 0.5},
-        },
-        {
-            "config": {"seed": 42},
-            "per_image": [{"image_id": n, "rounds": [{"response": c}]} for n, c in CAPTIONS.items()],
-        },
-        {coco(n): {"captions": [{"caption": c, "logprob": -1.0}]} for n, c in CAPTIONS.items()},
-        [{"image_path": f"images/{coco(n)}", "index": n, "prediction": c} for n, c in CAPTIONS.items()],
-        [
-            {"index": i, "image_path": f"images/{coco(n)}", "prediction": c}
-            for i, (n, c) in enumerate(CAPTIONS.items())
-        ],
-        [{"file": coco(n), "caption": c} for n, c in CAPTIONS.items()],
-        [{"img_id": int(n), "caption": c} for n, c in CAPTIONS.items()],
-        [{"img": coco(n), "model": "m", "gt_answer": "?", "generated_text": c} for n, c in CAPTIONS.items()],
-        [{"image_name": coco(n), "said": c, "url": f"https://host/{n}"} for n, c in CAPTIONS.items()],
-        [
-            {"id": n, "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": c}]}
-            for n, c in CAPTIONS.items()
-        ],
-        [
-            {
-                "image": coco(n),
-                "conversations": [{"from": "human", "value": "?"}, {"from": "gpt", "value": c}],
-            }
-            for n, c in CAPTIONS.items()
-        ],
-        [*CAPTIONS.values()],
-        [
-            {
-                "custom_id": n,
-                "response": {"status_code": 200, "body": {"choices": [{"message": {"content": c}}]}},
-            }
-            for n, c in CAPTIONS.items()
-        ],
-        [{"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c} for n, c in CAPTIONS.items()],
-    ],
-    ids=[
-        "chair",
-        "rounds",
-        "by image",
-        "index",
-        "other index",
-        "file",
-        "img_id",
-        "img",
-        "only text",
-        "chat",
-        "LLaVA's chat",
-        "texts",
-        "batch",
-        "number.jpg",
-    ],
-)
-def test_captions(tmp_path, labels, content):
+def turns(who, what, user, model, text):
+    return [{who: user, what: "?"}, {who: model, what: text}]
+
+
+FORMS = {
+    "chair": {
+        "sentences": [{"image_id": int(n), "caption": c, "metrics": {}} for n, c in CAPTIONS.items()],
+        "overall_metrics": {"CHAIRs": 0.5},
+    },
+    "rounds": {
+        "config": {"seed": 42},
+        "per_image": [{"image_id": n, "rounds": [{"response": c}]} for n, c in CAPTIONS.items()],
+    },
+    "by image": {coco(n): {"captions": [{"caption": c, "logprob": -1.0}]} for n, c in CAPTIONS.items()},
+    "texts": [*CAPTIONS.values()],
+}
+ROWS = {
+    "index": lambda i, n, c: {"image_path": f"images/{coco(n)}", "index": n, "prediction": c},
+    "other index": lambda i, n, c: {"image_path": f"images/{coco(n)}", "index": i, "prediction": c},
+    "file": lambda i, n, c: {"file": coco(n), "caption": c},
+    "img_id": lambda i, n, c: {"img_id": int(n), "caption": c},
+    "img": lambda i, n, c: {"img": coco(n), "model": "m", "gt_answer": "?", "generated_text": c},
+    "only text": lambda i, n, c: {"image_name": coco(n), "said": c, "url": f"https://host/{n}"},
+    "chat": lambda i, n, c: {"id": n, "messages": turns("role", "content", "user", "assistant", c)},
+    "LLaVA's chat": lambda i, n, c: {
+        "image": coco(n),
+        "conversations": turns("from", "value", "human", "gpt", c),
+    },
+    "batch": lambda i, n, c: {
+        "custom_id": n,
+        "response": {"status_code": 200, "body": {"choices": [{"message": {"content": c}}]}},
+    },
+    "number.jpg": lambda i, n, c: {"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c},
+}
+
+
+@pytest.mark.parametrize("form", [*FORMS, *ROWS])
+def test_captions(tmp_path, labels, form):
+    content = FORMS.get(form) or [ROWS[form](i, *item) for i, item in enumerate(CAPTIONS.items())]
     result = throne(tmp_path / "captions.json", labels, content)
     assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)
 
@@ -102,15 +82,13 @@ def test_a_chats_prompt_is_its_text(tmp_path):
     assert row == {"id": 7, "prompt": "Is there a dog?", "response": "Yes"}
 
 
-def test_scores_that_a_file_states(tmp_path, capsys):
-    labels = {"7": ["dog", "cat"], "9": ["car"]}
-    (tmp_path / "labels.json").write_text(json.dumps(labels))
+def test_scores_that_a_file_states(tmp_path, labels, capsys):
     (tmp_path / "synonyms.txt").write_text("\n".join(load("coco").classes))
     sentences = [{"image_id": int(n), "caption": c} for n, c in CAPTIONS.items()]
     metrics = {"CHAIRs": 0.5, "CHAIRi": 1 / 3, "Recall": 0.9, "BLEU": 0.1}
     file = tmp_path / "chair.json"
     file.write_text(json.dumps({"sentences": sentences, "overall_metrics": metrics}))
-    words = ["score", "chair", "--responses", str(file), "--dataset", str(tmp_path / "labels.json")]
+    words = ["score", "chair", "--responses", str(file), "--dataset", labels]
     words += ["--synonyms", str(tmp_path / "synonyms.txt"), "--bootstrap", "0", "--allow-other-synonyms"]
     assert cli.main([*words, "--json"]) == 0
     out, err = capsys.readouterr()
@@ -144,19 +122,10 @@ def test_two_texts_per_image_are_refused(tmp_path, labels):
 @pytest.fixture
 def pope(tmp_path):
     """Two samplings that share their images and some questions."""
-    for name, things in THINGS.items():
-        lines = [
-            {
-                "question_id": number + 1,
-                "image": image,
-                "text": question(thing),
-                "label": ("yes", "no")[number % 2],
-            }
-            for group, image in enumerate(IMAGES)
-            for number, thing in enumerate(things, 6 * group)
-        ]
-        (tmp_path / f"pope_{name}.json").write_text("\n".join(map(json.dumps, lines)))
-    return [str(tmp_path / f"pope_{name}.json") for name in THINGS]
+    return [
+        questions_file(tmp_path / f"pope_{name}.json", product(IMAGES, things))
+        for name, things in THINGS.items()
+    ]
 
 
 def cells(dataset):

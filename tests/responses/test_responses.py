@@ -3,7 +3,6 @@
 tests/test_door.py tests them together.
 """
 
-import gzip
 import json
 import random
 import time
@@ -55,16 +54,6 @@ def test_responses(tmp_path):
     assert matched([{"image_id": "000007", "response": ""}]).rows == IMAGES[:1]
     with pytest.raises(ValueError, match="The limit is 0; expected a whole number of responses, at least 1"):
         matched(path, limit=0)
-
-
-def test_every_form_of_file_reads_the_same(tmp_path):
-    rows = [{"image_id": 7, "response": "A dog."}, {"image_id": 3, "response": "Snow."}]
-    as_lines = lines(tmp_path / "llava.jsonl", *rows)
-    (tmp_path / "llava.json").write_text(json.dumps(rows, indent=1))
-    (tmp_path / "llava.jsonl.gz").write_bytes(gzip.compress(as_lines.read_bytes()))
-    for source in (as_lines, tmp_path / "llava.json", tmp_path / "llava.jsonl.gz"):
-        assert matched(source) == matched(str(source)) == matched(as_lines)
-    assert matched(rows).texts == ["A dog.", "Snow."] and matched(rows).name == "responses"
 
 
 @pytest.mark.parametrize("place", range(len(TEXTS)))
@@ -155,13 +144,8 @@ def answers(folder, name="answers.jsonl", number=7):
 def test_names_are_as_long_as_they_must_be(tmp_path):
     files = [answers(tmp_path / place) for place in ("a/x", "b/x", "c", "c/y")]
     other = answers(tmp_path, "other.jsonl")
-    assert [one.name for one in read([*files, other])] == [
-        "a/x/answers",
-        "b/x/answers",
-        "c/answers",
-        "y/answers",
-        "other",
-    ]
+    names = ["a/x/answers", "b/x/answers", "c/answers", "y/answers", "other"]
+    assert [one.name for one in read([*files, other])] == names
     assert [one.source for one in read([*files, other])] == [*map(str, files), str(other)]
     assert [one.name for one in read(files[:1])] == ["answers"]
     assert [one.name for one in read([f"mine={files[0]}", files[1]])] == ["mine", "answers"]
@@ -187,7 +171,7 @@ def test_one_name_or_one_file_twice(tmp_path):
     with pytest.raises(ValueError, match="Two LVLMs are called 'mine'; give each its own name: NAME=FILE"):
         read([f"mine={one}", f"mine={two}"])
     (tmp_path / "link.jsonl").symlink_to(one)
-    for again in (one, tmp_path / "b" / ".." / "a" / one.name, tmp_path / "link.jsonl", f"x={two},{one}"):
+    for again in (tmp_path / "link.jsonl", f"x={two},{one}"):
         with pytest.raises(
             ValueError, match=r"a/answers\.jsonl(?: is given twice|; expected each file once)"
         ):
@@ -558,6 +542,8 @@ def test_images_and_samplings_that_are_ignored_are_counted():
 
 # Thoughts
 
+TAGS = "think thinking thought thoughts reasoning reflection analysis seed:think"
+
 
 @pytest.mark.parametrize(
     ("text", "said"),
@@ -565,22 +551,11 @@ def test_images_and_samplings_that_are_ignored_are_counted():
         ("A dog.", "A dog."),
         ("", ""),
         ("a < b and <thin> </thin>", "a < b and <thin> </thin>"),
-        *(
-            (f"<{tag}>a bus</{tag}>A dog.", "A dog.")
-            for tag in (
-                "think",
-                "thinking",
-                "thought",
-                "thoughts",
-                "reasoning",
-                "seed:think",
-                "THINK",
-                "think ",
-            )
-        ),
+        *((f"<{tag}>a bus</{tag}>A dog.", "A dog.") for tag in ("THINK", "think ", *TAGS.split())),
         ("<|begin_of_thought|>a bus<|end_of_thought|>A dog.", "A dog."),
         ("◁think▷a bus◁/think▷A dog.", "A dog."),
         ("[THINK]a bus[/THINK]A dog.", "A dog."),
+        ("<unused94>a bus<unused95>A dog.", "A dog."),
         ("A <think>bus</think>dog <think>or\ntwo</think>runs.", "A dog runs."),
         ("<think></think>", ""),
         ("a bus</think>A dog.", "A dog."),
