@@ -153,6 +153,37 @@ def test_parts_of_one_lvlm(pope, capsys):
     assert result["matched"] == "question_id and sampling"
 
 
+LABELS = [(True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("1.0", "0.0"), ("True", "False"), ("Y", "n.")]
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
+    """By themselves, POPE's parsers read each of these texts as "yes"."""
+    rows = [{"question_id": number, "pred": label} for number, label in enumerate(labels, 1)]
+    file, dataset = write(pope / "mine.jsonl", rows), questions(pope, "random")
+    assert (
+        cli.main(
+            ["score", "pope", "--responses", str(file), "--dataset", *dataset, "--out", str(pope / "run")]
+        )
+        == 0
+    )
+    assert "are read as yes and no" in capsys.readouterr().err
+    assert cli.main(["verify", str(pope / "run")]) == 0
+    result, yes_no = (halluscope.score("pope", given, dataset) for given in (rows, ["yes", "no"]))
+    assert result["accuracy"] == yes_no["accuracy"] == 0 and result["yes_ratio"] == 0.5
+    assert keys_of(result["signature"])["labels"].split(",") == result["labels"]
+
+
+@pytest.mark.parametrize("other", [2, 0.5, None, "No.", ""])
+def test_labels_beside_anything_else_stay_as_they_are(other, pope):
+    rows = [{"question_id": number, "pred": value} for number, value in enumerate(("1", other), 1)]
+    if isinstance(other, str):
+        assert "labels" not in halluscope.score("pope", rows, questions(pope, "random"))
+    else:
+        with pytest.raises(ValueError, match="expected the LVLM's text"):
+            halluscope.score("pope", rows, questions(pope, "random"))
+
+
 @pytest.mark.parametrize("named", ["sampling", "category", None])
 def test_all_answers_in_one_file(named, pope):
     rows = [

@@ -20,6 +20,7 @@ from halluscope.reporting import published
 from halluscope.responses import files
 from halluscope.responses.files import PROMPT, Given, Reading
 from halluscope.responses.match import (
+    AS_YES_NO,
     IMAGE,
     NOT_COMPARED,
     ORDER,
@@ -208,6 +209,8 @@ def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> Iterator[str]:
     matched, also = ready.matched, registry.identity(benchmark).also
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
+    if matched.labels:
+        yield f"they are {AS_YES_NO.format(' and '.join(matched.labels))}"
     if matched.by == STATED_ROWS:
         yield "they are about other rows than the dataset's, and are scored by the objects and labels they state"
     if also and not matched.checked:
@@ -260,7 +263,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     scored, rows that the options select]; "origin", `SUBSET` or `OTHER_FILE`; "questions_version"; "printed", the
     scores that the file of responses states itself; "other_prompts", the number of responses to a prompt other than the
     dataset's; "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be
-    compared.
+    compared; "labels", those that are read as "yes" and "no".
     """
     matched, identity = ready.matched, registry.identity(benchmark)
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
@@ -276,6 +279,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         "printed": _printed(benchmark, matched.figures, result),
         "other_prompts": matched.other_prompts,
         "uncompared": dict(matched.uncompared),
+        "labels": [*matched.labels],
     }
     result |= {name: value for name, value in more.items() if value}
     # how responses were matched, whatever their columns' names: "id", "id,sampling", "order"
@@ -288,6 +292,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         "questions": matched.version,
         "prompts": named or (matched.other_prompts and f"other,{matched.other_prompts}"),
         "uncompared": [*matched.uncompared],
+        "labels": matched.labels,
     }
     choices = {name: value for name, value in choices.items() if value}
     for signed in (result, *(of for of in result.values() if isinstance(of, dict))):

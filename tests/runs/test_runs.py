@@ -315,6 +315,7 @@ def test_what_is_known_of_the_responses_is_kept(tmp_path):
         "prompts": ["short", ""],
         "uncompared": {"image": 2},
         "figures": {"accuracy": 0.5},
+        "labels": ["1", "0"],
     }
     ready = run.ready._replace(matched=run.ready.matched._replace(**known))
     scored = runs.score(run.benchmark, ready, run.options)

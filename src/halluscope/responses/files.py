@@ -76,6 +76,9 @@ _BESIDE = {
     "{}_results.json": re.compile(r"(?P<time>.+)_samples_(?P<task>.+)"),
 }
 
+# Labels that files have in place of the texts "yes" and "no"
+_LABELS = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", "n": "no"})
+
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
 
@@ -115,6 +118,7 @@ class Responses(NamedTuple):
     sampled: bool = False  # whether a harness wrote them
     # the numbers that a file states beside its rows, by their last key, such as scores
     figures: Mapping[str, float] = {}
+    labels: Sequence[str] = ()  # the labels, such as 1 and 0, that are read as "yes" and "no"
 
 
 class Reading(NamedTuple):
@@ -289,12 +293,34 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     models = [row.get(MODEL) if isinstance(row, Mapping) else None for _, row in found]
     if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
         stated.model = models[0].strip() and models[0]
+    found, labels = _as_yes_no(found, how.text_columns)
     each = [Response(where, row, *text_of(row, where, how.dataset, how.text_columns)) for where, row in found]
     longest = max(each, key=lambda one: len(one.text))
     limits.check("cell", len(longest.text), f"{longest.where}: {longest.column}")
     if all(_LIST.fullmatch(response.text) for response in each):
         each = [one._replace(text=_LIST.sub(r"\2", one.text)) for one in each]
-    return Responses(name or stated.model, source, each, sampled, stated.figures)
+    return Responses(name or stated.model, source, each, sampled, stated.figures, labels)
+
+
+def _as_yes_no(found: list[Located], columns: tuple[str, ...]) -> tuple[list[Located], Sequence[str]]:
+    """Put "yes" and "no" in place of labels, if each row has one of a pair such as 1 and 0; also return the pair."""
+    _, first = found[0]
+    name = _text_columns(tuple(first), columns)[1] if isinstance(first, Mapping) else ""
+    for labels in _LABELS:
+        if not name or _label(first[name]) not in labels:
+            continue
+        of_rows = [_label(row.get(name)) if isinstance(row, Mapping) else "" for _, row in found]
+        if labels.keys() >= {*of_rows}:
+            rows = zip(found, of_rows, strict=True)
+            return [(where, {**row, name: labels[label]}) for (where, row), label in rows], [*labels]
+    return found, ()
+
+
+def _label(value: Any) -> str:
+    """Return the label that a cell holds, in lower case; "" if it holds something longer."""
+    if isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= len("false.")):
+        return str(value).strip().lower().removesuffix(".0").removesuffix(".")
+    return ""
 
 
 def located(file: Path) -> Iterator[Located]:

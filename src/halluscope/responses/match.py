@@ -47,6 +47,8 @@ GOLD, FEWEST_GOLD = "answer", 30
 
 # What is said of a column that is ignored (`Matched.uncompared`)
 NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
+# What is said of responses that are no texts (`Matched.labels`)
+AS_YES_NO = "labels, not texts: {} are read as yes and no"
 
 # The columns that state something about the row; in them a list of one text stands for that text
 _STATES = {*QUESTIONS, *IMAGES, *chain(*SYNONYMS.values())}
@@ -136,6 +138,7 @@ class Matched(NamedTuple, Generic[R]):
     built: Sequence[Mapping[str, Any]] = ()
     version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
     figures: Mapping[str, float] = {}  # what their file states beside them
+    labels: Sequence[str] = ()  # the labels that the responses are, which are read as "yes" and "no"
 
     def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -202,6 +205,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         asked,
         version=version,
         figures=responses.figures,
+        labels=responses.labels,
     )
 
 

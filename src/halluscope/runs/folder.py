@@ -130,7 +130,7 @@ RESPONSE, BALLOTS, INPUTS = "response", "ballots", "inputs"
 
 # What is noted of how responses were matched.
 MATCHED = (
-    *("by", "of", "sampled", "left_out", "other_prompts", "uncompared"),
+    *("by", "of", "sampled", "left_out", "other_prompts", "uncompared", "labels"),
     *("prompts", "origin", "version", "figures", "built"),
 )
 

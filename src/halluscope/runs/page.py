@@ -23,7 +23,7 @@ from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
 from halluscope.reporting.tables import Table, has_few, percent, score
-from halluscope.responses.match import NOT_COMPARED, Matched
+from halluscope.responses.match import AS_YES_NO, NOT_COMPARED, Matched
 from halluscope.runs.comparing import Comparison, of_differences, of_parts, principal, verdicts
 from halluscope.runs.folder import Run, benchmark_of, view
 from halluscope.runs.results import (
@@ -210,6 +210,8 @@ def _warnings(benchmark: Benchmark, model: Shown) -> Iterator[str]:
             yield line.format(scores[key])
     for column, count in scores.get("uncompared", {}).items():
         yield f"The {column} of {count:,} responses was ignored: {NOT_COMPARED}."
+    if labels := scores.get("labels"):
+        yield f"The responses are {AS_YES_NO.format(' and '.join(labels))}."
     for name in UNREAD:
         if share := scores.get(name):
             yield f"{percent(share)} % of the responses could not be read or judged ({name})."
