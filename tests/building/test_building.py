@@ -506,16 +506,6 @@ def test_a_source_that_is_too_large_or_no_file(
             throne_coco.build(source, None, tmp_path / "out", subset=True, with_images=False)
 
 
-# The folder: all or nothing
-
-
-def test_a_checkout_s_facts_are_replaced_by_the_same(upstream: Path, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    facts = share("datasets", "throne_coco", "spec.toml").read_bytes()
-    (tmp_path / "out" / "spec.toml").write_bytes(facts)
-    assert files(build(upstream, tmp_path / "out"))["spec.toml"] == facts
-
-
 # The command line, the spec, and where files are
 
 
@@ -609,8 +599,6 @@ def test_share_in_an_installed_wheel(tmp_path: Path) -> None:
 @pytest.mark.skipif(checkout() is None, reason="needs a checkout")
 def test_the_folder_datasets_does_not_hide_the_library() -> None:
     assert not list((ROOT / "datasets").rglob("*.py"))
-    code = "import datasets; print(datasets.__version__)"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
 
 
 # The real thing, where it is at hand

@@ -15,7 +15,6 @@ from halluscope.building import build_info
 from halluscope.building.output import Table
 from halluscope.errors import BuildError
 from halluscope.hub import contents
-from tests import small_datasets
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -36,19 +35,10 @@ ODD: tuple[Any, ...] = (
 )
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a small copy of every dataset."""
-    folder = tmp_path_factory.mktemp("built")
-    for name in small_datasets.BUILDS:
-        small_datasets.build(name, folder)
-    return folder
-
-
 @pytest.fixture
-def throne(made: Path, tmp_path: Path) -> Path:
+def throne(built: Path, tmp_path: Path) -> Path:
     """A throne_coco for tests to corrupt."""
-    return Path(shutil.copytree(made / "throne_coco", tmp_path / "throne_coco"))
+    return Path(shutil.copytree(built / "throne_coco", tmp_path / "throne_coco"))
 
 
 def stats(folder: Path) -> Any:
@@ -82,10 +72,10 @@ def without(value: Any, at: tuple[Any, ...]) -> Any:
 
 
 @pytest.mark.parametrize("name", [one.name for one in registry.datasets()])
-def test_every_build_is_of_this_form(name: str, made: Path) -> None:
-    found = build_info.read_stats(made / name / "stats.json")
-    assert found == stats(made / name)
-    assert build_info.compare(made / name, found["tables"])
+def test_every_build_is_of_this_form(name: str, built: Path) -> None:
+    found = build_info.read_stats(built / name / "stats.json")
+    assert found == stats(built / name)
+    assert build_info.compare(built / name, found["tables"])
 
 
 def test_whatever_stands_in_a_place(throne: Path) -> None:
@@ -165,32 +155,14 @@ def point_at(folder: Path, file: str) -> None:
     (folder / "stats.json").write_text(json.dumps(changed(whole, ("tables", 0, "shards", 0, "file"), file)))
 
 
+OUTSIDE = ("data/../data/", "data/./", "data//", "/data/", "data/a/b/", "data/.", "data\\", "C:/")
+
+
 @pytest.mark.parametrize(
     "file",
     [
-        *(
-            "../x.parquet",
-            "data/../../x.parquet",
-            "data/../data/x-00000-of-00001.parquet",
-            "x.parquet",
-            "data",
-            "",
-        ),
-        *(
-            "data/./x-00000-of-00001.parquet",
-            "data//x-00000-of-00001.parquet",
-            "/data/x-00000-of-00001.parquet",
-        ),
-        *(
-            "data/a/b/x-00000-of-00001.parquet",
-            "data/.x-00000-of-00001.parquet",
-            "data\\x-00000-of-00001.parquet",
-        ),
-        *(
-            "data/x\n-00000-of-00001.parquet",
-            "data/x\x1b[31m-00000-of-00001.parquet",
-            "C:/x-00000-of-00001.parquet",
-        ),
+        *("../x.parquet", "data/../../x.parquet", "x.parquet", "data", ""),
+        *(f"{folder}x-00000-of-00001.parquet" for folder in (*OUTSIDE, "data/x\n-", "data/x\x1b[31m-")),
     ],
 )
 def test_a_shard_elsewhere(file: str, throne: Path) -> None:

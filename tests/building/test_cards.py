@@ -25,15 +25,6 @@ TERMS = tomllib.loads((Path(__file__).parent / "card_terms.toml").read_text())
 SECTIONS = ["Columns", "Counts", "Licence", "Sources", "Limits", "Citation"]
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a small copy of every dataset."""
-    folder = tmp_path_factory.mktemp("built")
-    for name in contents.datasets():
-        small_datasets.build(name, folder)
-    return folder
-
-
 def code(text: str) -> str:
     """The first example of a card."""
     return re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
@@ -62,11 +53,6 @@ def test_a_dataset_card_is_what_the_hub_accepts(name: str, built: Path) -> None:
     )
     default = registry.dataset(name).config
     assert [of["config_name"] for of in loaded.data.configs if of.get("default")] == [default] * bool(default)
-
-
-def test_the_config_that_is_loaded_when_none_is_named(built: Path) -> None:
-    for name, config in {"pope": "coco", "pope_c": "questions", "pope_c_objects365": "questions"}.items():
-        assert registry.dataset(name).config == config
 
 
 @pytest.mark.parametrize("name", ["throne_objects365", "pope_c_objects365"])
@@ -123,20 +109,6 @@ def test_markdown_is_whole(name: str, built: Path) -> None:
         line for line in re.sub(r"```.*?```", "", text, flags=re.DOTALL).splitlines() if line.startswith("|")
     ]
     assert rows and not [one for one in paragraphs if re.search(r"^\|", one, re.MULTILINE)]
-
-
-@pytest.mark.long
-def test_a_card_in_a_browser(built: Path, tmp_path: Path, browser: Any) -> None:
-    prose = (built / "pope" / "README.md").read_text().split("---\n", 2)[2]
-    page = tmp_path / "card.html"
-    page.write_text(f"<meta charset=utf-8>{MarkdownIt('commonmark').enable('table').render(prose)}")
-    browser.get(page.as_uri())
-    assert browser.find_element("tag name", "h1").text == "POPE"
-    heads = [table.text.splitlines()[0] for table in browser.find_elements("tag name", "table")]
-    assert [head.split()[0] for head in heads] == ["column", "config", "config", "source"]
-    assert not [cell.text for cell in browser.find_elements("tag name", "td") if "|" in cell.text]
-    links = [link.get_attribute("href") for link in browser.find_elements("tag name", "a")]
-    assert links == [source.url for source in specs.load("pope").sources.values()]
 
 
 TEXTS = ["A person drinks from a cup.", "A lawn.", "A dog."]

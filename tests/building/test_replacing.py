@@ -19,10 +19,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(built: Path) -> Path:
     """Small versions of pope's official files."""
-    small_datasets.build("pope", tmp_path / "first")
-    return tmp_path / "first" / "pope-inputs"
+    return built / "pope-inputs"
 
 
 @pytest.fixture
@@ -88,18 +87,6 @@ def test_what_is_no_plain_file(
     assert (tmp_path / "theirs" / "file").read_text() == "mine"
 
 
-def _more_data(out: Path) -> None:
-    (out / "data" / "coco" / "mine.parquet").write_text("mine")
-
-
-def _more_folders(out: Path) -> None:
-    (out / "data" / "mine").mkdir()
-
-
-def _other_data(out: Path) -> None:
-    next((out / "data" / "coco").iterdir()).write_text("mine")
-
-
 def _link(out: Path) -> None:
     (out / "README.md").rename(out / "elsewhere.md")
     (out / "README.md").symlink_to("elsewhere.md")
@@ -109,9 +96,15 @@ EDITED: dict[str, tuple[Callable[[Path], object], str]] = {
     "README.md": (lambda out: (out / "README.md").write_text("mine"), "README.md is no longer what"),
     "stats.json": (lambda out: (out / "stats.json").write_text("{}"), "stats.json is no longer what"),
     "spec.toml": (lambda out: (out / "spec.toml").write_text("a = 1"), "spec.toml is no longer what"),
-    "a shard": (_other_data, ".parquet is no longer what"),
-    "more data": (_more_data, "mine.parquet was not written by a build"),
-    "more folders": (_more_folders, "mine was not written by a build"),
+    "a shard": (
+        lambda out: next((out / "data/coco").iterdir()).write_text("mine"),
+        ".parquet is no longer what",
+    ),
+    "more data": (
+        lambda out: (out / "data/coco/mine.parquet").write_text("mine"),
+        "mine.parquet was not written by a build",
+    ),
+    "more folders": (lambda out: (out / "data/mine").mkdir(), "mine was not written by a build"),
     "a link": (_link, "README.md is no longer what"),
     "no mark": (lambda out: (out / build_info.MANIFEST).unlink(), "README.md was not written by a build"),
 }
