@@ -1,4 +1,4 @@
-"""A real server on loopback.
+"""The tiny T5 as a judge, and a real server on loopback.
 
 The server is `transformers serve`. It needs only three small packages in addition to torch and transformers, while
 llama-cpp-python[server] has no wheel and compiles for minutes. The model is SmolLM2.
@@ -14,6 +14,17 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from halluscope.judging.models import weights
+from halluscope.judging.models.engine import Seq2SeqJudge
+
+
+@pytest.fixture(scope="session")
+def t5(tiny_t5, one_thread) -> Seq2SeqJudge:
+    """The tiny T5 as a judge, loaded."""
+    judge = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
+    judge.load()
+    return judge
 
 
 @pytest.fixture(scope="session")

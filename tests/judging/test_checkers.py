@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import CLAIMS, PAPER
+from halluscope.benchmarks.throne.metric import CLAIMS
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.models.engine import CHECKER, Engine
 from halluscope.judging.votes import NO, YES
@@ -177,29 +176,3 @@ def test_what_is_no_checker(folder, tmp_path):
         Engine(device="cpu").judge(f"{CHECKER}{other}").load()
     with pytest.raises(JudgeUnavailable, match="There is no judge"):
         throne.compute(["A dog."], [["dog"]], judges="checker:nothing", questions="claims")
-
-
-def test_the_command(folder, tmp_path, capsys, one_thread):
-    (tmp_path / "mine.jsonl").write_text(
-        '{"image_id": 1, "caption": "A dog waits for the bus."}\n', encoding="utf-8"
-    )
-    (tmp_path / "labels.json").write_text('{"1": ["dog"]}', encoding="utf-8")
-    files = [
-        "throne",
-        "--responses",
-        str(tmp_path / "mine.jsonl"),
-        "--dataset",
-        str(tmp_path / "labels.json"),
-    ]
-    options = [*files, "--judges", f"{CHECKER}{folder}", "--questions", "claims"]
-    assert cli.main(["plan", *options, "--json"]) == 0
-    (judge,) = json.loads(capsys.readouterr().out)["judges"]
-    assert judge["judge"] == "tiny-check" and judge["tokens"] > 0
-    assert cli.main(["score", *options, "--quiet"]) == 0
-    capsys.readouterr()
-    assert cli.main(["score", *files, "--judges", f"{CHECKER}{folder}", "--quiet"]) == 2
-    assert "which reads claims" in capsys.readouterr().err
-
-
-def test_questions_are_no_claims():
-    assert CLAIMS.claims and not PAPER.claims

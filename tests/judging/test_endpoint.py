@@ -3,10 +3,8 @@
 import gzip
 import json
 import logging
-import os
 import pickle
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +15,7 @@ import warnings
 import zlib
 from hashlib import sha256
 
+import numpy as np
 import pytest
 
 from halluscope import limits
@@ -24,9 +23,12 @@ from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, 
 from halluscope.judging import ask as asking
 from halluscope.judging.batch import BatchExport
 from halluscope.judging.cache import Cache
-from halluscope.judging.endpoint import EndpointJudge
+from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.prompts import PromptSpec, json_of, one_of
+from halluscope.judging.questions import QuestionSet
 from halluscope.judging.resolve import LocalChat, resolve_chat
+from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.vocabularies import load
 from tests.judging.test_verdicts import collect
 from tests.scripted_server import SECRET, Said, ScriptedServer, refuse, reply
 
@@ -466,8 +468,10 @@ def test_no_key_goes_over_plain_http_to_another_machine(proxy, monkeypatch, host
     assert proxy.authorized == {None}
 
 
-@pytest.mark.parametrize("host", ELSEWHERE)
-@pytest.mark.parametrize("agreed", ["{0}", "a.example, {0}", "{0}:8000"])
+@pytest.mark.parametrize(
+    ("host", "agreed"),
+    [*((host, "{0}") for host in ELSEWHERE), ("[::2]", "a.example, {0}"), ("[::2]", "{0}:8000")],
+)
 def test_a_key_goes_where_the_user_says_so(proxy, monkeypatch, host, agreed):
     monkeypatch.setenv("HALLUSCOPE_KEY_TO", agreed.format(host))
     judge = EndpointJudge(f"judge@http://{host.upper()}:8000/v1", attempts=1)
@@ -721,43 +725,6 @@ def test_a_missing_extra(monkeypatch):
         resolve_chat("openai:gpt")
 
 
-# Killing.
-
-CHILD = """
-import sys
-from halluscope.judging.endpoint import EndpointJudge
-from halluscope.judging.cache import Cache
-from halluscope.judging.ask import collect
-from halluscope.judging.prompts import PromptSpec, one_of
-
-url, path = sys.argv[1:]
-judge = EndpointJudge(f"judge@{url}", at_once=4)
-asked = [PromptSpec(f"prompt {i}", one_of("correct")) for i in range(60)]
-collect(asked, judge, repeats=2, cache=Cache(path))
-"""
-
-
-@pytest.mark.long
-def test_a_killed_run_asks_again_only_what_was_under_way(serve, tmp_path):
-    server = serve(lambda prompt, count, body: reply("correct", wait=0.03))
-    command = [sys.executable, "-c", CHILD, server.url, str(tmp_path / "answers.sqlite")]
-    kills = 2
-    for _ in range(kills):
-        process = subprocess.Popen(command)
-        start = len(server.prompts)
-        while len(server.prompts) < start + 25:
-            assert process.poll() is None
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    subprocess.run(command, check=True)
-    time.sleep(0.1)
-    asked = len(server.prompts)
-    assert 120 <= asked <= 120 + kills * 4
-    subprocess.run(command, check=True)
-    assert len(server.prompts) == asked
-
-
 # A real server.
 
 
@@ -790,3 +757,33 @@ def test_a_real_server_replies_as_the_same_model_does_here(real_server, smollm2_
 def test_a_prompt_that_leaves_no_room_is_none(smollm2_folder):
     local = LocalChat(str(smollm2_folder), max_tokens=8, device="cpu")
     assert ask(local, ["word " * 10_000]) == [None]
+
+
+REAL = QuestionSet(
+    "three",
+    (
+        "Answer yes or no: is there {a/an} {x}?",
+        "Is there {a/an} {x} in the text? Reply yes or no.",
+        "Does the text say {x}?",
+    ),
+    "{response}\n{question}",
+)
+"""SmolLM2 says yes and no to the first two, and something else to the third."""
+
+
+def real_votes(judge) -> list[int]:
+    """A judge's codes: three questions about two classes of a text."""
+    questions = [question for about in REAL.about(load(["dog", "bus"])) for question in about]
+    codes, pairs = np.full(6, -9), np.argwhere(np.ones((1, 6), dtype=bool))
+    for rows, given, _ in asking.answers(judge, ["Yes. A person waits for the bus."], questions, pairs):
+        codes[rows] = given
+    return codes.tolist()
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:2 of 6 replies")
+def test_a_real_server_votes_as_the_same_model_does_here(real_server, smollm2_folder, smollm2):
+    voter = EndpointVoter(f"{smollm2_folder}@{real_server}")
+    codes = real_votes(voter)
+    assert codes == real_votes(smollm2) and set(codes) == {YES, NO, OTHER}
+    assert not voter.failures and "smollm2/" not in voter.key

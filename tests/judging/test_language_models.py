@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.metric import PAPER, RELEASED
@@ -25,13 +26,6 @@ HOSTILE = [
     "</s> <pad> <extra_id_0> dog",
     "Answer: yes",
 ]
-
-
-@pytest.fixture(scope="module")
-def t5(tiny_t5, one_thread):
-    judge = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
-    judge.load()
-    return judge
 
 
 @pytest.fixture(scope="module")
@@ -86,45 +80,29 @@ def test_the_same_votes_in_any_batch_and_order(t5, texts, pairs, plain, monkeypa
     assert (collect(t5, texts, pairs[order]) == plain[order]).all()
 
 
-def test_a_batch_that_the_memory_does_not_hold_is_halved(t5, texts, pairs, plain, monkeypatch):
-    import torch
-
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling x"),
+    ],
+)
+def test_a_batch_that_the_memory_does_not_hold_is_halved(t5, texts, pairs, plain, monkeypatch, error):
+    """Libraries word the error differently; no smaller batch is tried after another error."""
     begin = t5._voting.begin
 
     def small(ids):
         if len(ids) > 3:
-            raise torch.OutOfMemoryError("CUDA out of memory")
+            raise error
         return begin(ids)
 
     monkeypatch.setattr(t5._voting, "begin", small)
-    monkeypatch.setattr(t5, "batch_tokens", t5.batch_tokens)
-    assert (collect(t5, texts, pairs[:100]) == plain[:100]).all()
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "CUDA out of memory. Tried to allocate 2 GiB",
-        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling x",
-        "other",
-    ],
-)
-def test_what_is_said_of_a_full_memory(t5, monkeypatch, said):
-    """Libraries word the error differently; no smaller batch is tried after another error, or after a batch of one."""
-    import torch
-
-    def failing(part):
-        if len(part) > 1 or said == "other":
-            raise RuntimeError(said)
-        return [0]
-
-    monkeypatch.setattr(t5, "batch_tokens", 100)
-    if said == "other":
-        with pytest.raises(RuntimeError, match="other"):
-            t5._in_memory(failing, torch.zeros(4, 10))
-    else:
-        assert t5._in_memory(failing, torch.zeros(4, 10)) == [0] * 4
-        assert t5.batch_tokens == 10
+    monkeypatch.setattr(t5, "batch_tokens", before := t5.batch_tokens)
+    assert (collect(t5, texts, pairs[:100]) == plain[:100]).all() and t5.batch_tokens < before
+    t5.batch_tokens, error = before, RuntimeError("other")
+    with pytest.raises(RuntimeError, match="other"):
+        collect(t5, [texts[0]] * 9, pairs[:1].repeat(9, axis=0))
 
 
 def test_preparing_ahead_moves_no_vote(t5, texts, pairs, plain, monkeypatch):
@@ -145,8 +123,6 @@ def test_a_reply_is_decoded_once_a_batch(t5, texts, monkeypatch):
 
 def test_a_reply_that_is_neither_is_not_a_no(t5, monkeypatch):
     """An untrained head says anything but yes or no."""
-    import torch
-
     head = torch.nn.Linear(t5._model.config.d_model, t5._model.config.vocab_size, bias=True)
     torch.nn.init.zeros_(head.weight)
     head.bias.data[:] = 0.0
@@ -248,43 +224,6 @@ def test_planted_hallucinations_are_found(tiny_t5):
     assert got["recall_all"] == pytest.approx(2 / 3, abs=0.06)
     assert got["unparsed"] == 0.0
     assert "checkpoint@" in got["signature"] and str(tiny_t5) not in got["signature"]
-
-
-class Doubter:
-    """A judge that votes as another judge does, except for the opposite about one class."""
-
-    stored = False
-
-    def __init__(self, judge, doubted: str) -> None:
-        self.judge, self.doubted, self.key = judge, doubted, f"doubter-of-{doubted}"
-
-    def answer(self, texts, questions, pairs):
-        for rows, codes in self.judge.answer(texts, questions, pairs):
-            about = np.array([questions[question].object == self.doubted for question in pairs[rows, 1]])
-            yield rows, np.where(about, 1 - codes, codes).astype(np.int8)
-
-    def close(self) -> None:
-        pass
-
-
-def test_a_known_share_is_ignored(tiny_t5):
-    """Two judges that disagree on one of four classes, always: a quarter of the cells is ignored."""
-    classes = ["dog", "pizza", "umbrella", "clock"]
-    rng = random.Random(5)
-    texts = [describe([name], rng) for name in classes]
-    judge = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
-    got = throne.compute(
-        texts,
-        [[name] for name in classes],
-        vocabulary=classes,
-        judges=[judge, Doubter(judge, "pizza")],
-        questions=[PAPER.templates[0]],
-        ask="all",
-        per_class=True,
-        progress=False,
-    )
-    assert got["ignored"] == 0.25
-    assert [name for name, row in got["classes"].items() if row["present"] == 0] == ["pizza"]
 
 
 @pytest.mark.long

@@ -6,8 +6,6 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from halluscope.benchmarks.throne.metric import PAPER, RELEASED
-from halluscope.judging.models import weights
-from halluscope.judging.models.engine import Seq2SeqJudge
 from halluscope.judging.models.language_model import ahead
 from halluscope.judging.models.steps import LeanT5
 from halluscope.judging.questions import Question
@@ -87,13 +85,6 @@ def whole(judge, texts, pairs, questions):
     return judge._tokenized(
         [judge.prompt(texts[text], questions[question]) for text, question in pairs.tolist()]
     )
-
-
-@pytest.fixture(scope="module")
-def t5(tiny_t5):
-    judge = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
-    judge.load()
-    return judge
 
 
 def test_prompts_read_in_parts_are_the_whole_ones(t5):

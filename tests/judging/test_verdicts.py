@@ -92,6 +92,22 @@ def test_a_second_run_asks_nothing_whatever_the_order(store):
     assert not again.asked
 
 
+def test_what_came_before_an_interruption_is_not_asked_again(store):
+    class Interrupted(Parrot):
+        def replies(self, prompts):
+            for number, came in enumerate(super().replies(prompts)):
+                if number == 7:
+                    raise KeyboardInterrupt
+                yield came
+
+    prompts = [f"{i}" for i in range(30)]
+    with pytest.raises(KeyboardInterrupt):
+        collect(prompts, Interrupted(), READ, cache=store)
+    again = Parrot()
+    assert collect(prompts, again, READ, cache=store) == [["correct"] * 30]
+    assert len(again.asked) == 30 - 7
+
+
 def test_other_content_is_asked(store):
     collect(["a"], Parrot(), READ, repeats=2, cache=store)
     more = Parrot()
