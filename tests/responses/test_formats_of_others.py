@@ -63,6 +63,7 @@ ROWS = {
         "custom_id": n,
         "response": {"status_code": 200, "body": {"choices": [{"message": {"content": c}}]}},
     },
+    "object with the text": lambda i, n, c: {"image_id": n, "output": {"text": c, "tokens": 9}},
     "number.jpg": lambda i, n, c: {"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c},
 }
 

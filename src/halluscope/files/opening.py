@@ -352,7 +352,8 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested thousands deep
         end = short_repr(text[-200:].strip()[-80:])
         raise BuildError(
-            f"{where} is not JSON, or is cut off: {error}; its end is {end}. Get the file again."
+            f"{where} is not JSON, or is cut off: {error}; its end is {end}. Get the file again. The name of a table "
+            "ends in .csv, .tsv, .parquet or .xlsx."
         ) from error
 
 

@@ -184,9 +184,12 @@ def text_of(
     text = row[name]
     if isinstance(text, list | tuple) and len(text) == 1:
         (text,) = text
-    if isinstance(text, Mapping):  # a chat completion, or a line of a batch's output with one
+    if isinstance(
+        text, Mapping
+    ):  # an object with the text, a chat completion, or a line of a batch's output with one
         choices = _at(text, "choices") or _at(text, "body", "choices")
-        text = _at(choices[0], "message", "content") if isinstance(choices, list) else text
+        message = _at(choices[0], "message") if choices and isinstance(choices, list) else text
+        text = next((message[key] for key in (*TEXTS, "content") if key in (message or ())), text)
     if not isinstance(text, str):
         raise ValueError(
             f"{where}: {name} is {short_repr(text)}; expected the LVLM's text (it may be empty)."
