@@ -5,6 +5,7 @@ llama-cpp-python[server] has no wheel and compiles for minutes. The model is Smo
 """
 
 import copy
+import json
 import os
 import socket
 import subprocess
@@ -25,6 +26,19 @@ def t5(tiny_t5, one_thread) -> Seq2SeqJudge:
     judge = Seq2SeqJudge(weights.find(str(tiny_t5)), device="cpu")
     judge.load()
     return judge
+
+
+@pytest.fixture
+def throne_files(tmp_path):
+    """Write texts and what is in their images as a file; return the words that name it as responses and dataset."""
+
+    def write(texts, objects) -> list[str]:
+        rows = ({"image_id": i, "response": text, "objects": objects[i]} for i, text in enumerate(texts))
+        file = tmp_path / "rows.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)))
+        return ["throne", "--responses", str(file), "--dataset", str(file)]
+
+    return write
 
 
 @pytest.fixture(scope="session")

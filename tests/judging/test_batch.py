@@ -303,10 +303,13 @@ def test_the_files_hold_what_a_server_takes_and_no_key(run):
     assert not one.server.bodies
 
 
-def test_no_file_is_larger_than_it_may_be(run):
+def test_what_is_not_exported(run):
     one = run("hqh")
-    assert "--bytes" in one.export("--bytes", "100", ends=2) and not one.out.exists()
+    assert "--bytes" in one.export("--bytes", "100", ends=2)
     assert "requests is 0" in one.export("--requests", "0", ends=2)
+    assert "name another --store" in one.export("--fresh", ends=2) and not one.out.exists()
+    one.out = one.folder / "responses.jsonl"  # what is read is not written over
+    assert "is a file" in one.export(ends=2)
 
 
 def test_two_judges_have_files_of_their_own(run):
@@ -345,12 +348,6 @@ def test_a_judge_of_this_machine_is_not_exported(judge, tmp_path, capsys):
     words = [*_hqh(tmp_path), *judge, "--out", str(tmp_path / "out")]
     assert cli.main(["ask", "export", *words]) == 2
     assert "openai:MODEL[@URL]" in capsys.readouterr().err and not (tmp_path / "out").exists()
-
-
-def test_what_is_read_is_not_written_over(run):
-    one = run("hqh")
-    one.out = one.folder / "responses.jsonl"
-    assert "is a file" in one.export(ends=2)
 
 
 def test_settings_that_a_server_refuses_are_left_out_and_the_key_says_so(run):
@@ -394,10 +391,6 @@ def test_a_judge_that_takes_no_batch_files_is_not_asked_either(tmp_path):
     with pytest.raises(JudgeUnavailable, match="cannot use batch files"), outbox.opened():
         throne.compute(["A dog."], [["dog"]], **ask)
     assert not outbox.folder.exists()
-
-
-def test_batch_files_ask_nothing_again(run):
-    assert "name another --store" in run("hqh").export("--fresh", ends=2)
 
 
 # What is read

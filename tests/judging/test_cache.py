@@ -256,23 +256,16 @@ def test_an_empty_file_becomes_a_cache(tmp_path):
     assert Cache(path, "read").replies("judge", [("prompt", 0, 0)]) == {("prompt", 0, 0): "yes"}
 
 
-def commands(folder: Path, judge: Path) -> list[list[str]]:
-    """The commands that open a cache."""
-    responses, labels = folder / "responses.jsonl", folder / "labels.json"
-    responses.write_text('{"image_id": 1, "caption": "A dog."}')
-    labels.write_text('{"1": ["dog"]}')
-    options = ["throne", "--responses", str(responses), "--dataset", str(labels), "--judges", str(judge)]
-    return [["score", *options], ["plan", *options], ["list"]]
-
-
 @pytest.mark.parametrize("make", [another_program, another_program_that_was_killed])
-def test_commands_leave_another_programs_file_as_it_is(tmp_path, make, tiny_t5, monkeypatch, capsys):
+def test_commands_leave_another_programs_file_as_it_is(
+    tmp_path, make, tiny_t5, throne_files, monkeypatch, capsys
+):
     path = tmp_path / "mails.db"
     make(path)
     monkeypatch.setenv("HALLUSCOPE_STORE", str(path))
-    words = commands(tmp_path, tiny_t5)
+    words = [*throne_files(["A dog."], [["dog"]]), "--judges", str(tiny_t5)]
     before = folder_as_it_is(tmp_path)
-    for command in words:
+    for command in (["score", *words], ["plan", *words], ["list"]):
         assert cli.main(command) == 2
         assert f"{path} is a" in capsys.readouterr().err
     assert folder_as_it_is(tmp_path) == before

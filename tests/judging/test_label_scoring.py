@@ -237,92 +237,51 @@ def test_questions_about_a_text_go_in_as_few_requests_as_may_be(monkeypatch):
 # What a server may do.
 
 
-def damaged(kind, damage):
-    """Return a function that changes a server's reply about the first text."""
-
-    def change(path, body, said):
-        if path in ("/generative_scoring", "/v1/score") and len(body["query"]) > 1:
-            change.asked += 1
-            if "two cats" in change.decode(body["query"]):
-                return damage(json.loads(json.dumps(said[1])))
-        return said
-
-    change.asked = 0
-    return change
+def scores(value):
+    """A score of the first item, as vLLM says it."""
+    return lambda said: said["data"][0].update(score=value)
 
 
-def of_vllm(edit):
-    def damage(said):
-        edit(said["data"])
-        return 200, said
-
-    return damage
+def row(*values):
+    """The scores of the first item, as SGLang says them."""
+    return lambda said: said["scores"].__setitem__(0, list(values))
 
 
-def of_sglang(edit):
-    def damage(said):
-        edit(said["scores"])
-        return 200, said
-
-    return damage
-
-
-def without_usage(said):
-    del said["usage"]
-    return 200, said
-
-
-def first_score(value):
-    def edit(data):
-        data[0]["score"] = value
-
-    return of_vllm(edit)
-
-
-def first_row(value):
-    def edit(scores):
-        scores[0] = value
-
-    return of_sglang(edit)
+NO_JSON, NO_SHARE = "not the JSON of scores", "a score that is not a probability"
+UNASKED_ITEM = "an item that was not asked about, or the same item twice"
 
 
 @pytest.mark.parametrize(
     ("kind", "damage", "why"),
     [
-        (VLLM, of_vllm(lambda data: data.pop()), "7 scores for 8 items"),
-        (
-            VLLM,
-            of_vllm(lambda data: data.append(data[0])),
-            "an item that was not asked about, or the same item twice",
-        ),
-        (
-            VLLM,
-            of_vllm(lambda data: data[1].update(index=True)),
-            "an item that was not asked about, or the same item twice",
-        ),
-        (VLLM, first_score(math.nan), "a score that is not a probability"),
-        (VLLM, first_score(1.5), "a score that is not a probability"),
-        (VLLM, first_score("0.5"), "a score that is not a probability"),
-        (VLLM, first_score(True), "a score that is not a probability"),
-        (VLLM, first_score(0.0), "a label with the probability 0"),
-        (VLLM, first_score(None), "a score that is not a probability"),
-        (VLLM, lambda said: (200, {"data": [1, 2]}), "not the JSON of scores"),
-        (VLLM, lambda said: (200, b"not json"), "not JSON"),
-        (VLLM, lambda said: (200, [said]), "not the JSON of scores"),
-        (VLLM, lambda said: (500, {"error": "no"}), "HTTP 500"),
-        (VLLM, lambda said: (200, b" " * 9_000_000 + json.dumps(said).encode()), "larger than the limit"),
-        (VLLM, without_usage, "not the JSON of scores"),
-        (SGLANG, of_sglang(lambda scores: scores.pop()), "7 scores for 8 items of 2 labels"),
-        (SGLANG, first_row([0.5]), "8 scores for 8 items of 2 labels"),
-        (SGLANG, first_row([0.5, math.nan]), "a score that is not a probability"),
-        (SGLANG, first_row([0.5, -0.1]), "a score that is not a probability"),
-        (SGLANG, first_row([0.0, 0.0]), "a label with the probability 0"),
-        (SGLANG, without_usage, "not the JSON of scores"),
+        (VLLM, lambda said: said["data"].pop(), "7 scores for 8 items"),
+        (VLLM, lambda said: said["data"].append(said["data"][0]), UNASKED_ITEM),
+        (VLLM, lambda said: said["data"][1].update(index=True), UNASKED_ITEM),
+        *((VLLM, scores(value), NO_SHARE) for value in (math.nan, 1.5, "0.5", True, None)),
+        (VLLM, scores(0.0), "a label with the probability 0"),
+        (VLLM, lambda said: said.pop("usage"), NO_JSON),
+        (VLLM, (200, {"data": [1, 2]}), NO_JSON),
+        (VLLM, (200, b"not json"), "not JSON"),
+        (VLLM, (200, [{}]), NO_JSON),
+        (VLLM, (500, {"error": "no"}), "HTTP 500"),
+        (VLLM, (200, b" " * 9_000_000 + b"{}"), "larger than the limit"),
+        (SGLANG, lambda said: said["scores"].pop(), "7 scores for 8 items of 2 labels"),
+        (SGLANG, row(0.5), "8 scores for 8 items of 2 labels"),
+        (SGLANG, row(0.5, math.nan), NO_SHARE),
+        (SGLANG, row(0.5, -0.1), NO_SHARE),
+        (SGLANG, row(0.0, 0.0), "a label with the probability 0"),
+        (SGLANG, lambda said: said.pop("usage"), NO_JSON),
     ],
 )
 def test_what_is_no_score_is_no_vote(serve, voter, guesser, kind, damage, why):
-    change = damaged(kind, damage)
-    change.decode = guesser.tokenizer.decode
+    """The reply about the first text is another one, or the honest one after a change."""
+
+    def change(path, body, said):
+        is_first = "query" in body and "two cats" in guesser.tokenizer.decode(body["query"])
+        if is_first and not isinstance(damage, tuple):
+            damage(said[1])
+        return damage if is_first and isinstance(damage, tuple) else said
+
     judge = voter(serve(kind, change))
     codes, margins = answers(judge)
     of_first = PAIRS[:, 0] == 0
@@ -457,15 +416,9 @@ def test_it_votes_in_throne_and_is_asked_once(serve, tokenizer, tmp_path):
     assert not np.isnan(margins).any() and ((margins > 0) == (given == YES)).all()
 
 
-def test_on_the_command_line(serve, tokenizer, tmp_path, monkeypatch, capsys):
+def test_on_the_command_line(serve, tokenizer, throne_files, capsys):
     """Plan, score, plan again: a plan counts a request per text, and asks no server."""
-    monkeypatch.setenv("HALLUSCOPE_STORE", str(tmp_path / "answers.sqlite"))
-    rows = zip(range(2), TEXTS, REFERENCES, strict=True)
-    (tmp_path / "said.jsonl").write_text(
-        "\n".join(json.dumps({"image_id": i, "response": text, "objects": there}) for i, text, there in rows)
-    )
-    server = serve()
-    files = ["throne", "--responses", str(tmp_path / "said.jsonl"), "--dataset", str(tmp_path / "said.jsonl")]
+    server, files = serve(), throne_files(TEXTS, REFERENCES)
     judge = ["--judges", f"scoring:m@{server.url}", "--tokenizer", tokenizer, "--ask", "all"]
 
     def planned():

@@ -318,12 +318,8 @@ def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):
 
 
 @pytest.fixture
-def files(descriptions, tmp_path):
-    texts, objects = descriptions
-    rows = [json.dumps({"image_id": i, "caption": text}) for i, text in enumerate(texts)]
-    (tmp_path / "mine.jsonl").write_text("\n".join(rows))
-    (tmp_path / "labels.json").write_text(json.dumps(dict(enumerate(objects))))
-    return ["throne", "--responses", str(tmp_path / "mine.jsonl"), "--dataset", str(tmp_path / "labels.json")]
+def files(descriptions, throne_files):
+    return throne_files(*descriptions)
 
 
 def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, capsys, one_thread):
