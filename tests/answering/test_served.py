@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from io import BytesIO
 from pathlib import Path
 
@@ -97,30 +96,23 @@ def many(data: Path, tmp_path: Path, count: int) -> sources.Source:
 def test_no_row_is_lost_and_none_asked_twice_under_faults(data, serve, tmp_path):
     """A tenth of first attempts fail; a thought, a refusal and a cut response are kept for what they are."""
     chance = random.Random(3)
-    good: Counter[int] = Counter()
+    broken = [refuse(429, "slow down", headers={"Retry-After": "0.01"}), Said(b"", drop=True)]
+    broken += [reply("no", drips=2), refuse(503, "busy")]
 
     def script(prompt, count, body):
         if isinstance(prompt, str):
             return reply("ready")
-        number = body["messages"][0]["content"][-1]["text"]
         fault = chance.randrange(40) if count % 100 < 60 else 9
-        if fault == 0:
-            return refuse(429, "slow down", headers={"Retry-After": "0.01"})
-        if fault == 1:
-            return Said(b"", drop=True)
-        if fault == 2:
-            return reply("no", drips=2)
-        if fault == 3:
-            return refuse(503, "busy")
-        good[number] += 1
-        said = reply("no").body
-        said["usage"] = USAGE
+        if fault < 4:
+            return broken[fault]
+        said = reply("no").body | {"usage": USAGE}
+        (choice,) = said["choices"]
         if fault == 4:
-            said["choices"][0]["message"]["reasoning_content"] = "Let me see."
+            choice["message"]["reasoning_content"] = "Let me see."
         if fault == 5:
-            said["choices"][0]["message"] |= {"content": None, "refusal": "I cannot look."}
+            choice["message"] |= {"content": None, "refusal": "I cannot look."}
         if fault == 6:
-            said["choices"][0]["finish_reason"] = "length"
+            choice["finish_reason"] = "length"
         return Said(said)
 
     source, out = many(data, tmp_path, 500), tmp_path / "out.jsonl"
@@ -188,12 +180,7 @@ def test_drawn_responses_and_a_first_turn(data, serve, tmp_path):
 
 
 def test_by_the_command_line(data, serve, tmp_path, capsys):
-    def script(prompt, count, body):
-        said = reply("no").body
-        said["usage"] = USAGE
-        return Said(said)
-
-    server = serve(script)
+    server = serve(lambda prompt, count, body: Said(reply("no").body | {"usage": USAGE}))
     out = tmp_path / "answers.jsonl"
     words = command(f"openai:tiny@{server.url}", data / "pope", out, "--images", data / "pictures")
     assert cli.main([*words, "--quiet", "--limit", "4", "--at-once", "2"]) == 0

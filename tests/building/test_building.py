@@ -228,18 +228,6 @@ def test_no_rows_is_an_error(tmp_path: Path) -> None:
         Table(Features({"a": Value("int64")}), []).write(tmp_path, "test")
 
 
-def test_two_configs_load_by_name(upstream: Path, tmp_path: Path) -> None:
-    asked = Table(Features({"asked": Value("string")}), [{"asked": "Is there a dog?"}], "questions")
-    built = build(upstream, tmp_path / "throne")
-    stats = json.loads((built / "stats.json").read_text())
-    shown = Table(Features({"image_id": Value("int64")}), [{"image_id": 1}])
-    order = Order(spec_of(upstream), subset=True)
-    out = order.save(tmp_path / "out", [shown, asked], stats["counts"], {})
-    rows = load_dataset(str(out), "questions", split="validation", cache_dir=str(tmp_path / "hf"))
-    assert list(rows["asked"]) == ["Is there a dog?"]
-    assert len(load(out)) == 1
-
-
 # Where it comes from
 
 

@@ -5,15 +5,11 @@ import hashlib
 import json
 import os
 import random
-import subprocess
-import sys
-import time
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,9 +20,10 @@ from halluscope.errors import JudgeUnavailable
 from halluscope.files import opening
 from halluscope.judging import batch
 from halluscope.judging.batch import BatchExport
-from halluscope.judging.cache import VOTE, Cache
+from halluscope.judging.cache import Cache
 from tests import small_datasets
 from tests.benchmarks import test_hallusionbench
+from tests.judging.test_endpoint_voter import kept
 from tests.scripted_server import SECRET, Said, refuse, reply
 
 pytestmark = [
@@ -202,25 +199,13 @@ def test_a_round_trip_gives_what_asking_gives(run, name, more):
         exported = one.export()
     assert one.score("batch.sqlite") == direct
     assert len(one.server.bodies) == came  # not even a probe
+    votes, imported = (sorted(kept(one.folder / store)) for store in ("direct.sqlite", "batch.sqlite"))
+    assert votes == imported and {abs(margin) for _, margin in votes} == (
+        {1.25} if name == "throne" else set()
+    )
     text = lambda body: json.dumps(body, sort_keys=True)  # noqa: E731
     assert sorted(map(text, bodies)) == sorted(map(text, asked))
     assert rounds == (2 if name == "hallusionbench" or "needed" in more else 1)
-
-
-def test_votes_keep_their_margins(run):
-    one = run("throne", "--ask", "all")
-    one.score("direct.sqlite")
-    one.answered(one.export())
-    direct, batch = (
-        sorted(
-            (code, margin)
-            for (votes,) in Cache(one.folder / name)._db.execute("SELECT data FROM votes")
-            for _, code, margin in np.frombuffer(votes, VOTE).tolist()
-        )
-        for name in ("direct.sqlite", "batch.sqlite")
-    )
-    assert direct == batch and len(direct) == CLASSES * len(TEMPLATES)
-    assert {abs(margin) for _, margin in direct} == {1.25}
 
 
 @pytest.mark.long
@@ -562,30 +547,3 @@ def test_a_line_may_be_as_long_as_a_reply(run):
     said = one.import_(long, ends=2)
     assert "limit 'reply'" in said and "--limits reply=" in said
     assert one.export()["requests"] == 8
-
-
-SLOWLY = """
-import sys, time
-from halluscope import cli
-from halluscope.judging import batch
-batch.AT_ONCE, keep = 10, batch._keep
-batch._keep = lambda *given: (keep(*given), time.sleep(0.2))
-cli.main(sys.argv[1:])
-"""
-
-
-@pytest.mark.long
-def test_an_import_that_is_shot_can_be_run_again(run):
-    """Another process, and a signal that cannot be caught."""
-    one = run("throne", "--ask", "all")
-    came = written(one.folder / "came.jsonl", one.carried_out(one.export()))
-    store = one.folder / "batch.sqlite"
-    words = ["ask", "import", str(came), "--exported", str(one.out), "--store", str(store)]
-    with subprocess.Popen([sys.executable, "-c", SLOWLY, *words]) as process:
-        while process.poll() is None and Cache(store).count()[0] < 30:
-            time.sleep(0.05)
-        process.kill()
-    assert process.returncode < 0
-    got = one.import_(came)
-    assert got["kept"] >= 30 and got["new"] >= 10 and got["kept"] + got["new"] == 160
-    assert one.export()["files"] == []

@@ -77,13 +77,6 @@ def asked(folder: Path) -> list[str]:
     return (folder / "log").read_text().splitlines()
 
 
-def test_a_second_run_asks_nothing(tmp_path):
-    assert (run(tmp_path) == expected()).all()
-    assert len(asked(tmp_path)) == 40 * 3 * 3
-    assert (run(tmp_path) == expected()).all()
-    assert len(asked(tmp_path)) == 40 * 3 * 3
-
-
 def test_other_content_is_asked(tmp_path):
     run(tmp_path)
     before = len(asked(tmp_path))

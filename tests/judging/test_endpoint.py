@@ -659,29 +659,25 @@ def test_a_path_is_not_in_the_key(model):
     assert key.startswith("openai:tiny-") and "models" not in key
 
 
+BARE = (
+    *("localhost:8000", "localhost", "LOCALHOST/v1", "server:8000/v1", "127.0.0.1:8000/v1", "[::1]:8000/v1"),
+    *("api.example.com/v1", "me:password@api.example.com/v1", "htp://host/v1"),
+)
+UNUSABLE = ("", "me:password@host/v1", "host/v1?key=password", "host:password/v1")
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("openai:", "names no model"),
         ("openai:@http://host/v1", "names no model"),
         ("openai: @http://host/v1", "names no model"),
-        (
-            "openai:gpt@localhost:8000",
-            "neither http:// nor https://; write 'openai:MODEL@http://localhost:8000",
+        *(
+            (f"openai:gpt@{address}", "neither http:// nor https://; write 'openai:MODEL@")
+            for address in BARE
         ),
-        ("openai:gpt@localhost", "neither http://"),
-        ("openai:gpt@LOCALHOST/v1", "neither http://"),
-        ("openai:gpt@server:8000/v1", "neither http://"),
-        ("openai:gpt@127.0.0.1:8000/v1", "neither http://"),
-        ("openai:gpt@[::1]:8000/v1", "neither http://"),
-        ("openai:gpt@api.example.com/v1", "neither http://"),
-        ("openai:org/gpt@me:password@api.example.com/v1", "neither http://"),
-        ("openai:gpt@htp://host/v1", "neither http://"),
         ("openai:@localhost:8000", "neither http://"),
-        ("openai:gpt@http://", "address cannot be used"),
-        ("openai:gpt@http://me:password@host/v1", "address cannot be used"),
-        ("openai:gpt@http://host/v1?key=password", "address cannot be used"),
-        ("openai:gpt@http://host:password/v1", "address cannot be used"),
+        *((f"openai:gpt@http://{address}", "address cannot be used") for address in UNUSABLE),
         ("nobody", "There is no judge 'nobody'"),
         (
             "rulez",

@@ -441,8 +441,6 @@ def test_its_options_go_with_it_alone(tokenizer):
     run = partial(compute, TEXTS, REFERENCES, progress=False)
     with pytest.raises(ValueError, match="tokenizer is for judges that compare labels"):
         run(judges="lexical", tokenizer=tokenizer)
-    with pytest.raises(ValueError, match="recheck needs engine='ctranslate2-int8' or a judge 'scoring:"):
-        run(judges="lexical", recheck=0.5)
     with pytest.raises(JudgeUnavailable, match="begins with neither"):
         run(judges="scoring:m@localhost:8000", tokenizer=tokenizer)
     with pytest.raises(ValueError, match="recheck is -1"):

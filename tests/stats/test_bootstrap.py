@@ -11,7 +11,7 @@ from halluscope.benchmarks.pope import metric as pope
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import LimitExceeded
 from halluscope.stats import bootstrap
-from halluscope.stats.bootstrap import Bootstrap, parts
+from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import by_chance
 from halluscope.validation import LARGEST_SEED
 
@@ -58,12 +58,6 @@ def test_orders_in_parts(monkeypatch):
     orders = np.random.default_rng(0).permuted(np.tile(np.arange(12), (40_319, 1)), axis=1)
     found = [np.corrcoef(x, y[order])[0, 1] for order in orders[:2000]]
     assert whole == pytest.approx(np.mean(np.abs(found) >= abs(np.corrcoef(x, y)[0, 1])), abs=0.05)
-
-
-def test_parts_are_as_large_as_may_be():
-    assert [*parts(10, bootstrap.AT_ONCE // 4)] == [4, 4, 2]
-    assert [*parts(3, 10 * bootstrap.AT_ONCE)] == [1, 1, 1]
-    assert [*parts(0, 5)] == []
 
 
 def test_resamples_have_a_limit():
