@@ -194,20 +194,13 @@ def test_stats(upstream: Path, tmp_path: Path) -> None:
 
 
 def test_card(upstream: Path, tmp_path: Path) -> None:
-    out = build(upstream, tmp_path / "out")
-    card = DatasetCard.load(out / "README.md")
-    assert card.data.license == "cc-by-4.0"
-    assert card.data["configs"] == [
-        {"config_name": "default", "data_files": [{"split": "validation", "path": "data/validation-*"}]}
-    ]
+    card = DatasetCard.load(build(upstream, tmp_path / "out") / "README.md")
     (split,) = card.data["dataset_info"]["splits"]
     assert (split["name"], split["num_examples"]) == ("validation", 4)
     assert [column["name"] for column in card.data["dataset_info"]["features"]][1] == "image"
     assert "| images | 4 | 5,000 |" in card.text
     assert "| annotations | 6 | 36,781 |" in card.text
-    assert "This is a subset" in card.text
-    assert "{{" not in card.text and "{%" not in card.text
-    assert str(tmp_path) not in card.text
+    assert "This is a subset" in card.text and str(tmp_path) not in card.text
 
 
 def test_shards_and_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

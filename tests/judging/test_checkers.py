@@ -102,9 +102,8 @@ def test_claims():
         (
             "checker:org/never-asked-for",
             "paper",
-            "names the checker 'checker:org/never-asked-for', which reads claims",
+            "names the checker 'checker:org/never-asked-for', which reads claims.* expected questions='claims'",
         ),
-        ("checker:org/never-asked-for", ["Is there {a/an} {x}?"], "expected questions='claims'"),
         (
             "org/never-asked-for",
             "claims",
@@ -115,7 +114,6 @@ def test_claims():
             "claims",
             "'google/flan-t5-base', which answers",
         ),
-        ("flan-t5", "claims", "'google/flan-t5-base', which answers questions"),
     ],
 )
 def test_what_a_judge_does_not_take_is_refused_before_it_is_looked_for(judges, questions, message):

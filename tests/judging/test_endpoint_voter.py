@@ -25,6 +25,7 @@ from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.vocabularies import load
+from tests.judging.test_asking import OwnJudge
 from tests.scripted_server import SECRET, Said, ScriptedServer, refuse, reply
 
 pytestmark = pytest.mark.usefixtures("access_key")
@@ -335,23 +336,16 @@ def test_a_model_that_thinks_aloud_is_unreadable_and_warned_of(serve):
 
 
 def test_a_judge_that_fails_leaves_no_margin_of_infinity():
-    class Sure:
-        key, stored = "sure", False
-
-        def answer(self, texts, questions, pairs):
-            yield np.arange(len(pairs)), np.full(len(pairs), YES), self.margins(len(pairs))
-
-        def close(self):
-            pass
+    def sure(margins) -> OwnJudge:
+        return OwnJudge(lambda n: [(np.arange(n), np.full(n, YES), margins)])
 
     pairs = np.argwhere(np.ones((1, 5), dtype=bool))
-    for margins in (lambda n: np.full(n, np.inf), lambda n: ["much"] * n, lambda n: np.zeros(n + 1)):
-        Sure.margins = staticmethod(margins)
+    for margins in (np.full(5, np.inf), ["much"] * 5, np.zeros(6)):
         with pytest.raises(JudgingFailed, match="with or without one margin for each"):
-            list(answers(Sure(), ["a"], ABOUT[0], pairs))
-    Sure.margins = staticmethod(lambda n: np.array([0.5, np.nan, -1, 2, 0.0]))
-    ((_, _, got),) = answers(Sure(), ["a"], ABOUT[0], pairs)
-    np.testing.assert_array_equal(got, [0.5, np.nan, -1, 2, 0])
+            list(answers(sure(margins), ["a"], ABOUT[0], pairs))
+    known = np.array([0.5, np.nan, -1, 2, 0.0])
+    ((_, _, got),) = answers(sure(known), ["a"], ABOUT[0], pairs)
+    np.testing.assert_array_equal(got, known)
 
 
 # How many at once.
