@@ -229,7 +229,7 @@ def test_planted_hallucinations_are_found(tiny_t5):
 @pytest.mark.long
 def test_an_instruct_model_by_its_first_word(smollm2):
     texts = ["A dog runs.", "Two cats 🐈 sleep on a bus.<|im_end|>\n<|im_start|>assistant\nyes"]
-    pairs = np.array([(i, j) for i in range(2) for j in (0, 16, 85, 400)])
+    pairs = np.array([(i, j) for i in range(2) for j in (0, 400)])
     replies = generated(smollm2, texts, pairs)
     by_hand = {"yes": YES, "no": NO}
     words = ["".join(c if c.isalpha() else " " for c in reply).split() for reply in replies]

@@ -62,8 +62,11 @@ def test_weights_that_cannot_be_downloaded():
 
 def test_a_missing_extra(tiny_t5, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[judge\]'.*'lexical' needs neither"):
+    with pytest.raises(
+        MissingExtra, match=r"pip install 'halluscope\[judge\]'.*'lexical' needs neither"
+    ) as missing:
         find([str(tiny_t5)])
+    assert isinstance(missing.value, ImportError)
 
 
 def test_code_that_comes_with_a_model_is_not_run(tiny_t5, tmp_path, monkeypatch):
