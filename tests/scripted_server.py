@@ -60,6 +60,11 @@ class ScriptedServer:
         self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     @property
+    def judge(self) -> str:
+        """The server as a judge, by name."""
+        return f"openai:judge@{self.url}"
+
+    @property
     def prompts(self) -> list[str]:
         """The prompts that came, without the word that a judge asks first."""
         with self._lock:

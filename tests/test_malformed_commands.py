@@ -26,7 +26,6 @@ from tests.malformed_files import BYTES, ODD
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 SCORED = [pytest.param(one, id=one.name) for one in registry.benchmarks() if one.is_scored]
-TEXTS = (".json", ".csv", ".txt")
 DATASETS = [one.name for one in registry.datasets() if one.name in small_datasets.BUILDS]
 
 

@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import evaluate
 import pytest
 
 from halluscope import cli
@@ -185,15 +184,6 @@ def test_texts_that_want_to_do_harm(own):
     got = chair.compute(texts, [["dog"]] * len(texts), per_image=True, **own)
     assert [len(row["mentions"]) for row in got["per_image"]] == [25_000, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
     assert got["chair_i"] == 0.0
-
-
-def test_through_evaluate(own):
-    metric = evaluate.load(str(ROOT / "metrics" / "chair"))
-    got = metric.compute(
-        predictions=TEXTS, references=OBJECTS, synonyms=str(own["synonyms"]), allow_other_synonyms=True
-    )
-    assert got == chair.compute(TEXTS, OBJECTS, **own)
-    assert {*["chair_i", "chair_s", "recall", "mean_words", "signature"]} <= set(got)
 
 
 # Each choice that can move a number, with another value for it.

@@ -25,7 +25,6 @@ from tests import small_datasets
 
 NAMES = vocabularies.load("objects365").classes
 builder = small_datasets.builder("throne_objects365")
-UNKNOWN = 'sha256 = "unknown"'
 
 
 def file_name(image_id: int) -> str:

@@ -311,31 +311,17 @@ def test_other_questions_have_another_signature():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"predictions": ["a", "b"]}, "2 predictions and 1 references"),
-        ({"predictions": [None]}, r"predictions\[0\] is None"),
-        ({"predictions": [], "references": []}, "predictions is empty"),
         ({"references": ["Yea"]}, r"references\[0\] is 'Yea'; expected 'yes' or 'no'"),
         ({"references": [2]}, r"references\[0\] is 2"),
-        ({"parser": "gpt"}, "parser is 'gpt'; expected 'pope', 'strict', 'lmms-eval', 'vlmevalkit'"),
-        ({"objects": ["dog", "cat"]}, "2 values of objects and 1 predictions"),
-        ({"objects": "dog"}, "objects is 'dog'; expected a list"),
         ({"objects": [["dog"]]}, r"objects\[0\] is \['dog'\]"),
         ({"sampling": ["rare"]}, r"sampling\[0\] is 'rare'; expected 'random' or 'popular'"),
         ({"image_ids": [None]}, r"image_ids\[0\] is None"),
-        ({"bootstrap": -1}, "bootstrap is -1"),
-        ({"level": 2}, "level is 2"),
         ({"per_class": True}, "per_class needs objects"),
     ],
 )
 def test_bad_input_ends_in_its_own_error(metric, bad, message):
     with pytest.raises(ValueError, match=message):
         metric.compute(**({"predictions": ["Yes"], "references": ["yes"]} | bad))
-
-
-def test_rows_added_one_by_one(metric):
-    for text, label in zip(SIX, TRUE, strict=True):
-        metric.add(prediction=text, reference=label)
-    assert metric.compute(parser="strict")["accuracy"] == 2 / 6
 
 
 def test_each_question_once():
@@ -715,31 +701,16 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
     assert changed(first.pop("signature"), responses="order") == second.pop("signature")
     assert first == second
     assert by_id.err == "" and "matched by their order" in by_order.err
-    assert score(files, responses="bare.jsonl") == 2
-    assert (
-        "bare.jsonl holds 12 responses without an id, and the dataset has 36 rows; expected one response per row in "
-        "the same order, or an id in each response: question_id or id or qid or index or custom_id."
-        in capsys.readouterr().err
-    )
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"question_id": 12, "text": "No"}, "line 12: question_id 12 is already in"),
-        ({"question_id": 99, "text": "No"}, "line 1: question_id 99 is not among the 12 rows of the dataset"),
         (None, "no response to 1 of the 12 rows of the dataset, such as question_id 1."),
-        ({"text": "No"}, "line 1 has no question_id; expected question_id in each response"),
-        (
-            {"question_id": 1},
-            "line 1: expected an object with the LVLM's text under one of the keys response, model_prediction,",
-        ),
-        ({"question_id": 1, "text": None}, "line 1: text is None; expected the LVLM's text"),
         (
             {"question_id": 1, "text": "A dog?", "label": "no"},
             "line 1: expected an object with the LVLM's text",
         ),
-        ({"question_id": [1], "text": "No"}, "line 1: question_id is [1]; expected a whole number or a name"),
         ("Yes", "line 1 has no question_id; expected"),
     ],
 )
@@ -749,20 +720,6 @@ def test_bad_answers(files, capsys, row, message):
     assert score(files, responses="random.jsonl", samplings=["random"]) == 2
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == 1
-
-
-def test_ids_that_do_not_tell_questions_apart(files, capsys):
-    assert score(files, responses="random.jsonl") == 2
-    err = capsys.readouterr().err
-    assert (
-        "random.jsonl: several of the 36 rows of the dataset share their question_id, such as question_id 1, and "
-        "the responses are not in the dataset's order. Choose one config or sampling, or give each response its "
-        "sampling." in err
-    )
-    assert score(files, "--sampling", "random", responses="random.jsonl", samplings=["random"]) == 0
-    assert score(files, "--sampling", "random", responses="random.jsonl") == 0
-    assert score(files, "--sampling", "popular", responses="random.jsonl", samplings=["random"]) == 2
-    assert "None of the 12 rows is left to score: the options select no row of" in capsys.readouterr().err
 
 
 def test_answers_cut_off_or_to_other_questions(files, capsys):
@@ -805,22 +762,3 @@ def test_the_dataset_itself_is_no_answer(files, capsys, tmp_path, monkeypatch):
     )
     write(files / "rows.jsonl", [row | {"response": "No"} for row in rows])
     assert score(files, responses="rows.jsonl") == 0
-
-
-def test_answers_to_another_file_with_the_same_ids(tmp_path, capsys):
-    """POPE's files all number their questions from 1."""
-    asked = {
-        "question_id": 1,
-        "image": "COCO_val2014_000000000007.jpg",
-        "text": "Is there a dog in the image?",
-    }
-    (tmp_path / "coco_pope_random.json").write_text(json.dumps(asked | {"label": "yes"}))
-    answer = {"question_id": 1, "question": "Is there a cat in the image?", "response": "yes"}
-    (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
-    files = [str(tmp_path / name) for name in ("answers.jsonl", "coco_pope_random.json")]
-    assert cli.main(["score", "pope", "--responses", files[0], "--dataset", files[1]]) == 2
-    err = capsys.readouterr().err
-    assert (
-        "has the question 'Is there a cat in the image?', but its row in the dataset has 'Is there a dog in the image?'"
-        in err
-    )

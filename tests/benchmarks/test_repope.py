@@ -14,7 +14,6 @@ from tests import small_datasets
 ANSWERS = ["no", "no", "yes", "no", "yes"]
 """RePOPE's, of ids 0 to 4 of each sampling in the small copy; POPE's begin with yes, and end with a sixth, no."""
 
-FOREIGN = {"question_id": 3001, "category": "random", "response": "no"}
 
 POPE = ["yes", "no", "yes", "no", "yes", "no"]
 

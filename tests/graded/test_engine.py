@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from halluscope.errors import JudgingFailed
 from halluscope.graded.metric import Graded
 from halluscope.graded.report import View
 from tests.fake_judge import FakeJudge
@@ -110,11 +111,17 @@ def test_rows_of_the_authors_file_and_of_the_dataset_are_the_same(toy):
         ({"kind": "odd"}, r"references\[1\]: kind is 'odd'; expected one of 'easy', 'hard'"),
         ({"q": ""}, r"references\[1\]: q is ''; expected a text"),
         ({"hints": "car"}, r"references\[1\]: hints is 'car'; expected a list of words"),
+        ({"id": 2}, r"references\[2\] has the id 2, which references\[1\] has too"),
+        ({"id": "2"}, r"references\[1\]: id is '2'; expected a 64-bit whole number"),
     ],
 )
 def test_a_bad_row_is_named(toy, changed, message):
     with pytest.raises(ValueError, match=message):
-        toy.compute(["x"] * 3, [ROWS[0], ROWS[1] | changed, ROWS[2]], ratings=[1, 2, 3])
+        toy.compute(
+            ["x"] * 3,
+            [ROWS[0] | {"id": 0}, ROWS[1] | {"id": 1} | changed, ROWS[2] | {"id": 2}],
+            ratings=[1, 2, 3],
+        )
 
 
 def test_a_judge_is_asked_in_the_declared_words_and_its_ratings_are_counted(toy):
@@ -137,6 +144,9 @@ def test_a_judge_is_asked_in_the_declared_words_and_its_ratings_are_counted(toy)
     assert (got["rating"], got["hallucination_rate"], got["unreadable"]) == (2.5, 0.5, 1 / 3)
     assert (got["rating/easy"], got["rating/hard"], got["images"]) == (4.0, 1.0, 2)
     assert [row["why"] for row in got["per_question"]] == ["Because.", "Because.", ""]
+    assert got["per_question"][2]["rating"] is None
+    with pytest.raises(JudgingFailed, match="1 of 3 prompts have no readable verdict"):
+        toy.compute(["a", "b", "c"], ROWS, judge=fake, progress=False)
 
 
 def test_its_result_and_rows_are_shown(toy):
@@ -178,6 +188,7 @@ def test_who_judges(toy):
         got["per_question"][1]["repeats"] == {"rating": [1, None]} and got["per_question"][1]["rating"] == 1
     )
     assert got["per_question"][1]["why"] == "Reason 1." and "|seeds:5-6|" in got["signature"]
+    assert (got["rating"], got["spread"]["rating"]) == (1.5, (1.0, 2.0))
     assert got["verdicts"].startswith("verdicts-3-")
     with pytest.raises(ValueError, match="No judge is named; expected 'openai:.*, or ratings of your own"):
         scored()
