@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -713,10 +714,11 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_texts(text):
-    for found in JUDGE.mentions(text):
-        assert 0 <= found.start < found.end <= len(text)
-        assert found.implied == (not found.rule)
+def test_hostile_texts_are_read_in_linear_time(text):
+    start = time.process_time()
+    found = JUDGE.mentions(text)
+    assert time.process_time() - start < 10
+    assert all(0 <= one.start < one.end <= len(text) for one in found)
 
 
 PIECES = [
