@@ -286,7 +286,7 @@ def test_a_second_process_is_told(
     out, source = tmp_path / "answers.jsonl", opened(data, "pope")
     words = command(model, data / "pope", tmp_path / "link", "--images", data / "pictures")
     (tmp_path / "link").symlink_to(out)
-    reply, told = Vlm.reply, []
+    reply, told, came = Vlm.reply, [], []
 
     def meanwhile(self: Vlm, *arguments: Any) -> list[str]:
         before = content(tmp_path)
@@ -295,7 +295,9 @@ def test_a_second_process_is_told(
             assert cli.main(words) == 2
         assert content(tmp_path) == before
         told.append(capsys.readouterr().err)
-        return reply(self, *arguments)
+        assert len(lines(out)) == len(came), "each is in the file before more is asked"
+        came.extend(reply(self, *arguments))
+        return came[-len(arguments[0]) :]
 
     monkeypatch.setattr(Vlm, "reply", meanwhile)
     assert answer(vlm, source, out, max_new_tokens=4, progress=False) == 18
