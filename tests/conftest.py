@@ -73,7 +73,7 @@ def smollm2(one_thread) -> CausalJudge:
     return judge
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def upstream() -> Path:
     """The folder of upstream files that HALLUSCOPE_UPSTREAM names; without it the test is skipped."""
     folder = os.environ.get("HALLUSCOPE_UPSTREAM")

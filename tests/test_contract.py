@@ -19,6 +19,7 @@ from halluscope.hub.space import LINES, Page
 from halluscope.options import defaults, keywords
 from halluscope.paths import share
 from halluscope.registry import HIGHER, LOWER, QUESTION, Benchmark
+from halluscope.runs import folder as folders
 from halluscope.runs.page import shown
 from halluscope.scoring import FUNCTIONS
 from halluscope.signature import keys_of
@@ -110,9 +111,13 @@ def test_people_can_look_at_its_rows(benchmark, tmp_path):
         places = [(mark.start, mark.end) for mark in item.marks]
         assert places == sorted(places) and all(0 <= at < end <= len(item.text) for at, end in places)
         assert "<think>" not in item.text and item.badness >= 0
+    folders.write([run], tmp_path / "run")
+    assert shown(folders.read(tmp_path / "run")).items == items
     nothing = dict.fromkeys(run.scores, math.nan) | {"signature": run.scores["signature"]}
     meaning = benchmark.module("report").meaning
-    assert [meaning(of)[-1] for of in (run.scores, nothing)] == [".", "."]
+    for sentence in (meaning(run.scores), meaning(nothing)):
+        assert (sentence[0].isupper() or sentence[0].isdigit()) and sentence.endswith(".")
+        assert "nan" not in sentence
     assert "undefined" in meaning(nothing)
 
 

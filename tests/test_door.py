@@ -120,26 +120,6 @@ def test_answers_to_random_are_not_scored_against_adversarial(pope, capsys):
     assert "Is there a dog in the image?" in said and "Is there a fork in the image?" in said
 
 
-@pytest.mark.parametrize("name", ["id", "question_id", "qid", "index"])
-def test_shuffled_answers_are_found_by_whatever_their_id_is_called(name, tmp_path):
-    pytest.importorskip("halluscope.benchmarks.hqh")
-    rows = [
-        {
-            "id": n,
-            "image_id": n,
-            "instruction": f"What is thing {n}?",
-            "ground_truth": f"thing {n}",
-            "type": "OCR",
-        }
-        for n in range(20)
-    ]
-    file = write(tmp_path / "HQH.json", rows)
-    answers = [{name: n, "response": f"It is thing {n}."} for n in reversed(range(20))]
-    with pytest.warns(UserWarning, match="4,000"):
-        result = halluscope.score("hqh", answers, str(file), progress=False)
-    assert result["main_hal"] == 0 and result["matched"] == name
-
-
 # The standard table in one run
 
 
@@ -278,17 +258,8 @@ def test_a_table_of_other_images_says_so(tmp_path, labels, capsys):
 # Thoughts
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<think>There is a bus.</think>A dog runs.",
-        "There is a bus.</think>\nA dog runs.",
-        "<thinking>a bus</thinking> A dog <reasoning>a bus</reasoning>runs.",
-        "◁think▷a bus◁/think▷A dog runs.",
-    ],
-)
-def test_a_thought_is_not_scored(text, labels):
-    rows = [{"image_id": 1, "response": text}]
+def test_a_thought_is_not_scored(labels):
+    rows = [{"image_id": 1, "response": "<thinking>a bus</thinking> A dog <reasoning>a bus</reasoning>runs."}]
     result = throne(rows, labels)
     assert (result["precision_all"], result["thoughts"]) == (1.0, 1)
     kept = throne(rows, labels, thoughts="kept")

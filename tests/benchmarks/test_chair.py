@@ -360,7 +360,7 @@ def test_the_command_without_ground_truth(command, coco_files, tmp_path, capsys)
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def published(upstream) -> dict:
     return json.loads((upstream / "chair/llava-1.5_sampled_chair_output.json").read_text())
 

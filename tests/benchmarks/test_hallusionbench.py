@@ -62,7 +62,7 @@ def metric():
     return evaluate.load(str(ROOT / "metrics" / "hallusionbench"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def real(upstream):
     """The real rows."""
     return json.loads((upstream / "hallusionbench/HallusionBench.json").read_text())

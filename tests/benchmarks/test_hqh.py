@@ -64,7 +64,7 @@ def metric():
     return evaluate.load(str(ROOT / "metrics" / "hqh"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def real(upstream):
     return json.loads((upstream / "hqh/HQH.json").read_text())
 

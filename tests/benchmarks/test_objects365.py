@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from datasets import load_dataset
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
@@ -153,7 +153,6 @@ def test_the_spec_pins_the_lists(upstream: Path):
 presence = st.dictionaries(st.integers(0, 500), st.sets(st.sampled_from("abcdefg")), min_size=8, max_size=60)
 
 
-@settings(max_examples=300)
 @given(presence, st.integers(1, 4), st.integers(0, 5), st.randoms())
 def test_natural_k_shot(classes_of, shots, seed, shuffle):
     every = set().union(*classes_of.values())

@@ -25,12 +25,14 @@ from halluscope.reading.coco import CocoTable
 from halluscope.responses import parsers as replies
 from halluscope.signature import changed, keys_of
 from tests import small_datasets
+from tests.test_frozen import unpacked
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/pope_official.json").read_text())
-LABELS = np.unpackbits(np.frombuffer(bytes.fromhex(GOLDEN["labels_packbits_hex"]), np.uint8))
 PREDICTIONS = [GOLDEN["texts"][i] for i in GOLDEN["answers"]]
-REFERENCES = ["yes" if bit else "no" for bit in LABELS[: len(PREDICTIONS)]]
+REFERENCES = [
+    "yes" if label else "no" for label in unpacked(GOLDEN["labels_packbits_hex"], [len(PREDICTIONS)])
+]
 
 
 builder = small_datasets.builder("pope")

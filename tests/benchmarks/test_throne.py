@@ -17,6 +17,7 @@ from halluscope.judging.resolve import ReplayJudge
 from halluscope.reporting.formats import TABLE, written
 from halluscope.signature import changed, keys_of
 from halluscope.vocabularies import load
+from tests.test_frozen import simulated_votes
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = json.loads((ROOT / "tests/golden/throne_released.json").read_text())
@@ -28,20 +29,9 @@ def metric():
     return evaluate.load(str(ROOT / "metrics" / "throne"))
 
 
-def unpacked(name: str, shape: list[int]) -> np.ndarray:
-    bits = np.unpackbits(np.frombuffer(bytes.fromhex(GOLDEN[name]), np.uint8))
-    return bits[: np.prod(shape)].reshape(shape)
-
-
 @pytest.fixture(scope="module")
 def golden() -> dict:
-    """The simulated votes and ground truth, as a user passes them."""
-    present = unpacked("present_packbits_hex", GOLDEN["shape"][:2])
-    return {
-        "predictions": [""] * len(present),
-        "references": [[COCO.classes[i] for i in np.flatnonzero(row)] for row in present],
-        "votes": unpacked("votes_packbits_hex", GOLDEN["shape"]),
-    }
+    return simulated_votes()
 
 
 @pytest.mark.parametrize("k", [9, 8, 5])

@@ -25,20 +25,7 @@ def test_the_papers_questions():
     assert asked("paper", "tie")[0] == "Is there a tie in this image?"
 
 
-def test_the_released_questions():
-    """The contract's words, with the article, the two plurals and the necktie rule."""
-    assert asked("released", "airplane") == [
-        "Please answer yes or no. Is there an airplane in this image?",
-        "Is there an airplane in this image?",
-        "Please answer yes or no. Does the text imply an airplane is in the image?",
-    ]
-    assert asked("released", "tie")[1] == "Is there a necktie in this image?"
-    for name in ("skis", "scissors"):
-        assert asked("released", name) == [
-            f"Please answer yes or no. Are there {name} in this image?",
-            f"Are there {name} in this image?",
-            f"Please answer yes or no. Does the text imply {name} are in the image?",
-        ]
+def test_the_released_prompt():
     prompt = prompts.RELEASED.about(COCO)[1][0].prompt("A man.")
     assert (
         prompt == "Text: A man.\n\nRead the text and answer the question.\n\nIs there a person in this image?"

@@ -103,30 +103,6 @@ def meaning(name: str, **scores: Any) -> str:
 
 
 @pytest.mark.parametrize("name", ROOMS)
-def test_an_item_for_each_row(name: str, tmp_path: Any) -> None:
-    run = made(registry.benchmark(name), tmp_path)
-    found = shown(run)
-    assert len(found.items) == len(run.found) and found.votes is None
-    assert len({item.id for item in found.items}) == len(found.items)
-    assert all(item.id and item.question and item.facts and item.badness >= 0 for item in found.items)
-    assert [item.text for item in found.items][:3] == [
-        "A dog and a cup, no person.",
-        "Yes.",
-        "No,  a \0 dog \u2028 \u202e",
-    ]
-    assert not any(item.disputed for item in found.items)
-    folder = tmp_path / "run"
-    folders.write([run], folder)
-    assert list(differences(folder)) == []
-    again = shown(folders.read(folder))
-    assert again.items == found.items
-    for scores in (run.scores, folders.read(folder).scores):
-        sentence = registry.benchmark(name).module("report").meaning(scores)
-        assert sentence[0].isupper() or sentence[0].isdigit()
-        assert sentence.endswith(".") and "nan" not in sentence
-
-
-@pytest.mark.parametrize("name", ROOMS)
 def test_thoughts_stay_where_they_were_judged(name: str, tmp_path: Any) -> None:
     kept = shown(made(registry.benchmark(name), tmp_path, thoughts="kept"))
     assert "<think>yes</think>" in kept.items[2].text
@@ -255,13 +231,12 @@ def test_pope_from_the_items_back_to_the_scores(
     check_pope(shown(run_of("pope", rows, texts, parser=parser, **choice)))
 
 
-@pytest.mark.parametrize("parser", sorted(PARSERS))
-def test_pope_on_all_real_rows(parser: str, upstream: Any) -> None:
+def test_pope_on_all_real_rows(upstream: Any) -> None:
     files = {name: upstream / "pope" / "coco" / f"coco_pope_{name}.json" for name in SAMPLINGS}
     rows = [row for name, file in files.items() for row in read_official(file, name)]
     texts = [SAID[row * 7919 % 31 % len(SAID)] for row in range(len(rows))]
-    assert (read(texts, parser) == OTHER).any() or parser in ("pope", "lmms-eval")
-    found = shown(run_of("pope", rows, texts, parser=parser))
+    assert (read(texts, "strict") == OTHER).any()
+    found = shown(run_of("pope", rows, texts, parser="strict"))
     assert len(found.items) == 9000 and found.items[0].image.startswith("COCO_val2014_")  # type: ignore[union-attr]
     check_pope(found)
 

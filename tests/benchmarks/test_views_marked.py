@@ -23,6 +23,7 @@ from halluscope.responses.match import Matched
 from halluscope.runs import folder as runs
 from halluscope.runs.page import shown
 from halluscope.scoring import Ready
+from tests.benchmarks.test_amber import asked, described
 
 COCO = vocabularies.load("coco")
 AMBER = amber_words.load_words()
@@ -310,20 +311,6 @@ def test_real_captions(upstream: Path) -> None:
 ANNOTATED = st.lists(st.sampled_from(sorted(AMBER.also)), min_size=1, max_size=4)
 
 
-def description(id: int, truth: Sequence[str], hallu: Sequence[str]) -> dict[str, Any]:
-    return {
-        **{"id": id, "file_name": f"AMBER_{id}.jpg", "prompt": "Describe this image.", "answer": None},
-        **{"task": "generative", "dimension": "generation", "truth": [*truth], "hallu": [*hallu]},
-    }
-
-
-def question(id: int, asked: str, dimension: str, answer: str) -> dict[str, Any]:
-    return {
-        **{"id": id, "file_name": "AMBER_1.jpg", "prompt": asked, "answer": answer},
-        **{"task": "discriminative", "dimension": dimension, "truth": [], "hallu": []},
-    }
-
-
 @few
 @given(
     st.lists(st.tuples(ANNOTATED, ANNOTATED), min_size=3, max_size=3),
@@ -332,7 +319,7 @@ def question(id: int, asked: str, dimension: str, answer: str) -> dict[str, Any]
 )
 def test_amber_descriptions(annotated: list[Any], said: list[list[str]], known: bool) -> None:
     """Nouns that a reader finds in the text, and given nouns, which have no place."""
-    rows = [description(number, *of) for number, of in enumerate(annotated, 1)]
+    rows = [described(number, *of) for number, of in enumerate(annotated, 1)]
     options = {"nouns": said} if known else {}
     found, scores = seen("amber", [" a ".join(words) for words in said], rows, **options)
     kinds, items = counted(found.items), found.items
@@ -347,11 +334,11 @@ def test_amber_descriptions(annotated: list[Any], said: list[list[str]], known: 
 def test_amber_by_hand() -> None:
     """A safe word is a mention, and plain; a person is imagined, a bench is not."""
     rows = [
-        description(1, ["dog", "ball"], ["person"]),
-        question(1005, "Is there a person in this image?", "existence", "no"),
-        question(1006, "Is there a dog in this image?", "existence", "yes"),
-        question(1007, "Is the grass dry in this image?", "state", "no"),
-        question(1008, "Is the grass wet in this image?", "state", "yes"),
+        described(1, ["dog", "ball"], ["person"]),
+        asked(1005, "existence", "no"),
+        asked(1006, "existence", "yes"),
+        asked(1007, "state", "no"),
+        asked(1008, "state", "yes"),
     ]
     assert "light" in AMBER.safe
     said = ["A Dog, a person, a bench in the light.", "Yes.", "<think>Yes</think>No.", "Hm.", "Yes."]
@@ -381,9 +368,7 @@ def test_amber_by_hand() -> None:
         ("unreadable", "open")
     ]
     assert wrong_no.text == "No." and fact(wrong_no, "right answer") == [("yes", "plain")]
-    assert wrong_yes.question == "Is there a person in this image?" and wrong_yes.parts == {
-        "dimension": "existence"
-    }
+    assert wrong_yes.question == "Is it 1005?" and wrong_yes.parts == {"dimension": "existence"}
     for dimension in ("existence", "state"):
         about = [one for one in found.items if one.parts["dimension"] == dimension]
         assert sum(not one.errors for one in about) / len(about) == scores[f"accuracy/{dimension}"]
