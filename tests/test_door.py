@@ -277,18 +277,6 @@ def test_a_mapping_a_table_of_pandas_and_a_path(pope):
         halluscope.score("pope", rows, [])
 
 
-def test_samples_of_a_harness_own_task(pope):
-    rows = [
-        {
-            "doc_id": n,
-            "doc": {"question_id": n, "question": f"Is there a {thing} in the image?", "answer": "yes"},
-            "filtered_resps": ["No"],
-        }
-        for n, thing in enumerate(THINGS["random"], 1)
-    ]
-    assert halluscope.score("pope", rows, questions(pope, "random"))["yes_ratio"] == 0
-
-
 def test_a_sampling_that_the_dataset_does_not_have(pope):
     with pytest.raises(
         ValueError, match=r"select no row of this dataset \(in the dataset, sampling is 'random'"

@@ -336,22 +336,21 @@ class Damaging:
 LINES = "a.jsonl"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["correlate", LINES, LINES],
-        ["parallel", LINES, "--out", "new.jsonl"],
-        ["reliability", "--test-retest", LINES, LINES],
-        ["review", "make", LINES, "--out", "sheet", "--sample", "1"],
-        ["review", "read", LINES],
-        ["agree", f"A={LINES}", f"B={LINES}"],
-        ["answer", "--model", "there/is-none", "--dataset", LINES, "--out", "answers.jsonl"],
-        ["ask", "import", LINES, "--exported", "batches"],
-        ["plan", "throne", "--responses", LINES, "--dataset", LINES, "--judges", "lexical"],
-        ["publish", "dataset", "throne_coco", "--org", "me", "--folder", LINES],
-    ],
-    ids=lambda words: "-".join(words[:2]).removesuffix(f"-{LINES}"),
-)
+COMMANDS = [
+    ["correlate", LINES, LINES],
+    ["parallel", LINES, "--out", "new.jsonl"],
+    ["reliability", "--test-retest", LINES, LINES],
+    ["review", "make", LINES, "--out", "sheet", "--sample", "1"],
+    ["review", "read", LINES],
+    ["agree", f"A={LINES}", f"B={LINES}"],
+    ["answer", "--model", "there/is-none", "--dataset", LINES, "--out", "answers.jsonl"],
+    ["ask", "import", LINES, "--exported", "batches"],
+    ["plan", "throne", "--responses", LINES, "--dataset", LINES, "--judges", "lexical"],
+    ["publish", "dataset", "throne_coco", "--org", "me", "--folder", LINES],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: "-".join(words[:2]).removesuffix(f"-{LINES}"))
 def test_commands_that_read_a_file(words, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     row = {
@@ -370,7 +369,7 @@ def test_commands_that_read_a_file(words, tmp_path, capsys, monkeypatch):
         called: malformed_files.lines(rows)
         for called, rows in malformed_files.odd_rows([row, row | {"id": 2}])
     }
-    for called, content in bad.items():
+    for called, content in [*bad.items()][COMMANDS.index(words) % 3 :: 3]:
         file = tmp_path / LINES
         file.write_bytes(content)
         check(words, capsys, called)

@@ -282,21 +282,6 @@ def test_every_branch_of_the_decision_tree():
             assert FAILURES[code] == expected, (name, control, correctness, agrees)
 
 
-def test_the_result_has_what_the_contract_names(metric):
-    got = metric.compute(predictions=["Yes"] * 12, references=rows(), bootstrap=10, per_question=True)
-    contract = (
-        "aAcc qAcc fAcc easy_aAcc hard_aAcc pct_diff fp_ratio correct inconsistent wrong language_hallucination "
-        "visual_illusion mixed signature aAcc/VD/ocr aAcc/VS/ocr unread"
-    )
-    assert set(contract.split()) <= set(got)
-    assert got["signature"].split("|")[-1].startswith("version:") and "\n" not in got["signature"]
-    assert (got["questions"], got["pairs"], got["figures"], got["sets"]) == (12, 4, 5, 2)
-    assert set(got["interval"]) == set(figures(got)) - {"unread", "uncertain"}
-    assert len(got["per_question"]) == 12
-    failed = [one["failure"] for one in got["per_question"]]
-    assert failed.count("mixed") / (12 - failed.count(None)) == got["mixed"]
-
-
 def test_the_rules_find_out_whether_answers_agree():
     """A model that gives each edited image the response that was right for the original."""
     references = [row("VD", "map", 0, 0, 0, 1, 1), row("VD", "map", 0, 1, 0, 2, 0)]
@@ -462,6 +447,7 @@ def test_given_verdicts_may_be_digits_or_text():
     three = hallusionbench.compute(texts, rows(), correctness=floats, same=flags)
     assert json.dumps(one) == json.dumps(two) == json.dumps(three)
     assert one["unread"] is one["uncertain"] is None
+    assert (one["questions"], one["pairs"], one["figures"], one["sets"]) == (12, 4, 5, 2)
 
 
 def test_given_verdicts_may_be_tensors():
@@ -575,20 +561,6 @@ def test_rows_with_images(files, images):
     assert (dataset[4]["set_id"], dataset[4]["gt_answer"]) == (0, "no")
 
 
-def test_without_images_and_scored(files):
-    build(files)
-    dataset = load(files)
-    assert "image" not in dataset.column_names
-    assert [one["question"] for one in dataset] == [one["question"] for one in rows()]
-    texts = ["Yes"] * 12
-    assert figures(hallusionbench.compute(texts, list(dataset))) == figures(
-        hallusionbench.compute(texts, rows())
-    )
-    card = (files / "out" / "README.md").read_text()
-    assert "built without images" in card and "This is a subset" in card and "{{" not in card
-    assert "| questions | 12 | 1,129 |" in card and "| VS/ocr | 2 | 2 | 2 |" in card
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -679,6 +651,9 @@ def test_tables_like_the_papers(files, capsys):
 def test_a_built_dataset_and_a_harness_that_left_questions_out(files, capsys):
     build(files)
     capsys.readouterr()
+    card = (files / "out" / "README.md").read_text()
+    assert "built without images" in card and "This is a subset" in card and "{{" not in card
+    assert "| questions | 12 | 1,129 |" in card and "| VS/ocr | 2 | 2 | 2 |" in card
     mine = answers(files, "mine.jsonl", [made for made in perfect() if made[0]["filename"]])
     command = ["score", "hallusionbench", "--responses", mine, "--dataset", str(files / "out"), "--json"]
     assert cli.main([*command, "--protocol", "vlmevalkit"]) == 0

@@ -262,9 +262,9 @@ def pseudocode(file: Path) -> dict[int, list[int]]:
     return drawn
 
 
-def many(count: int, classes: int = 30, seed: int = 0) -> dict[str, Any]:
+def many(count: int, classes: int = 30) -> dict[str, Any]:
     """A file of many images with up to nine objects, of classes that keep company, some of which are never seen."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     names = {int(3 * i + 1): f"thing {i}" for i in rng.permutation(classes)}
     ordered = [names[i] for i in sorted(names)]
     made: dict[int, list[tuple[str, list[float]]]] = {}
@@ -341,27 +341,13 @@ def test_real_images_against_the_pseudocode(tmp_path: Path) -> None:
     assert agree(tiny(), out) == 71 and counts(out)["rows_with_fewer_absences"] == 9
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_made_images_against_the_pseudocode(seed: int, tmp_path: Path) -> None:
-    out = build(tmp_path, many(300, seed=seed))
+def test_made_images_against_the_pseudocode(tmp_path: Path) -> None:
+    out = build(tmp_path, many(300))
     assert agree(tmp_path / "in" / "instances_train2017.json", out) > 200
     assert counts(out)["rows_with_absences_alone"] > 10
 
 
-# The same twice, and for load_dataset
-
-
-def test_equal_bytes_twice(tmp_path: Path) -> None:
-    def built(folder: Path) -> dict[str, bytes]:
-        out = build(folder, many(120), conversations=folder / "train.json")
-        files = [*out.rglob("*.*"), folder / "train.json"]
-        return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files if file.is_file()}
-
-    first, again = built(tmp_path / "a"), built(tmp_path / "b")
-    assert first == again
-    assert {"out/data/train-00000-of-00001.parquet", "out/README.md", "out/stats.json", "train.json"} <= {
-        *first
-    }
+# The command
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,6 +92,8 @@ def test_no_noun_is_no_score():
     got = compute(["", "-"], TRUE[:2], votes=[[], []], bootstrap=5)
     assert math.isnan(got["openchair"]) and math.isnan(got["undecided"]) and got["without_nouns"] == 2
     assert all(map(math.isnan, got["interval"]["openchair"]))
+    asked = compute(["", "is it?"], TRUE[:2], judges="lexical")
+    assert math.isnan(asked["openchair"]) and math.isnan(asked["unreadable"]) and asked["nouns"] == 0
 
 
 @settings(max_examples=60)
@@ -118,16 +120,6 @@ def test_as_the_script_counts(labels, random):
     decided = said.count("no") + said.count("yes")
     assert released == (said.count("no") / decided) if decided else math.isnan(released)
     assert first == pytest.approx(1 - once.count("yes") / len(once)) if once else math.isnan(first)
-
-
-def test_images_are_resampled():
-    """A caption's nouns are resampled together: if all captions are alike, every interval has width 0."""
-    alike = [[["dog", "yes"], ["cat", "no"]]] * 6
-    one = compute(["-"] * 6, ["A dog."] * 6, votes=alike, bootstrap=50)
-    assert one["interval"]["openchair"] == (0.5, 0.5)
-    other = [[["dog", "yes"]] * 4, *([[["cat", "no"]]] * 5)]
-    low, high = compute(["-"] * 6, ["A dog."] * 6, votes=other, bootstrap=50)["interval"]["openchair"]
-    assert low < 5 / 9 < high
 
 
 # Votes that are asked for
@@ -181,11 +173,6 @@ def test_rules_vote_without_a_model():
     got = compute(SAID, TRUE, judges="lexical", questions="plain", per_image=True)
     assert [one["hallucinated"] for one in got["per_image"]] == [["cat"], ["dog"], []]
     assert (got["openchair"], got["nouns"], got["without_nouns"]) == (2 / 5, 5, 1)
-
-
-def test_captions_without_any_noun():
-    got = compute(["", "is it?"], TRUE[:2], judges="lexical")
-    assert math.isnan(got["openchair"]) and math.isnan(got["unreadable"]) and got["nouns"] == 0
 
 
 def test_a_language_model_is_asked_once(tiny_t5, tmp_path, one_thread):
@@ -320,11 +307,9 @@ def test_what_counts(convention, places):
         ({"votes": [[["dog", "yes"], ["dog", "no"]]]}, r"votes\[0\]\[\d\]: 'dog' has a different vote"),
         ({"votes": [["dog"]]}, r"votes\[0\]\[0\] is 'dog'; expected a list"),
         ({"votes": [[[" ", "yes"]]]}, r"votes\[0\]\[0\] is \[' ', 'yes'\]; expected a noun and a vote"),
-        ({"votes": []}, "There are 0 values of votes and 1 predictions"),
         ({"votes": [[]], "nouns": [[]]}, "votes and nouns are given; expected one of them"),
         ({"nouns": ["dog"]}, r"nouns\[0\] is 'dog'; expected a list"),
         ({"nouns": [[""]]}, r"nouns\[0\] holds ''; expected a noun"),
-        ({"nouns": [[], []]}, "There are 2 values of nouns and 1 predictions"),
         ({"references": [" "]}, r"references\[0\] is ' '; expected the right caption"),
         ({"references": [7]}, r"references\[0\] is 7"),
         ({"agreement": 7}, "agreement is 7, but there are 3 votes"),
@@ -373,13 +358,6 @@ def upstream_file(folder: Path, captions, image=None) -> Path:
     file = folder / "test-00000-of-00001.parquet"
     pq.write_table(pa.table(columns | {"text": captions}), file)
     return file
-
-
-def test_rows_keep_the_authors_order(built):
-    found = rows.load([str(built)])
-    assert [row.image_id for row in found] == [0, 1, 2]
-    assert found[0].true_caption == "A dog sleeps on a wooden bench."
-    assert found[0].prompt == "Describe this image in one sentence."
 
 
 def test_the_authors_own_dataset_is_scored_too(tmp_path):
@@ -451,12 +429,6 @@ def test_rows_that_are_none(row, said):
         rows.read_all([row])
 
 
-def test_an_id_that_comes_twice():
-    twice = [{"image_id": 1, "true_caption": "a dog"}, {"image_id": 1, "true_caption": "a cat"}]
-    with pytest.raises(ValueError, match="has the id 1, which"):
-        rows.read_all(twice)
-
-
 def test_the_authors_file_of_captions(built, tmp_path, capsys):
     """One column without ids is matched by order, if it has as many rows."""
     file = tmp_path / "captions.csv"
@@ -493,34 +465,6 @@ def test_the_commands(built, tmp_path, tiny_t5, capsys, one_thread):
     shown = capsys.readouterr().out
     assert "5 nouns in 3 captions (1.67 per caption)" in shown
     assert "captions without a noun that counts: 1" in shown
-
-
-def test_votes_by_batch_files(built, tmp_path, monkeypatch, capsys):
-    """Asked by batch files: yes, no and unsure in turn, for the five nouns in the order of the file."""
-    monkeypatch.setenv("OPENAI_API_KEY", "x")
-    file, exported, store = tmp_path / "model.json", tmp_path / "asked", str(tmp_path / "store.sqlite")
-    file.write_text(json.dumps([{"image_id": n, "response": text} for n, text in enumerate(SAID)]))
-    judge = ["--judges", "openai:m@http://127.0.0.1:9/v1", "--leave-out", "logprobs", "--store", store]
-    about = ["openchair", "--responses", str(file), "--dataset", str(built), *judge]
-    assert cli.main(["ask", "export", *about, "--out", str(exported)]) == 0
-    (batch,) = (part for part in (exported / "round-1").iterdir() if part.name != "asked.jsonl")
-    ids = [json.loads(line)["custom_id"] for line in batch.read_text().splitlines()]
-    assert len(ids) == 5
-    came = tmp_path / "came.jsonl"
-    came.write_text(
-        "\n".join(json.dumps(completed(*one)) for one in zip(ids, ["Yes", "no", "unsure"] * 2, strict=False))
-    )
-    assert cli.main(["ask", "import", str(came), "--exported", str(exported), "--store", store]) == 0
-    capsys.readouterr()
-    assert cli.main(["score", *about, "--json", "--quiet"]) == 0
-    (got,) = json.loads(capsys.readouterr().out)
-    assert (got["found"], got["hallucinated"], got["undecided"], got["unreadable"]) == (2, 2, 1 / 5, 1 / 5)
-
-
-def completed(id, said):
-    """Return a line of a batch's output."""
-    body = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
-    return {"custom_id": id, "response": {"status_code": 200, "body": body}}
 
 
 # The authors' captions

@@ -524,9 +524,8 @@ def test_new_questions_obey_the_definitions(table, images, objects, seed):
     check_definitions(table, images, objects, seed)
 
 
-@pytest.mark.parametrize("name", ["tiny", "mini"])
-def test_new_questions_obey_the_definitions_on_real_annotations(upstream, name):
-    table = coco.read_annotations(upstream / "coco" / name / "instances_val2017.json")
+def test_new_questions_obey_the_definitions_on_real_annotations(upstream):
+    table = coco.read_annotations(upstream / "coco" / "mini" / "instances_val2017.json")
     check_definitions(table, images=50, objects=3, seed=0)
 
 
@@ -705,37 +704,6 @@ def test_answers_without_ids_are_matched_by_order_and_said_so(files, capsys):
     assert by_id.err == "" and "matched by their order" in by_order.err
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (None, "no response to 1 of the 12 rows of the dataset, such as question_id 1."),
-        (
-            {"question_id": 1, "text": "A dog?", "label": "no"},
-            "line 1: expected an object with the LVLM's text",
-        ),
-        ("Yes", "line 1 has no question_id; expected"),
-    ],
-)
-def test_bad_answers(files, capsys, row, message):
-    rows = [json.loads(line) for line in (files / "random.jsonl").read_text().splitlines()]
-    write(files / "random.jsonl", ([row] if row is not None else []) + rows[1:])
-    assert score(files, responses="random.jsonl", samplings=["random"]) == 2
-    err = capsys.readouterr().err
-    assert message in err and err.count("\n") == 1
-
-
-def test_answers_cut_off_or_to_other_questions(files, capsys):
-    with (files / "random.jsonl").open("a") as file:
-        file.write('\n{"question_id": 13, "te')
-    assert score(files, responses="random.jsonl", samplings=["random"]) == 2
-    assert "line 13 is not JSON, or is cut off" in capsys.readouterr().err
-    write(files / "bare.jsonl", [{"question": "Is there a cow in the image?", "answer": "No"}] * 12)
-    assert score(files, responses="bare.jsonl", samplings=["random"]) == 2
-    err = capsys.readouterr().err
-    assert "matched by order) has the question 'Is there a cow in the image?'" in err
-    assert "but its row in the dataset has 'Is there an object 0 in the image?'" in err
-
-
 def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
     out = builder.build(files, out=tmp_path / "out", configs=["coco"], subset=True)
@@ -748,19 +716,3 @@ def test_a_dataset_as_the_questions(files, capsys, tmp_path, monkeypatch):
         assert results[-1]["rows"] == 12 and list(results[-1]["samplings"]) == ["popular"]
     assert [one.pop("origin", "") for one in results] == ["subset", "subset", ""]
     assert results[0] == results[1] == results[2]  # the signature too: these are the same data
-
-
-def test_the_dataset_itself_is_no_answer(files, capsys, tmp_path, monkeypatch):
-    """The dataset's column `answer` would be right everywhere."""
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "hf"))
-    out = builder.build(files, out=tmp_path / "out", configs=["coco"], subset=True)
-    rows = load_dataset(str(out), "coco", split="test", cache_dir=str(tmp_path / "hf"))
-    write(files / "rows.jsonl", list(rows))
-    assert score(files, responses="rows.jsonl") == 2
-    err = capsys.readouterr().err
-    assert (
-        "line 1 is a row of the dataset, whose 'answer' is the right answer; expected the LVLM's response"
-        in err
-    )
-    write(files / "rows.jsonl", [row | {"response": "No"} for row in rows])
-    assert score(files, responses="rows.jsonl") == 0

@@ -233,11 +233,6 @@ def test_a_text_that_is_cut_is_shown_as_judges_see_it() -> None:
     assert kept.items[0].text == text and len(kept.items[0].marks) == 3
 
 
-def test_a_long_text() -> None:
-    found, _ = seen("throne", ["A dog. " * 4_000], images([["dog"]]), judges="lexical")
-    assert len(found.items[0].marks) == 4_000
-
-
 # CHAIR
 
 
