@@ -46,6 +46,11 @@ FORMS = {
     },
     "by image": {coco(n): {"captions": [{"caption": c, "logprob": -1.0}]} for n, c in CAPTIONS.items()},
     "texts": [*CAPTIONS.values()],
+    "columns": {"image_id": [*CAPTIONS], "caption": [*CAPTIONS.values()]},
+    "columns of pandas": {
+        "image_id": {str(row): n for row, n in enumerate(CAPTIONS)},
+        "caption": {str(row): c for row, c in enumerate(CAPTIONS.values())},
+    },
 }
 ROWS = {
     "index": lambda i, n, c: {"image_path": f"images/{coco(n)}", "index": n, "prediction": c},
@@ -64,6 +69,8 @@ ROWS = {
         "response": {"status_code": 200, "body": {"choices": [{"message": {"content": c}}]}},
     },
     "object with the text": lambda i, n, c: {"image_id": n, "output": {"text": c, "tokens": 9}},
+    "capitals": lambda i, n, c: {"imageId": int(n), "modelAnswer": c},
+    "a file by any name": lambda i, n, c: {"picture": f"/data/{coco(n)}", "model": "m", "caption_beam": c},
     "number.jpg": lambda i, n, c: {"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c},
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +53,7 @@ _KNOWN = re.compile(
     r"(?:gt|gold|ground|tru|correct|ref|label|target|judge|eval|note|reason|model).*"
     r"|.*(?:type|category|url|file|path)|(?:.*_)?id|sampling|split|source|task"
 )
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LETTER = re.compile(r"[^\W\d_]")
 
 # The roles of a chat's turns whose texts are prompts, and responses
@@ -239,6 +240,14 @@ def is_by_name(given: Any) -> bool:
     return isinstance(given, Mapping) and bool(given) and all(map(is_of_one, given.values()))
 
 
+def _image_column(row: Any) -> str:
+    """Return the column that names the image of a row without any of `IDS`, if only one does; else ""."""
+    if not isinstance(row, Mapping) or not {*IDS}.isdisjoint(row):
+        return ""
+    names = [name for name, value in row.items() if isinstance(value, str) and is_image_file(value)]
+    return names[0] if len(names) == 1 else ""
+
+
 def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
     """Return the user's name for responses, and their files or rows."""
     if isinstance(given, tuple):
@@ -291,6 +300,10 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
         found = [*_of_samples(found, how.tasks)]
         if len(files) == 1 and not stated.model:
             stated = _results_beside(files[0])
+    if image := _image_column(found[0][1]):
+        found = [
+            (where, {"image": row.get(image), **row}) for where, row in found if isinstance(row, Mapping)
+        ]
     if not how.text_columns:
         how = how._replace(text_columns=text_columns([row for _, row in found]))
     models = [row.get(MODEL) if isinstance(row, Mapping) else None for _, row in found]
@@ -340,7 +353,7 @@ def _located(files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _
                 part[column] = named[0]
         for where, row in _of_file(file, how, stated):
             if isinstance(row, dict) and (part or _others(tuple(row))):
-                # a second name for each column that has capitals or spaces: "doc_id" for "Doc ID"
+                # a second name for each column that has capitals or spaces: "doc_id" for "Doc ID" and "docId"
                 others = {plain: row[name] for plain, name in _others(tuple(row)).items()}
                 yield where, {**part, **row, **others}
             else:
@@ -349,7 +362,9 @@ def _located(files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _
 
 @lru_cache(1000)
 def _others(names: tuple[Any, ...]) -> dict[str, str]:
-    plain = {"_".join(name.lower().split()): name for name in names if isinstance(name, str)}
+    plain = {
+        "_".join(_CAPITAL.sub(" ", name).lower().split()): name for name in names if isinstance(name, str)
+    }
     return {other: name for other, name in plain.items() if other not in names}
 
 
@@ -362,6 +377,9 @@ def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
     for where, row in tables.rows(file):
         if isinstance(row, str):
             yield where, {TEXTS[0]: row}
+        elif isinstance(row, dict) and (columns := _columns(row)):
+            for number, cells in enumerate(zip(*columns.values(), strict=True), 1):
+                yield f"{where}, row {number}", dict(zip(columns, cells, strict=True))
         elif not isinstance(row, dict) or not _OWN.isdisjoint(row):
             yield where, row
         elif row.keys() >= LOG:
@@ -371,6 +389,22 @@ def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
             yield from _inspected(numbered, where)
         else:
             yield from _unfolded(row, where, how, stated.figures)
+
+
+def _columns(row: dict[str, Any]) -> Mapping[str, Sequence[Any]]:
+    """Return the columns of a table that is written column by column, as pandas does; {} if the object is a row."""
+    if not isinstance(next(iter(row.values()), None), list | dict):
+        return {}
+    columns = {
+        name: [*value.values()]
+        if isinstance(value, dict) and [*value] == [*map(str, range(len(value)))]
+        else value
+        for name, value in row.items()
+    }
+    are_lists = all(isinstance(value, list) for value in columns.values())
+    is_table = are_lists and len(columns) > 1 and len({*map(len, columns.values())}) == 1
+    holds_rows = is_table and any(isinstance(cell, Mapping) for cell in chain.from_iterable(columns.values()))
+    return columns if is_table and not holds_rows else {}
 
 
 def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> Iterator[Located]:
