@@ -133,7 +133,7 @@ def test_given_judges_say_what_they_take(checker, tiny_t5):
 
 def test_the_rule_is_in_the_key_and_the_plan_knows_it(folder, tiny_t5, texts, tmp_path, one_thread):
     objects = [["dog"]] * len(texts)
-    options = {"judges": [f"{CHECKER}{folder}", "lexical"], "questions": "claims", "vocabulary": CLASSES}
+    options = {"judges": [f"{CHECKER}{folder}", "lexical"], "questions": ["claims"], "vocabulary": CLASSES}
     options |= {"ask": "all", "store": str(tmp_path / "votes.sqlite"), "agreement": "majority"}
     inputs = [(texts, objects)]
     before = throne.plan(inputs, **options)
