@@ -112,45 +112,21 @@ def test_a_judge_is_told_the_regions(served):
         gavie.compute(TEXTS, upstream_rows(), judge=served.judge, progress=False)
 
 
-AUTHORS = """Given an image with following information: bounding box, positions that are the object left-top corner \
-coordinates(X, Y), object sizes(Width, Height). Highly overlapping bounding boxes may refer to the same object.
-
-bounding box:
-a dog X:1 Y:2 Width:30 Height:30
-
-
-Here is the instruction for the image:
-Is it red?
-
-Answer1: Yes.
-
-Suppose you are a smart teacher, after looking at the image information above, please score the above answers(0-10) \
-according to the following criteria:
-1: whether the response directly follows the instruction.
-2: whether the response is accurate concerning the image content.
-
-Output format:
-
-Relevancy:
-score of the answer1:
-reason:
-
-Accuracy:
-score of the answer1:
-reason:
-
-"""
-"""What their script writes of one response: a region's width stands for its height too. """
-
-
 def asked_about(region, by, question, response):
     (row,) = GRADED.read_all([{"id": 1, "image_id": 1, "question": question, "regions": [region]}])
     return GRADED.asked(GRADED.prompt(prompts=by), row, response)
 
 
+def test_the_authors_words_are_as_printed():
+    """The digest of their script's words, in which a region's width stands for its height too."""
+    assert GRADED.prompt(prompts="authors").key == "authors-2-e085d152"
+
+
 def test_the_authors_words_are_asked_without_a_schema(served):
     asked = asked_about(DOG, "authors", "Is it red?", "Yes.")
-    assert asked.prompt == AUTHORS and asked.schema is None
+    assert asked.schema is None
+    assert "\nbounding box:\na dog X:1 Y:2 Width:30 Height:30\n\n" in asked.prompt
+    assert "\nHere is the instruction for the image:\nIs it red?\n\nAnswer1: Yes.\n\nSuppose" in asked.prompt
     served.script = lambda *_: reply(worded("8", "2.5"))
     got = gavie.compute(TEXTS, rows(), judge=served.judge, prompts="authors", progress=False)
     assert (got["relevancy"], got["accuracy"]) == (8.0, 2.5) and ",authors-2-" in got["signature"]

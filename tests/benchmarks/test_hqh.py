@@ -642,13 +642,9 @@ def changed(number, **values):
             changed(2, type="colour"),
             r"references\[2\]: type is 'colour'; expected one of 'existence'",
         ),
-        (changed(2, type=["OCR"]), r"references\[2\]: type is \['OCR'\]"),
-        (changed(2, id="3"), r"references\[2\]: id is '3'"),
         (changed(2, image_id=None), r"references\[2\]: image_id is None"),
-        (changed(2, instruction=" "), r"references\[2\]: instruction is ' '"),
         (changed(2, ground_truth=None), r"references\[2\]: ground_truth is None"),
         (changed(2, caption=3), r"references\[2\]: caption is 3"),
-        (changed(2, id=1), r"references\[2\] has the id 1, which references\[0\] has too"),
         ({"judgements": [judged(1)] * 8}, r"judgements\[0\]: correct is 1; expected true or false"),
         ({"judgements": [judged(True, -1)] * 8}, r"judgements\[0\]: extra_claims is -1"),
         (
@@ -885,19 +881,6 @@ def test_tables_like_the_papers(files, texts, served, capsys):
         assert score(files, mine, options=options) == 0
     out = capsys.readouterr().out
     assert "not judged: 100.0 % of the responses" in out and "extra claims" not in out
-
-
-def test_judgements_are_written_and_read(files, texts, served, capsys):
-    mine, right = answers(files, "mine.jsonl", texts), answers(files, "right.jsonl", TRUTHS)
-    kept = files / "runs"
-    options = ["--json", "--quiet", "--bootstrap", 0]
-    assert score(files, mine, right, options=[*options, "--judge", served.judge, "--out", kept]) == 0
-    first = json.loads(capsys.readouterr().out)
-    given = [*options, "--judgements", kept / "mine", kept / "right"]
-    assert score(files, mine, right, options=given) == 0
-    second = json.loads(capsys.readouterr().out)
-    assert [one["counts"] for one in first] == [one["counts"] for one in second]
-    assert first[0]["extra_hal"] == 3 / 8 and "judge:given" in second[0]["signature"]
 
 
 def test_the_datasets_own_answers_are_not_the_models(files, capsys):

@@ -309,18 +309,6 @@ def test_table_1_and_2(files, capsys):
     assert out.count("not the same in both") == 2  # a second run asks the same
 
 
-def test_json_for_machines(files, capsys):
-    options = ["--parallel", files["parallel"], "--json", "--bootstrap", "9"]
-    assert cli.main(["reliability", files["first"], *options]) == 0
-    got = json.loads(capsys.readouterr().out)
-    assert (got["benchmark"], got["by"]) == ("pope", "accuracy")
-    assert got["parallel_forms"]["pearson"] == pytest.approx(-13 / 14)
-    assert got["parallel_forms"]["changed"] == [
-        "data: pope-9-0a1b2c3d, then pope-9-4e5f6a7b",
-        "parser: strict, then first-word",
-    ]
-
-
 def test_a_figure_inside_another(tmp_path, capsys):
     sampled = {name: {"f0.5_cls": value} for name, value in SCORES.items()}
     file, again = (

@@ -276,11 +276,6 @@ def changed(number, **values):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (changed(2, question_type="colour"), r"references\[2\]: question_type is 'colour'; expected one of"),
-        (
-            changed(2, image_content="Dog"),
-            r"references\[2\]: image_content is 'Dog'; expected a list of words",
-        ),
         (changed(2, image_content=[1]), r"references\[2\]: image_content is \[1\]"),
         (changed(2, gt_answer=None), r"references\[2\]: gt_answer is None"),
         (changed(2, image_src=3), r"references\[2\]: image_src is 3"),

@@ -284,16 +284,6 @@ def test_nouns_that_another_program_found():
     assert got["openchair"] == 1 / 3 and keys_of(got["signature"])["nouns"] == "given"
 
 
-@pytest.mark.parametrize(
-    ("convention", "places"), [("released", [[2, 5], [20, 23]]), ("first", [[2, 5], [11, 16]])]
-)
-def test_what_counts(convention, places):
-    got = compute(
-        ["A dog in a photo of dog"], TRUE[:1], judges="lexical", convention=convention, per_image=True
-    )
-    assert got["per_image"][0]["places"] == places
-
-
 # What is refused
 
 

@@ -18,7 +18,6 @@ from halluscope.benchmarks.throne.build import write as write_presence
 from halluscope.building import spec as specs
 from halluscope.building.output import Order
 from halluscope.errors import BuildError
-from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.paths import share
 from halluscope.reading.coco import CocoTable
 from tests import images as image_files
@@ -151,11 +150,6 @@ def test_the_grid_in_several_parts(monkeypatch: pytest.MonkeyPatch):
     assert [part.num_rows for part in parts] == [6, 6, 6, 3]
     assert [row for part in parts for row in part.to_pylist()] == whole.to_pylist()
     assert [row["answer"] == "yes" for row in whole.to_pylist()] == present.ravel().tolist()
-
-
-def test_the_template_is_popes():
-    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.load("coco"))
-    assert about[4].text == "Is there an airplane in the image?"
 
 
 # The join

@@ -19,12 +19,9 @@ from halluscope.reporting.report_items import (
     FOUND,
     HALLUCINATED,
     MISSED,
-    Fact,
     Item,
     Shown,
     pieces,
-    several,
-    verdicts_differ,
 )
 from halluscope.responses.match import Matched
 from halluscope.responses.parsers import PARSERS
@@ -153,11 +150,6 @@ def test_judges_that_change_their_mind_are_seen(name: str, tmp_path: Any) -> Non
     assert all(len(values) == 2 for row in run.found for values in row["repeats"].values())
     folders.write([run], tmp_path / "run")
     assert list(differences(tmp_path / "run")) == []
-
-
-def test_unreadable_verdicts_are_no_disagreement() -> None:
-    assert not verdicts_differ({}) and not verdicts_differ({"repeats": {"correct": [True, None, True]}})
-    assert verdicts_differ({"repeats": {"correct": [True, True], "extra_claims": [0, 1]}})
 
 
 @pytest.mark.parametrize("name", ["hqh", "haloquest", "gavie", "mmhal"])
@@ -639,8 +631,3 @@ def test_the_others_in_a_sentence() -> None:
         "The mean rating is 2.31 of 6; 52.1 of 100 responses are rated below 3, which means that they hallucinate."
     )
     assert all("undefined" in meaning(name) for name in ROOMS)
-
-
-def test_a_fact_of_many_texts_tells_the_first() -> None:
-    assert several("regions", ["a"] * 12) == Fact("regions", [("a", "plain")] * 12)
-    assert several("regions", ["a"] * 1013).values[-1] == ("and 1,001 more", "plain")
