@@ -188,7 +188,7 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
     """
     from halluscope import vocabularies
     from halluscope.judging.client import ENDPOINT
-    from halluscope.judging.models.engine import Engine
+    from halluscope.judging.options import VoteOptions
     from halluscope.judging.resolve import named, resolve, resolve_chat
 
     if name.startswith(ENDPOINT):
@@ -198,4 +198,4 @@ def load_judge(name: str, vocabulary: str | Sequence[str] = "coco") -> Judge | C
         raise ValueError(
             f"{name!r} stands for {len(meant)} judges; load each by name: {', '.join(map(str, meant))}."
         )
-    return resolve(meant, vocabularies.load(vocabulary), Engine())[0]
+    return resolve(meant, vocabularies.load(vocabulary), **VoteOptions().how)[0]

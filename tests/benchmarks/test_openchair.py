@@ -17,7 +17,7 @@ from PIL import Image as Pillow
 import halluscope
 from halluscope import cli
 from halluscope.benchmarks.openchair import rows
-from halluscope.benchmarks.openchair.metric import SETS, compute, plan, questions_of, read_concrete
+from halluscope.benchmarks.openchair.metric import SETS, compute, questions_of, read_concrete
 from halluscope.errors import BuildError
 from halluscope.judging.cache import Cache
 from halluscope.judging.votes import NO, OTHER, YES
@@ -25,6 +25,7 @@ from halluscope.limits import given as limited
 from halluscope.signature import keys_of
 from halluscope.vocabularies import Vocabulary
 from tests import small_datasets
+from tests.planning import plan_of
 from tests.scripted_server import ScriptedServer, reply
 
 TRUE = ["A dog sleeps on a bench.", "A woman holds a red umbrella.", "Two cats on a couch."]
@@ -179,9 +180,12 @@ def test_a_language_model_is_asked_once(tiny_t5, tmp_path, one_thread):
     """A tiny T5 trained on the plain question; its votes are stored, and a plan says what is left."""
     store = tmp_path / "store.sqlite"
     judging = {"judges": str(tiny_t5), "questions": "plain", "store": store, "progress": False}
-    assert (plan([(SAID, TRUE)], **judging).total("left"), plan([(SAID, TRUE)], **judging).exact) == (5, True)
+    assert (
+        plan_of(compute, [(SAID, TRUE)], **judging).total("left"),
+        plan_of(compute, [(SAID, TRUE)], **judging).exact,
+    ) == (5, True)
     first = compute(SAID, TRUE, **judging)
-    planned = plan([(SAID, TRUE), (SAID, TRUE)], **judging)
+    planned = plan_of(compute, [(SAID, TRUE), (SAID, TRUE)], **judging)
     assert (planned.total("left"), planned.total("kept"), planned.at_most) == (0, 5, 5)
     kept = Cache(store)
     before = kept.path.read_bytes()

@@ -14,10 +14,11 @@ import torch
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.metric import CLAIMS
 from halluscope.errors import JudgeUnavailable
-from halluscope.judging.models.engine import CHECKER, Engine
+from halluscope.judging.models.engine import CHECKER, local_judge
 from halluscope.judging.votes import NO, YES
 from halluscope.vocabularies import load
 from tests.judging.test_language_models import HOSTILE, collect
+from tests.planning import plan_of
 from tests.tiny_t5.descriptions import describe
 
 COCO = load("coco")
@@ -39,7 +40,7 @@ def folder(tiny_t5, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def checker(folder, one_thread):
-    judge = Engine(device="cpu").judge(f"{CHECKER}{folder}")
+    judge = local_judge(f"{CHECKER}{folder}", device="cpu")
     judge.load()
     return judge
 
@@ -117,16 +118,12 @@ def test_claims():
     ],
 )
 def test_what_a_judge_does_not_take_is_refused_before_it_is_looked_for(judges, questions, message):
-    for function, inputs in (
-        (throne.compute, (["A dog."], [["dog"]])),
-        (throne.plan, ([(["A dog."], [["dog"]])],)),
-    ):
-        with pytest.raises(ValueError, match=message):
-            function(*inputs, judges=judges, questions=questions)
+    with pytest.raises(ValueError, match=message):
+        throne.compute(["A dog."], [["dog"]], judges=judges, questions=questions)
 
 
 def test_given_judges_say_what_they_take(checker, tiny_t5):
-    for judge, questions in ((checker, "paper"), (Engine(device="cpu").judge(str(tiny_t5)), "claims")):
+    for judge, questions in ((checker, "paper"), (local_judge(str(tiny_t5), device="cpu"), "claims")):
         with pytest.raises(ValueError, match="which (reads claims|answers questions)"):
             throne.compute(["A dog."], [["dog"]], judges=judge, questions=questions, progress=False)
 
@@ -136,14 +133,14 @@ def test_the_rule_is_in_the_key_and_the_plan_knows_it(folder, tiny_t5, texts, tm
     options = {"judges": [f"{CHECKER}{folder}", "lexical"], "questions": ["claims"], "vocabulary": CLASSES}
     options |= {"ask": "all", "store": str(tmp_path / "votes.sqlite"), "agreement": "majority"}
     inputs = [(texts, objects)]
-    before = throne.plan(inputs, **options)
+    before = plan_of(throne.compute, inputs, **options)
     got = throne.compute(texts, objects, progress=False, device="cpu", **options)
-    after = throne.plan(inputs, **options)
+    after = plan_of(throne.compute, inputs, **options)
     assert "tiny-check@" in got["signature"] and ":float32:label" in got["signature"]
     assert "questions:claims-1" in got["signature"] and got["unparsed"] == 0
     assert before.loads[0].kept == 0 and after.loads[0].left == 0 and before.loads[0].flop > 0
-    plain = Engine(device="cpu").judge(str(tiny_t5)).key
-    assert plain.endswith(":whole") and Engine(device="cpu").judge(f"{CHECKER}{tiny_t5}").key == (
+    plain = local_judge(str(tiny_t5), device="cpu").key
+    assert plain.endswith(":whole") and local_judge(f"{CHECKER}{tiny_t5}", device="cpu").key == (
         plain.removesuffix("whole") + "label"
     )
 
@@ -152,7 +149,7 @@ def test_ctranslate2_reads_the_same(folder, checker, texts, tmp_path, monkeypatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     claims = CLAIMS.about(COCO)[1][::16]
     pairs = np.array(list(np.ndindex(len(texts), len(claims))))
-    fast = Engine("ctranslate2", device="cpu").judge(f"{CHECKER}{folder}")
+    fast = local_judge(f"{CHECKER}{folder}", "ctranslate2", device="cpu")
     assert fast.key.endswith(":label")
     assert (collect(fast, texts, pairs, claims) == collect(checker, texts, pairs, claims)).all()
 
@@ -163,7 +160,7 @@ def test_what_is_no_checker(folder, tmp_path):
     (chat / "config.json").write_text('{"model_type": "llama"}', encoding="utf-8")
     (chat / "model.safetensors").write_bytes(b"")
     with pytest.raises(JudgeUnavailable, match="is not an encoder-decoder; expected one such as MiniCheck"):
-        Engine(device="cpu").judge(f"{CHECKER}{chat}")
+        local_judge(f"{CHECKER}{chat}", device="cpu")
     other = tmp_path / "other"
     shutil.copytree(folder, other)
     settings = json.loads((other / "tokenizer_config.json").read_text(encoding="utf-8"))
@@ -171,6 +168,6 @@ def test_what_is_no_checker(folder, tmp_path):
         json.dumps(settings | {"eos_token": "<pad>"}), encoding="utf-8"
     )
     with pytest.raises(JudgeUnavailable, match="ends a text with '<pad>'; expected </s>"):
-        Engine(device="cpu").judge(f"{CHECKER}{other}").load()
+        local_judge(f"{CHECKER}{other}", device="cpu").load()
     with pytest.raises(JudgeUnavailable, match="There is no judge"):
         throne.compute(["A dog."], [["dog"]], judges="checker:nothing", questions="claims")

@@ -13,7 +13,7 @@ from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.cache import Cache
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import ConvertedJudge, Engine, Seq2SeqJudge
+from halluscope.judging.models.engine import ConvertedJudge, Seq2SeqJudge, local_judge
 from tests.files.disk import full
 from tests.judging.test_language_models import COCO, HOSTILE, collect
 from tests.tiny_t5.descriptions import describe
@@ -135,7 +135,7 @@ def fleet(tiny_t5):
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("halluscope.judging.models.ray_pool.SHARE", 60)
-        yield Engine(device="cpu", workers=2).judge(str(tiny_t5))
+        yield local_judge(str(tiny_t5), device="cpu", workers=2)
     ray.shutdown()
 
 
@@ -214,14 +214,14 @@ def test_a_decoder_only_model_is_not_converted(tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     (tmp_path / "model.safetensors").touch()
     with pytest.raises(JudgeUnavailable, match="engine='ctranslate2' runs encoder-decoders"):
-        Engine("ctranslate2").judge(str(tmp_path))
+        local_judge(str(tmp_path), "ctranslate2")
 
 
 def test_bfloat16_by_name(tiny_t5, texts, pairs, expected, monkeypatch):
     """Nearly all votes equal those of float32; the key names the precision, and a slow CPU gives a warning."""
-    judge = Engine("torch-bfloat16", device="cpu").judge(str(tiny_t5))
+    judge = local_judge(str(tiny_t5), "torch-bfloat16", device="cpu")
     assert judge.key.endswith(":bfloat16:whole")
-    assert Engine("torch-float32", device="cpu").judge(str(tiny_t5)).key.endswith(":float32:whole")
+    assert local_judge(str(tiny_t5), "torch-float32", device="cpu").key.endswith(":float32:whole")
     for flag in ("_is_amx_tile_supported", "_is_avx512_bf16_supported"):
         monkeypatch.setattr(torch.cpu, flag, lambda: False)
     with pytest.warns(UserWarning, match="neither AMX nor AVX512-BF16"):

@@ -15,12 +15,21 @@ from halluscope.benchmarks.throne import metric as throne
 from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.judging import cost as planning
 from halluscope.judging.cache import Cache
-from halluscope.judging.cost import READ_WEIGHTS, Prompts, _shares, inspect_model, read_tokens, read_weights
+from halluscope.judging.cost import (
+    READ_WEIGHTS,
+    Prompts,
+    _shares,
+    inspect_model,
+    read_tokens,
+    read_weights,
+)
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import CausalJudge, Engine, Seq2SeqJudge
+from halluscope.judging.models.engine import CausalJudge, Seq2SeqJudge
+from halluscope.judging.options import VoteOptions
 from halluscope.judging.resolve import ReplayJudge
 from halluscope.vocabularies import load
+from tests.planning import plan_of
 from tests.tiny_t5.descriptions import describe
 
 COCO = load("coco")
@@ -118,8 +127,12 @@ def test_asking_everything_is_exact(descriptions, tiny_t5, tmp_path, one_thread)
     """10 texts that differ and are not empty, 6 classes, 3 questions; each judge, for all of the same texts."""
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "ask": "all", "agreement": "majority"}
-    plan = throne.plan(
-        [(texts, objects)], judges=[str(tiny_t5), "lexical"], store=str(tmp_path / "none"), **options
+    plan = plan_of(
+        throne.compute,
+        [(texts, objects)],
+        judges=[str(tiny_t5), "lexical"],
+        store=str(tmp_path / "none"),
+        **options,
     )
     judges = [
         Counting(Seq2SeqJudge(weights.find(str(tiny_t5)), "cpu")),
@@ -137,7 +150,7 @@ def test_the_estimate_of_what_is_needed(descriptions, tiny_t5, tmp_path, one_thr
     """The tiny T5 and its stand-in err in about one of a hundred cells, so the estimate must be within its bounds."""
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "agreement": agreement}
-    plan = throne.plan([(texts, objects)], judges=str(tiny_t5), **options)
+    plan = plan_of(throne.compute, [(texts, objects)], judges=str(tiny_t5), **options)
     judge = Counting(Seq2SeqJudge(weights.find(str(tiny_t5)), "cpu"))
     throne.compute(texts, objects, judges=judge, store=str(tmp_path / "store"), progress=False, **options)
     assert not plan.exact and plan.at_least == 60 and plan.at_most == 180
@@ -150,7 +163,7 @@ def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
     texts, objects = descriptions
     about = PAPER.about(load(CLASSES))
     replies = {(text, question.text): "no" for text in texts for row in about for question in row}
-    plan = throne.plan([(texts, objects)], vocabulary=CLASSES, judges=ReplayJudge(replies))
+    plan = plan_of(throne.compute, [(texts, objects)], vocabulary=CLASSES, judges=ReplayJudge(replies))
     judge = Counting(ReplayJudge(replies))
     throne.compute(texts, objects, vocabulary=CLASSES, judges=judge, progress=False)
     (load_,) = plan.loads
@@ -161,11 +174,11 @@ def test_judges_that_cost_nothing_answer_for_themselves(descriptions):
 def test_what_the_store_holds_is_not_asked(descriptions, tiny_t5, tmp_path, one_thread):
     texts, objects = descriptions
     path, options = tmp_path / "answers.sqlite", {"vocabulary": CLASSES, "judges": str(tiny_t5), "ask": "all"}
-    before = throne.plan([(texts, objects)], store=str(path), **options).loads[0]
+    before = plan_of(throne.compute, [(texts, objects)], store=str(path), **options).loads[0]
     assert not path.exists()
     throne.compute(texts[:4], objects[:4], store=str(path), progress=False, **options)
     files, content = sorted(tmp_path.iterdir()), path.read_bytes()
-    after = throne.plan([(texts, objects)], store=str(path), **options).loads[0]
+    after = plan_of(throne.compute, [(texts, objects)], store=str(path), **options).loads[0]
     assert (before.kept, after.kept) == (0, 4 * 6 * 3)
     assert after.questions == before.questions and after.left == before.left - after.kept
     assert 0 < after.tokens < before.tokens and 0 < after.flop < before.flop
@@ -190,8 +203,8 @@ def test_a_cache_in_use_and_one_without_leave_to_write(tmp_path):
 def test_the_same_text_in_two_files_is_asked_about_once(descriptions, tiny_t5, one_thread):
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "judges": str(tiny_t5)}
-    once = throne.plan([(texts, objects)], **options)
-    twice = throne.plan([(texts, objects)] * 2, **options)
+    once = plan_of(throne.compute, [(texts, objects)], **options)
+    twice = plan_of(throne.compute, [(texts, objects)] * 2, **options)
     assert twice.loads[0].questions == once.loads[0].questions
 
 
@@ -199,7 +212,7 @@ def test_tokens_are_the_judges_own(tiny_t5, one_thread):
     """Against each prompt tokenized by itself."""
     texts, about = ["A dog.", "Two dogs wait for the bus."], PAPER.about(COCO)[1]
     pairs = np.array([(i, j) for i in range(2) for j in range(80)])
-    outlook = inspect_model(str(tiny_t5), Engine(device="cpu"))
+    outlook = inspect_model(str(tiny_t5), VoteOptions(device="cpu"))
     judge = Seq2SeqJudge(weights.find(str(tiny_t5)), "cpu")
     assert outlook.key == judge.key and not outlook.missing
     judge.load()
@@ -212,9 +225,9 @@ def test_a_sample_is_near_the_whole(tiny_t5, monkeypatch, one_thread):
     texts = [describe(rng.sample(COCO.classes, rng.randint(1, 5)), rng) for _ in range(60)]
     inputs = [(texts, [["dog"]] * 60)]
     options = {"judges": str(tiny_t5), "ask": "all"}
-    whole = throne.plan(inputs, **options).loads[0]
+    whole = plan_of(throne.compute, inputs, **options).loads[0]
     monkeypatch.setattr(planning, "SAMPLED_PROMPTS", 1500)
-    part = throne.plan(inputs, **options).loads[0]
+    part = plan_of(throne.compute, inputs, **options).loads[0]
     assert part.tokens != whole.tokens and part.tokens == pytest.approx(whole.tokens, rel=0.03)
     assert part.flop == pytest.approx(whole.flop, rel=0.03)
     assert "sample" in part.note and not whole.note
@@ -238,7 +251,7 @@ def tiny_causal(tiny_t5, tmp_path_factory, one_thread):
 def test_a_shared_beginning_is_counted_once(tiny_causal):
     """The judge itself is asked, and how many tokens its model gets is counted: 80 questions share, 5 do not."""
     text, about = "A dog waits for the bus beside a red umbrella. It is raining.", PAPER.about(COCO)[0]
-    outlook = inspect_model(str(tiny_causal), Engine(device="cpu"))
+    outlook = inspect_model(str(tiny_causal), VoteOptions(device="cpu"))
     judge = CausalJudge(weights.find(str(tiny_causal)), "cpu")
     assert outlook.key == judge.key
     judge.load()
@@ -257,7 +270,7 @@ def test_a_shared_beginning_is_counted_once(tiny_causal):
 def test_weights_that_cannot_be_had(descriptions, tmp_path):
     """The paper's three judges, without a network: known models are planned, and missing facts are named."""
     texts, objects = descriptions
-    plan = throne.plan([(texts, objects)], vocabulary=CLASSES, judges="flan-t5", ask="all")
+    plan = plan_of(throne.compute, [(texts, objects)], vocabulary=CLASSES, judges="flan-t5", ask="all")
     assert [load.judge for load in plan.loads] == list(READ_WEIGHTS)
     for load_ in plan.loads:
         assert load_.questions == 180 and load_.seconds is None
@@ -276,8 +289,8 @@ def test_a_folder_without_weights(descriptions, tiny_t5, tmp_path, one_thread):
             (folder / file.name).write_bytes(file.read_bytes())
     texts, objects = descriptions
     options = {"vocabulary": CLASSES, "ask": "all"}
-    (got,) = throne.plan([(texts, objects)], judges=str(folder), calibrate=1, **options).loads
-    (there,) = throne.plan([(texts, objects)], judges=str(tiny_t5), **options).loads
+    (got,) = plan_of(throne.compute, [(texts, objects)], judges=str(folder), calibrate=1, **options).loads
+    (there,) = plan_of(throne.compute, [(texts, objects)], judges=str(tiny_t5), **options).loads
     assert (got.questions, got.tokens, got.flop) == (there.questions, there.tokens, there.flop)
     assert "holds no weights" in got.note and got.kept is None and got.seconds is None
 
@@ -289,10 +302,10 @@ def test_a_calibration_measures_and_keeps_its_answers(tiny_t5, tmp_path, monkeyp
     inputs = [(texts, [["dog"]] * 30)]
     options = {"judges": str(tiny_t5), "device": "cpu", "ask": "all", "store": str(tmp_path / "store")}
     monkeypatch.setattr(planning, "MEASURED_PROMPTS", 480)
-    before = throne.plan(inputs, **options).loads[0]
-    (got,) = throne.plan(inputs, calibrate=0.001, workers=workers, **options).loads
+    before = plan_of(throne.compute, inputs, **options).loads[0]
+    (got,) = plan_of(throne.compute, inputs, calibrate=0.001, workers=workers, **options).loads
     assert 0 < got.measured <= 480
-    again = throne.plan(inputs, **options).loads[0]
+    again = plan_of(throne.compute, inputs, **options).loads[0]
     assert again.kept == got.measured and again.left == got.left == before.left - got.measured
     assert again.tokens == pytest.approx(got.tokens) and again.flop == pytest.approx(got.flop)
     assert got.seconds == pytest.approx(got.flop / got.flop_per_second / max(1, workers))
@@ -301,7 +314,7 @@ def test_a_calibration_measures_and_keeps_its_answers(tiny_t5, tmp_path, monkeyp
 @pytest.mark.parametrize("bad", [-1, float("nan"), float("inf"), True])
 def test_a_time_that_is_none(descriptions, bad):
     with pytest.raises(ValueError, match="calibrate is"):
-        throne.plan([descriptions], judges="lexical", calibrate=bad)
+        plan_of(throne.compute, [descriptions], judges="lexical", calibrate=bad)
 
 
 def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):
@@ -314,7 +327,7 @@ def test_what_scoring_refuses_is_refused(descriptions, tiny_t5):
         ({"enigne": "torch"}, r"no option 'enigne'\. Did you mean 'engine'\?"),
     ]:
         with pytest.raises(ValueError, match=message):
-            throne.plan([descriptions], **{"judges": "lexical"} | options)
+            plan_of(throne.compute, [descriptions], **{"judges": "lexical"} | options)
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import pytest
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judging import resolve
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import Engine
+from halluscope.judging.options import VoteOptions
 from halluscope.vocabularies import load
 
 
 def find(judges):
-    return resolve.resolve(resolve.named(judges), load("coco"), Engine())
+    return resolve.resolve(resolve.named(judges), load("coco"), **VoteOptions().how)
 
 
 def test_a_folder_is_known_by_its_content(tmp_path, tiny_t5):

@@ -4,9 +4,8 @@ Each has `key`, the model's name and all about it that can change a response, ne
 templates apart; `check_turns`, which checks that the model can be shown an earlier turn; `at_once`, how many batches it
 answers at a time; and `replies`, which yields each question's index with its response, as they come.
 
-A model of transformers decodes greedily, or draws tokens from its whole distribution at a temperature, without top-k or
-top-p: greedy decoding of the scores with added noise (Gumbel's). Each question has its own seed, so its response does
-not depend on other questions. To servers, requests are sent, retried and paced by `judging.client`, as for judges.
+A model of transformers decodes greedily, or draws tokens from its whole distribution at a temperature: greedy decoding
+of the scores with added noise (Gumbel's). Each question has its own seed, so its response depends on no other question.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from PIL.Image import Image
 from halluscope.errors import JudgingFailed, needs
 from halluscope.files.pictures import data_uri
 from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure
-from halluscope.judging.endpoint import EMPTY, ENDS, Endpoint, disarmed, reply_of
+from halluscope.judging.endpoint import EMPTY, ENDS, Endpoint, chat_of, disarmed, reply_of
 from halluscope.judging.judge import AT_ONCE, SEED
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import placed
@@ -64,11 +63,6 @@ def batches(asked: Sequence[Asked], size: int) -> Iterator[list[int]]:
     for _, alike in groupby(range(len(asked)), key=lambda i: asked[i].image is None):
         while batch := list(islice(alike, size)):
             yield batch
-
-
-def chat_of(contents: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return turns of the user and the model, in turn, as messages of a chat."""
-    return [{"role": ("user", "assistant")[i % 2], "content": one} for i, one in enumerate(contents)]
 
 
 class Noise:
@@ -320,12 +314,11 @@ class ServedVlm(Endpoint):
                 self.failures[f"an image of more than {LARGEST_IMAGE} MB"] += 1
                 continue
             sent.append(i)
-            contents: list[Any] = [disarmed(text) for text in one.turns]
             shown = [{"type": "image_url", "image_url": {"url": image}}] if image else []
-            contents[0] = [*shown, {"type": "text", "text": contents[0]}]
+            first, *others = one.turns
+            first_turn = [*shown, {"type": "text", "text": disarmed(first)}]
             own = {"max_tokens": max_new_tokens, "temperature": temperature, SEED: one.seed}
-            settings = self._accepted({**self._settings, **own})
-            yield {"model": self.model, "messages": chat_of(contents), **settings}
+            yield self.request(first_turn, *others, **own)
 
 
 def _read(completion: Any) -> Response | Failure:

@@ -3,23 +3,19 @@
 import warnings
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.errors import JudgingFailed
 from halluscope.judging import batch
-from halluscope.judging.cache import IN_MEMORY, Cache, Record
+from halluscope.judging.cache import Cache
 from halluscope.judging.client import ENDPOINT, sending_nothing
-from halluscope.judging.cost import Plan, check_prices, inspect_model, plan_verdicts, price
-from halluscope.judging.judge import AT_ONCE, KnownJudge
-from halluscope.judging.models.engine import Engine
-from halluscope.judging.options import VoteOptions
-from halluscope.judging.resolve import is_served
-from halluscope.options import keywords
+from halluscope.judging.cost import VerdictPlan, VotePlan, check_prices, price
+from halluscope.judging.judge import AT_ONCE
 from halluscope.registry import Benchmark
 from halluscope.reporting import requests as tables
 from halluscope.reporting.tables import Values, to_json
@@ -155,41 +151,31 @@ def ask_import(args: Namespace) -> None:
 
 
 def plan(args: Namespace) -> None:
-    """Plan the files of responses one after the other, as they are scored."""
+    """Score the files of responses one after the other without a judge, and note what it would be asked."""
     benchmark = registry.benchmark(args.name)
+    assert benchmark.judges, "only benchmarks with judges have the command"
     options = common.options_of(args, benchmark)
-    if benchmark.is_graded:
-        found = _plan_verdicts(args, benchmark, options)
-    else:
-        sets = [
-            (one.matched.texts, one.inputs["references"]) for one in common.ready(args, benchmark, options)
-        ]
-        function = benchmark.module("metric").plan
-        names = {field.name for field in fields(VoteOptions)} | keywords(function)
-        chosen = {name: options[name] for name in names & options.keys()}
-        found = function(sets, **chosen, calibrate=args.calibrate, prices=args.prices)
+    judges, fresh = _judges(benchmark, options), options.pop("fresh", False)
+    check_prices(args.prices, judges, benchmark.judges.option)
+    noting = {"bootstrap": 0, "max_failed": 1, "progress": False}
+    kept = Cache(getattr(args, "store", None), "refresh" if fresh else "read")
+    with closing(kept), sending_nothing():
+        noted: VerdictPlan | VotePlan
+        if benchmark.is_graded:
+            (judge,) = judges
+            if not judge or judge in benchmark.judges.rules:
+                raise ValueError(
+                    f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local "
+                    "model."
+                )
+            noted = VerdictPlan(judge, kept, args.prices, options.get("device"))
+            options["judge"] = noted.grader
+        else:
+            noted = VotePlan(kept, args.prices, args.calibrate)
+        ready = common.ready(args, benchmark, options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # scoring gives these warnings
+            for one, chosen in product(ready, scoring.variants(benchmark, options)):
+                scoring.compute(benchmark, one, chosen | noting | {"store": noted})
+        found = noted.plan()
     common.output(args, tables.listed_plan(found), lambda: tables.plan_report(found))
-
-
-def _plan_verdicts(args: Namespace, benchmark: Benchmark, options: dict[str, Any]) -> Plan:
-    """Score as far as possible without verdicts, and note what would be asked."""
-    (judge,) = _judges(benchmark, options)
-    if not judge or (benchmark.judges and judge in benchmark.judges.rules):
-        raise ValueError(
-            f"--judge is {judge or 'missing'}; expected a language model: {ENDPOINT}MODEL[@URL], or a local model."
-        )
-    fresh = options.pop("fresh", False)
-    check_prices(args.prices, [judge], "judge")
-    info = None if is_served(judge) else inspect_model(judge, Engine(device=options.get("device")))
-    store = Cache(getattr(args, "store", None), "read")
-    record = Record(Cache(IN_MEMORY, "read") if fresh else store)
-    # of a grader without weights only the key is known
-    grader = KnownJudge(info.name, greedy=True) if info and info.missing else judge
-    noting = {"judge": grader, "store": record, "bootstrap": 0, "max_failed": 1}
-    ready = common.ready(args, benchmark, options)
-    with sending_nothing(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scoring gives these warnings
-        for one, chosen in product(ready, scoring.variants(benchmark, options)):
-            scoring.compute(benchmark, one, chosen | noting)
-    found = plan_verdicts(record, judge, info, options.get("repeats", 1), args.prices)
-    return replace(found, store=str(store.path))

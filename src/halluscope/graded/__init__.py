@@ -1,5 +1,4 @@
 """The engine of graded benchmarks: a judge gives a verdict on each free-form response.
 
-A benchmark is its `benchmark.toml` (record, columns, prompts with the schema of a reply, scores, report), read by
-`record` and `metric`, plus a subclass of `metric.Graded` with the functions in which it really differs.
+A benchmark is its `benchmark.toml`, plus a subclass of `metric.Graded` with the functions in which it really differs.
 """

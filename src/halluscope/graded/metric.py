@@ -58,10 +58,9 @@ Reader = Callable[[str, str], Verdict | None]
 class Prompt(NamedTuple):
     """A prompt of a data file, and what a reply to it is.
 
-    `halluscope.judging.prompts.fill` puts texts into it, each as a JSON string, so that no text can end its quotes; the
-    authors' own prompts hold them as they are. A reply in JSON is read only if it is the requested object and does not
-    stand in the response, from which the judge may have copied it. Limit: a response that argues for itself may
-    persuade the judge.
+    Texts are put into it each as a JSON string, so that none can end its quotes; the authors' own prompts hold them as
+    they are. A reply in JSON is read only if it is the requested object and does not stand in the response, from which
+    the judge may have copied it. Limit: a response that argues for itself may persuade the judge.
     """
 
     key: str  # its name in a signature, with a number that goes up when the reader changes

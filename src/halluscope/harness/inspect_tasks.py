@@ -1,9 +1,9 @@
 """Makes each dataset into a task of Inspect, which imports this module by its entry point.
 
 A sample is a row of the dataset; the metrics are the scores of the whole set, computed once when all samples are done,
-with Inspect's standard errors by clusters, such as images. Each task takes `dataset` (a folder or a Hub id; by default
-the folder that `halluscope build` makes), `images` (the folder of image files, if the dataset holds none), `prompt`
-(the name of a prompt to use instead of the benchmark's own), and the options of the benchmark.
+with Inspect's standard errors by clusters, such as images. Each task takes `dataset` (by default the folder that
+`halluscope build` makes), `images` (the folder of image files, if the dataset holds none), `prompt` (the name of
+another prompt), and the options of the benchmark.
 """
 
 import math

@@ -1,9 +1,8 @@
 """Asks judges for votes and for replies: from the cache where it holds them, and of the rest no more than is needed.
 
 A vote is found by the judge's key, the question and the text; a reply by the judge's key, the prompt, the number of its
-repeat, and its seed. What comes is kept batch by batch. So a killed run continues where it stopped, a second run asks
-nothing, and the order of texts and prompts does not matter. With a batch export, judges behind an endpoint are not
-asked; the requests are written down instead.
+repeat, and its seed. What comes is kept batch by batch, so a killed run continues, and a second run asks nothing. With
+a batch export, the requests to endpoints are written down instead of sent.
 """
 
 import warnings

@@ -1,7 +1,7 @@
 """Batch files in OpenAI's format: requests are written to files instead of sent, and the output is read into the cache.
 
-The output names each request only by its id, which is a digest of the request. All rounds of an export are in one
-folder: `round-1`, `round-2`, ..., each with its batch files and a list that says what each id means.
+The output names each request by its id, a digest. All rounds of an export are in one folder: `round-1`, `round-2`, ...,
+each with its batch files and a list that says what each id means.
 """
 
 import filecmp
@@ -24,7 +24,7 @@ from halluscope.files.opening import check_once, lines
 from halluscope.files.writing import json_line, new_folder
 from halluscope.judging.cache import Cache
 from halluscope.judging.client import Failure
-from halluscope.judging.endpoint import PATH, reply_of, vote_of
+from halluscope.judging.endpoint import PATH, Vote, reply_of, vote_of
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import UNASKED
 from halluscope.validation import whole
@@ -36,7 +36,7 @@ ID = "custom_id"
 
 LIST = "asked.jsonl"  # The file with a round's list of requests
 
-AT_ONCE = 10_000  # How many votes and replies are read before they are kept, in one step per judge
+AT_ONCE = 10_000  # How many votes and replies are read before they are kept
 
 # A request: the judge's key, and what is asked for. Of a vote: frame and question as asked, and the text's sha256. Of
 # a reply: the prompt's sha256, its repeat and seed, and `empty` if an empty text is a reply
@@ -170,10 +170,10 @@ class BatchImport:
         """How many lines have been read."""
         return self.new + self.kept + self.failures.total()
 
-    def count(self, new: int, replies: int) -> None:
-        """Count votes or replies, so many of which are new."""
-        self.new += new
-        self.kept += replies - new
+    def count_new(self, number: int) -> None:
+        """Count so many of the votes or replies that are kept as new."""
+        self.new += number
+        self.kept -= number
 
 
 def take(files: Sequence[Path], folder: Path, cache: Cache) -> BatchImport:
@@ -229,35 +229,28 @@ def _completion(row: Mapping[str, Any]) -> Any:
 
 def _keep(batch: Sequence[tuple[Wanted, Mapping[str, Any]]], cache: Cache, taken: BatchImport) -> None:
     """Keep votes and replies, the first of each."""
-    votes, replies = (defaultdict[str, list[tuple[Wanted, Any]]](list) for _ in range(2))
+    votes = defaultdict[tuple[str, str], dict[Question, Vote]](dict)  # by judge and text
+    replies = defaultdict[str, dict[tuple[bytes, int, int], str]](dict)  # by judge
     for wanted, row in batch:
-        completion, is_vote = _completion(row), "frame" in wanted
+        completion, judge, is_vote = _completion(row), wanted["judge"], "frame" in wanted
         reply: Any = vote_of(completion) if is_vote else reply_of(completion, empty=wanted["empty"])
         if isinstance(reply, Failure):
             taken.failures[reply.reason] += 1
             taken.messages.setdefault(reply.reason, reply.message)
+            continue
+        taken.kept += 1
+        if is_vote:
+            question = Question(wanted["question"], "", wanted["frame"])
+            votes[judge, wanted["text"]].setdefault(question, reply)
         else:
-            (votes if is_vote else replies)[wanted["judge"]].append((wanted, reply))
-    for judge, group in votes.items():
-        _keep_votes(judge, group, cache, taken)
-    for judge, group in replies.items():
-        first = {
-            (bytes.fromhex(wanted["prompt"]), wanted["repeat"], wanted["seed"]): reply
-            for wanted, reply in reversed(group)  # the first of each stays
-        }
-        new = len(first) - len(cache.replies(judge, first))
+            request = bytes.fromhex(wanted["prompt"]), wanted["repeat"], wanted["seed"]
+            replies[judge].setdefault(request, reply)
+    for (judge, text), of_text in votes.items():
+        about = judge, [*of_text], [bytes.fromhex(text)]
+        taken.count_new(int((cache.votes(*about)[0] == UNASKED).sum()))
+        pairs = np.array([(0, column) for column in range(len(of_text))])
+        codes, margins = map(np.array, zip(*of_text.values(), strict=True))
+        cache.keep_votes(*about, pairs, codes, margins)
+    for judge, first in replies.items():
+        taken.count_new(len(first) - len(cache.replies(judge, first)))
         cache.keep_replies(judge, first)
-        taken.count(new, len(group))
-
-
-def _keep_votes(judge: str, group: Sequence[tuple[Wanted, Any]], cache: Cache, taken: BatchImport) -> None:
-    of_questions = [(vote["frame"], vote["question"]) for vote, _ in group]
-    of_texts = [bytes.fromhex(vote["text"]) for vote, _ in group]
-    column = {question: i for i, question in enumerate(dict.fromkeys(of_questions))}
-    row = {text: i for i, text in enumerate(dict.fromkeys(of_texts))}
-    cells = [(row[text], column[question]) for text, question in zip(of_texts, of_questions, strict=True)]
-    codes, margins = zip(*(vote for _, vote in group), strict=True)
-    about = judge, [Question(question, "", frame) for frame, question in column], [*row]
-    known = cache.votes(*about)[0] != UNASKED
-    cache.keep_votes(*about, np.array(cells), np.array(codes, dtype=np.int8), np.array(margins))
-    taken.count(sum(not known[cell] for cell in {*cells}), len(cells))

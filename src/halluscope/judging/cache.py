@@ -1,9 +1,8 @@
 """The cache of votes and replies, by what was asked: a second run asks nothing, and a killed run goes on.
 
-The cache is one SQLite file. All votes of a judge about a text are one record, each reply is another. A record's
-checksum covers what it is found by and what it says, so damage is an error and never a different vote or reply. Several
-processes may share the file (on a local disk: SQLite's write-ahead log does not work over a network file system). A
-file is looked at before it is changed, and a new one is created in one step.
+All votes of a judge about a text are one record of an SQLite file, each reply is another. A record's checksum covers
+what it is found by and what it says, so damage is an error and never a different vote or reply. Several processes may
+share the file (on a local disk: SQLite's write-ahead log does not work over a network file system).
 """
 
 import hashlib
@@ -202,7 +201,6 @@ class Record(Cache):
         self.source = source
         self.poll: VoteResult | None = None
         self.judge: Any = None
-        self.missing: dict[Request, None] = {}  # prompts without a reply, if `source` is only read
         # a reply by the judge's key, the prompt's sha256, the repeat and the seed
         self._replies: dict[tuple[str, bytes, int, int], str] = {}
 
@@ -218,10 +216,7 @@ class Record(Cache):
         noted = {request: _noted(judge, request) for request in requests}
         if self.source:
             self._note(judge, self.source.replies(judge, noted))
-        replies = {request: self._replies[key] for request, key in noted.items() if key in self._replies}
-        if self.is_read:
-            self.missing |= dict.fromkeys(noted.keys() - replies.keys())
-        return replies
+        return {request: self._replies[key] for request, key in noted.items() if key in self._replies}
 
     def keep_replies(self, judge: str, replies: Mapping[R, str]) -> None:
         self._note(judge, replies)

@@ -1,8 +1,7 @@
 """The server that runs a model, and requests to it over HTTP: many at once, no redirects, no leak of the access key.
 
 Each request ends in the value of the server's reply or in a `Failure`. No error of the HTTP library leaves this module,
-because such an error holds the request, and so the access key. What the server says is shown only through
-`sanitize.quoted`.
+because it holds the request, and so the access key.
 """
 
 import json

@@ -1,16 +1,14 @@
 """Plans what judges will be asked: questions, tokens, FLOP, time, money, and how much the cache saves.
 
-The questions are those that `judging.ask` asks of stand-ins: of those that the cache does not answer, the lexical judge
-gives the votes. With ask="all" every question is asked, and their number is exact; with ask="needed" it is an estimate.
-No weights are fetched: a tokenizer and a configuration say what prompts cost.
+A metric is scored with a store that notes; votes that the cache does not hold are the lexical judge's. With ask="all"
+the number of questions is exact; with ask="needed" it is an estimate. No weights are fetched.
 """
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -19,18 +17,18 @@ from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
 from halluscope.judging import ask as asking
-from halluscope.judging.cache import Cache, Record, cache_of
+from halluscope.judging.cache import IN_MEMORY, Cache, R, Record, Request
 from halluscope.judging.client import ENDPOINT
-from halluscope.judging.judge import PRESENT, Judge, Pairs, is_greedy
+from halluscope.judging.judge import Answered, Judge, KnownJudge, Pairs
 from halluscope.judging.label_scoring import ScoringVoter, requests
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights
-from halluscope.judging.models.engine import CHECKER, SHARED_FROM, CausalJudge, Engine, common_prefix
+from halluscope.judging.models.engine import CHECKER, SHARED_FROM, CausalJudge, common_prefix, local_judge
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.options import VoteOptions
-from halluscope.judging.questions import Question, QuestionSet
-from halluscope.judging.resolve import LEXICAL, Voter, check_asked, check_once, is_served, served_voter
+from halluscope.judging.questions import Question
+from halluscope.judging.resolve import LEXICAL, Voter, check_once, is_served, voter
 from halluscope.judging.votes import UNASKED
 from halluscope.paths import is_there
 from halluscope.validation import finite
@@ -143,15 +141,16 @@ class ModelInfo(NamedTuple):
     served: Any = None  # the judge, if it is behind a server
 
 
-def inspect_model(model: str, engine: Engine, **endpoint: Any) -> ModelInfo:
+def inspect_model(model: str, options: VoteOptions) -> ModelInfo:
     """Find out what is known of a model; to a server no request is sent, and it is taken to accept all settings."""
     if is_served(model):
-        judge = served_voter(model, **endpoint)
+        judge: Any = voter(model, **options.how)
         return ModelInfo(judge.name, judge.key, served=judge)
     found, missing = _find(model.removeprefix(CHECKER))
     info = ModelInfo(found.name, weights=READ_WEIGHTS.get(found.name), missing=missing)
     try:
-        reader = cast("LanguageModelJudge", engine.judge(model, found))
+        run = options.engine, options.recheck, options.device
+        reader = cast("LanguageModelJudge", local_judge(model, *run, found=found))
         info = info._replace(key=reader.key if found.revision else "")
         if found.source:
             reader.load(with_weights=False)
@@ -186,11 +185,10 @@ def _find(model: str) -> tuple[Weights, str]:
 
 
 def read_weights(config: Any) -> int:
-    """Return how many of a model's weights each token of a prompt is multiplied with.
+    """Return how many of a model's weights each token of a prompt is multiplied with, which takes 2 FLOP each.
 
     These are the matrices of all layers; of a decoder behind an encoder, those for the keys and values of its attention
-    to the prompt. Each weight is a multiplication and an addition, so reading a prompt takes 2 x weights x tokens FLOP.
-    Attention among tokens and the reply of one or two tokens are left out.
+    to the prompt. Attention among tokens and the reply of one or two tokens are left out.
     """
     import torch
     from transformers import AutoModel
@@ -230,74 +228,122 @@ def _shares(config: Any) -> bool:
 
 @dataclass
 class StandIn:
-    """A judge in whose place another votes, and what it was asked."""
+    """A judge in whose place another votes where the cache holds no vote, and what it was asked."""
 
+    name: str  # the judge's name; for an embedded judge, its key
     key: str  # the judge's key, or its name if the key is not known
-    speaker: Judge
-    stored: bool  # whether the cache has the judge's votes
+    kept: Cache | None  # the cache of the judge's votes; None if it has none
+    own: Judge | None = None  # the judge itself, if its votes cost nothing
     info: ModelInfo | None = None
-    asked: list[Prompts] = field(default_factory=list)
+    speaker: Any = None
+    questions: int = 0  # how many questions it was asked
+    asked: list[Prompts] = field(default_factory=list)  # those of them that the cache does not answer
+    stored: bool = True
 
-    def answer(self, *prompts: Any) -> Iterator[Any]:
-        self.asked.append(Prompts(*prompts))
-        return self.speaker.answer(*prompts)
+    def answer(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> Iterator[Answered]:
+        codes = np.full(len(pairs), UNASKED, dtype=np.int8)
+        if self.kept:
+            codes = self.kept.votes(self.key, questions, texts)[0][tuple(pairs.T)]
+        self.questions += len(pairs)
+        rest = np.flatnonzero(codes == UNASKED)
+        if len(rest):
+            self.asked.append(Prompts(texts, questions, pairs[rest]))
+            for rows, votes, *_ in self.speaker.answer(*self.asked[-1]):
+                codes[rest[rows]] = votes
+        yield np.arange(len(pairs)), codes
 
     def close(self) -> None: ...
 
 
-def plan_poll(
-    sets: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]],
-    classes: Vocabulary,
-    poll: VoteOptions,
-    question_set: QuestionSet,
-    calibrate: float = 0.0,
-    prices: Prices | None = None,
-    only_present: bool = False,
-) -> Plan:
-    """Plan what a poll will ask about texts and their objects, of which there may be several sets.
+class VotePlan(Cache):
+    """The store with which a metric only notes what judges would be asked; it holds the votes of stand-ins.
 
     Unless `calibrate` is given, nothing is downloaded except the files that describe a model, no endpoint is asked, and
     nothing is written.
     """
-    finite("calibrate", calibrate, 0, 86_400, "a number of seconds, 0 for no measurement,")
-    texts = [question_set.cut(text) for responses, _ in sets for text in responses]
-    is_text = [bool(text.strip()) for text in texts]  # about an empty text nobody is asked
-    texts = [*compress(texts, is_text)]
-    present = np.concatenate([classes.presence(references) for _, references in sets])[is_text]
-    about, ask = question_set.about(classes), PRESENT if only_present else poll.ask
-    k = poll.required(len(about))
-    check_asked(poll.meant, question_set)
-    check_prices(prices, poll.meant)
-    stand_ins = [_stand_in(judge, poll, LexicalJudge(classes)) for judge in poll.meant]
-    check_once([stand_in.key for stand_in in stand_ins])
-    path, workers = cache_of(poll.store).path, max(1, poll.workers)
-    with closing(Cache(path, "read")) as cache:
-        votes = asking.ask(stand_ins, about, texts, present, k, ask, cache)
-    number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    asked = np.zeros((len(number), *votes.shape[1:]), dtype=bool)  # once about equal texts
-    np.logical_or.at(asked, [number[text] for text in texts], votes != UNASKED)
-    of_judges = asked.sum((0, 1)).reshape(len(stand_ins), -1).sum(1).tolist()
-    loads = tuple(
-        _load(stand_in, questions, prices, calibrate, path, workers)
-        for stand_in, questions in zip(stand_ins, of_judges, strict=True)
-    )
-    if only_present:
-        return Plan(loads, "all", sum(of_judges), sum(of_judges), str(path), workers)
-    at_least = asked.size if ask == "all" else len(number) * len(classes.classes)
-    return Plan(loads, ask, at_least, asked.size, str(path), workers)
+
+    def __init__(self, kept: Cache, prices: Prices | None = None, calibrate: float = 0.0) -> None:
+        super().__init__(IN_MEMORY)
+        self.kept, self.prices = kept, prices
+        self.calibrate = finite(
+            "calibrate", calibrate, 0, 86_400, "a number of seconds, 0 for no measurement,"
+        )
+        self.stand_ins: list[StandIn] = []
+        self.texts: set[str] = set()
+
+    def stand_in(
+        self,
+        options: VoteOptions,
+        vocabulary: Vocabulary,
+        texts: Iterable[str],
+        about: Sequence[Sequence[Question]],
+        only_present: bool,
+    ) -> Sequence[Judge]:
+        """Return what votes in place of the judges: the lexical judge, or a judge itself if its votes cost nothing."""
+        lexical = LexicalJudge(vocabulary)
+        self.stand_ins = self.stand_ins or [self._found(judge, options, lexical) for judge in options.meant]
+        check_once([one.key for one in self.stand_ins])
+        for one in self.stand_ins:
+            one.speaker = one.own or lexical
+        self.texts.update(text for text in texts if text.strip())  # about an empty text nobody is asked
+        self.cells, self.voters = len(self.texts) * len(about[0]), len(about) * len(self.stand_ins)
+        self.exact, self.workers = only_present or options.ask == "all", max(1, options.workers)
+        return self.stand_ins
+
+    def _found(self, judge: Voter, options: VoteOptions, lexical: LexicalJudge) -> StandIn:
+        if not isinstance(judge, str):
+            own = (self.kept, None) if judge.stored else (None, judge)
+            return StandIn(judge.key, judge.key, *own)
+        if judge == LEXICAL:
+            return StandIn(LEXICAL, lexical.key, None)
+        info = inspect_model(judge, options)
+        return StandIn(info.name, info.key or info.name, self.kept if info.key else None, info=info)
+
+    def plan(self) -> Plan:
+        """Return what was noted."""
+        check_noted(self.stand_ins)
+        loads = tuple(map(self._load, self.stand_ins))
+        every = sum(load.questions for load in loads)
+        bounds = (every, every) if self.exact else (self.cells, self.cells * self.voters)
+        ask = "all" if self.exact else "needed"
+        return Plan(loads, ask, *bounds, str(self.kept.path), self.workers)
+
+    def _load(self, stand_in: StandIn) -> Load:
+        info, asked = stand_in.info, stand_in.asked
+        left = sum(len(prompts.pairs) for prompts in asked)
+        kept = stand_in.questions - left if stand_in.kept else None
+        load = Load(stand_in.name, stand_in.questions, kept)
+        if info is None:
+            return load
+        tokens, counted = _tokens(info.reader, asked)
+        speed, measured, read = 0.0, 0, 0.0
+        if info.reader and self.calibrate and asked and not info.missing:
+            most = max(asked, key=lambda prompts: len(prompts.pairs))
+            speed, measured, read = _measured(info.reader, most, self.kept.path, self.calibrate)
+            tokens = max(0.0, tokens - read)
+        flop, served = info.weights and 2 * info.weights, info.served  # FLOP per token
+        scores = isinstance(served, ScoringVoter)  # a request holds all questions about a text
+        said = left * served.max_tokens if served and not scores else None
+        return replace(
+            load,
+            tokens=tokens,
+            flop=flop and flop * tokens,
+            seconds=tokens / speed / self.workers if measured else None,
+            flop_per_second=flop and flop * speed if measured else None,
+            measured=measured,
+            requests=sum(len([*requests(prompts.pairs)]) for prompts in asked) if scores else None,
+            said=said,
+            money=price(tokens, said, self.prices) if served else None,
+            note="; ".join(filter(None, [info.missing, counted])),
+        )
 
 
-def _stand_in(judge: Voter, poll: VoteOptions, lexical: LexicalJudge) -> StandIn:
-    """Return what votes in place of a judge: the lexical judge, or the judge itself if its votes cost nothing."""
-    if not isinstance(judge, str):
-        return StandIn(judge.key, lexical if judge.stored else judge, judge.stored)
-    if judge == LEXICAL:
-        return StandIn(LEXICAL, lexical, stored=False)
-    info = inspect_model(judge, replace(poll.run_by, workers=0), **poll.endpoints)
-    return StandIn(info.key or info.name, lexical, bool(info.key), info)
+def check_noted(judges: Any) -> None:
+    if not judges:
+        raise ValueError("With these options no judge is asked; there is nothing to plan.")
 
 
-def check_prices(prices: Prices | None, judges: Sequence[Voter], option: str = "judges") -> None:
+def check_prices(prices: Prices | None, judges: Sequence[Voter], option: str) -> None:
     """Check the prices of tokens."""
     for price in prices or ():
         finite("prices", price, 0, 1e6, "the price of a million tokens")
@@ -305,37 +351,6 @@ def check_prices(prices: Prices | None, judges: Sequence[Voter], option: str = "
         raise ValueError(
             f"prices are for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]'), but {option} names none."
         )
-
-
-def _load(
-    stand_in: StandIn, questions: int, prices: Prices | None, calibrate: float, path: Path, workers: int
-) -> Load:
-    info, asked = stand_in.info, stand_in.asked
-    left = sum(len(prompts.pairs) for prompts in asked)
-    load = Load(info.name if info else stand_in.key, questions, questions - left if stand_in.stored else None)
-    if info is None:
-        return load
-    tokens, counted = _tokens(info.reader, asked)
-    speed, measured, read = 0.0, 0, 0.0
-    if info.reader and calibrate and asked and not info.missing:
-        most = max(asked, key=lambda prompts: len(prompts.pairs))
-        speed, measured, read = _measured(info.reader, most, path, calibrate)
-        tokens = max(0.0, tokens - read)
-    flop, served = info.weights and 2 * info.weights, info.served  # FLOP per token
-    scores = isinstance(served, ScoringVoter)  # a request holds all questions about a text
-    said = left * served.max_tokens if served and not scores else None
-    return replace(
-        load,
-        tokens=tokens,
-        flop=flop and flop * tokens,
-        seconds=tokens / speed / workers if measured else None,
-        flop_per_second=flop and flop * speed if measured else None,
-        measured=measured,
-        requests=sum(len([*requests(prompts.pairs)]) for prompts in asked) if scores else None,
-        said=said,
-        money=price(tokens, said, prices) if served else None,
-        note="; ".join(filter(None, [info.missing, counted])),
-    )
 
 
 def _tokens(reader: LanguageModelJudge | None, asked: Sequence[Prompts]) -> tuple[float, str]:
@@ -378,27 +393,46 @@ def _measured(
     return float(read / spent), int(asked), float(every)
 
 
-def plan_verdicts(
-    record: Record, judge: str, info: ModelInfo | None, repeats: int = 1, prices: Prices | None = None
-) -> Plan:
-    """Plan what a grader will be asked; `info` is of one that is not behind a server."""
-    if record.judge is None:
-        raise ValueError(
-            "With these options no language model is asked for a verdict; there is nothing to plan."
+class VerdictPlan(Record):
+    """The store with which a metric only notes which prompts a judge of this name would be asked."""
+
+    def __init__(self, name: str, kept: Cache, prices: Prices | None, device: str | None) -> None:
+        super().__init__(kept)
+        self.name, self.prices, self.mode = name, prices, "read"
+        self.info = None if is_served(name) else inspect_model(name, VoteOptions(device=device))
+        self.missing: dict[Request, None] = {}
+        self.repeats = 1
+
+    @property
+    def grader(self) -> str | KnownJudge:
+        """The judge for the metric; of one without weights only the key is known."""
+        return KnownJudge(self.info.name, greedy=True) if self.info and self.info.missing else self.name
+
+    def replies(self, judge: str, requests: Iterable[R]) -> dict[R, str]:
+        found, requests = super().replies(judge, requests), [*requests]
+        self.missing |= dict.fromkeys(one for one in requests if one not in found)
+        self.repeats = max([self.repeats, *(repeat + 1 for _, repeat, _ in requests)])
+        return found
+
+    def plan(self) -> Plan:
+        """Return what was noted."""
+        check_noted(self.judge)
+        _, kept = self.count()
+        prompts = [str(prompt) for prompt, *_ in self.missing]
+        info, (reader, missing) = (
+            self.info,
+            (self.info.reader, self.info.missing) if self.info else (None, ""),
         )
-    _, kept = record.count()
-    prompts = [str(prompt) for prompt, *_ in record.missing]
-    reader, missing = (info.reader, info.missing) if info else (None, "")
-    tokens = sum(reader.lengths(prompts)) if reader else sum(map(len, prompts)) / CHARACTERS_A_TOKEN
-    said = None if info else len(prompts) * record.judge.max_tokens
-    load = Load(
-        info.name if info else judge,
-        kept + len(prompts),
-        None if missing else kept,
-        tokens,
-        said=said,
-        money=price(tokens, said, prices),
-        note="; ".join(filter(None, [missing, "" if reader else BY_CHARACTERS])),
-    )
-    repeats, every = 1 if is_greedy(record.judge) else repeats, load.questions
-    return Plan((load,), "all", every, every, str(record.path), asked="prompts", repeats=repeats)
+        tokens = sum(reader.lengths(prompts)) if reader else sum(map(len, prompts)) / CHARACTERS_A_TOKEN
+        said = None if info else len(prompts) * self.judge.max_tokens
+        load = Load(
+            info.name if info else self.name,
+            kept + len(prompts),
+            None if missing else kept,
+            tokens,
+            said=said,
+            money=price(tokens, said, self.prices),
+            note="; ".join(filter(None, [missing, "" if reader else BY_CHARACTERS])),
+        )
+        every = load.questions
+        return Plan((load,), "all", every, every, str(self.path), asked="prompts", repeats=self.repeats)

@@ -1,8 +1,7 @@
 """A model behind an OpenAI-compatible endpoint, such as OpenAI's, a gateway's, or your own vLLM or SGLang.
 
-Each prompt is a chat of its own. `EndpointVoter` reads a reply's first word as a vote; `EndpointJudge` gives the whole
-reply. `judging.client` does the asking over HTTP; this module says what is sent, which settings a server may refuse,
-what counts as a reply, and what all replies cost.
+`EndpointVoter` reads a reply's first word as a vote; `EndpointJudge` gives the whole reply. This module says what is
+sent, which settings a server may refuse, what counts as a reply, and what all replies cost.
 """
 
 import math
@@ -81,8 +80,7 @@ class Endpoint:
     """A model behind an endpoint, and the settings that it accepts.
 
     The settings, `temperature` and `max_tokens` among them, are sent with each prompt; None leaves one to the server. A
-    setting that the server refuses is left out from then on, with a warning, or sent by its newer name. The key is sent
-    to https:// addresses and to this machine, and over http:// to another only if HALLUSCOPE_KEY_TO names the host.
+    setting that the server refuses is left out from then on, with a warning, or sent by its newer name.
     """
 
     def __init__(
@@ -99,7 +97,7 @@ class Endpoint:
         self.failures: Counter[str] = Counter()  # how many prompts got no reply, by reason
         self.usage = Usage()
         self.max_tokens: int = settings["max_tokens"]
-        self._settings = settings
+        self._settings = {**settings}
         self._probed = False
 
     @property
@@ -115,13 +113,10 @@ class Endpoint:
         """What the replies have cost so far, in words; empty before the first reply."""
         return str(self.usage)
 
-    def request(self, prompt: str, **own: Any) -> dict[str, Any]:
-        """Return the request for one prompt, with settings of its own; control tokens in the prompt are disarmed."""
-        return {
-            "model": self.model,
-            "messages": [{"role": "user", "content": disarmed(prompt)}],
-            **self._accepted({**own, **self._settings}),
-        }
+    def request(self, *turns: Any, **own: Any) -> dict[str, Any]:
+        """Return the request for a chat's turns, with settings of its own; control tokens in texts are disarmed."""
+        contents = [disarmed(turn) if isinstance(turn, str) else turn for turn in turns]
+        return {"model": self.model, "messages": chat_of(contents), **self._accepted(self._settings | own)}
 
     def probe_settings(self, **own: Any) -> None:
         """Send a test prompt until the server refuses no setting, so that errors come now and not for each prompt."""
@@ -182,6 +177,11 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = F
     return sanitize.redact(reply)
 
 
+def chat_of(contents: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return turns of the user and the model, in turn, as messages of a chat."""
+    return [{"role": ("user", "assistant")[i % 2], "content": one} for i, one in enumerate(contents)]
+
+
 def disarmed(text: str) -> str:
     """Return a text without lone surrogates, with a space inside whatever looks like a control token.
 
@@ -212,9 +212,9 @@ Vote = tuple[int, float]  # A code of `halluscope.judging.votes`, and its margin
 class EndpointVoter(Endpoint):
     """A model that is asked over HTTP, with each question about a text as the only message of a chat.
 
-    The questions about a text are asked one after the other, so that the server has the beginning of the prompt in its
-    cache. The vote is what the rule "first-word" reads, even in a reply that is cut off; the likeliest first tokens, if
-    the server gives them, give the vote's margin, and never change the vote.
+    The questions about a text follow each other, so that the server has the beginning of the prompt in its cache. The
+    vote is what the rule "first-word" reads, even in a reply that is cut off; the likeliest first tokens, if the server
+    gives them, give the vote's margin, and never change the vote.
     """
 
     stored = True

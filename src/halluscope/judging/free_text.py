@@ -1,18 +1,17 @@
 """Reads a free-text response to a yes/no question as yes, no or uncertain. Every rule has a name; no model is asked.
 
-What a model thinks aloud, in <think> ... </think>, is not read. These are the rules in their order; the first that
-applies decides:
+What a model thinks aloud, in <think> ... </think>, is not read. The first rule that applies decides:
 
 - `empty`: the response has no letter: unreadable.
 - `undecided`: it opens with a no and goes on to say that the question cannot be answered: uncertain.
 - `contradiction`: it opens with yes and concludes with no, or the reverse: uncertain.
-- `conclusion`: it says "so, yes", "the answer is no" or "Final answer: yes": yes or no; the last of these counts.
-- `opening`: it begins with a yes or a no: yes or no. A "no" that belongs to a noun ("No data ...") does not count.
-- `single word`: it has a separate "yes" somewhere and no separate "no", or the reverse: yes or no.
+- `conclusion`: it says "so, yes", "the answer is no" or "Final answer: yes"; the last of these counts.
+- `opening`: it begins with a yes or a no. A "no" that belongs to a noun ("No data ...") does not count.
+- `single word`: it has a separate "yes" somewhere and no separate "no", or the reverse.
 - `refusal`: it says "I cannot determine", "without the chart", "it depends": uncertain.
 - `restated`: a sentence has the question's words in their order: yes, or no if the sentence denies. The rule does not
   apply if the response calls something false or wrong.
-- `unread`: no rule applies: unreadable. The caller must say how many such responses there are.
+- `unread`: no rule applies: unreadable.
 """
 
 import re

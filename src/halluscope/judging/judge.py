@@ -104,9 +104,8 @@ class ChatJudge(Protocol):
     def key(self) -> str:
         """The judge's name in signatures and in the cache: everything about it that can change a reply.
 
-        It gives model, temperature, the longest reply, and whether replies are held to a schema, but never an access
-        key or a path on this machine. The seed of a reply is stored next to it. A call of `replies` may change the key
-        if a server refuses a setting, but not while replies come.
+        It is never an access key or a path on this machine. The seed of a reply is stored next to it. A call of
+        `replies` may change the key if a server refuses a setting, but not while replies come.
         """
         ...
 

@@ -124,10 +124,9 @@ class ScoringVoter:
     """A model whose server compares two labels, all questions about a text in one request.
 
     The vote is yes if P(yes) > P(no), and its margin is log P(yes) - log P(no) in nats, where P is the probability that
-    the reply begins with the label, "Yes" or "No".
-    Prompts are sent as token ids, in the model's chat template: the tokens that all prompts about a text begin with are
-    the query, and the rest of each prompt is an item. If the server says how it tokenizes, both must make the same
-    tokens. Where a margin is smaller than `recheck` nats, `EndpointVoter` is asked, and its votes and margins count.
+    the reply begins with the label, "Yes" or "No". Prompts are sent as token ids: the tokens that all prompts about a
+    text begin with are the query, and the rest of each prompt is an item. Where a margin is smaller than `recheck`
+    nats, `EndpointVoter` is asked, and its votes count.
     """
 
     stored = True

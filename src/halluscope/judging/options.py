@@ -35,7 +35,6 @@ from halluscope.vocabularies import Vocabulary
 
 if TYPE_CHECKING:  # imported at first use, because a benchmark's options are read without its judges
     from halluscope.judging.cache import Cache
-    from halluscope.judging.models.engine import Engine
 
 GIVEN = "given"  # The entry in a signature for verdicts that the user gave
 
@@ -165,22 +164,23 @@ class VoteOptions(JudgeOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _ = self.run_by
-
-    @property
-    def run_by(self) -> "Engine":
-        """How language models on this machine are run."""
-        from halluscope.judging.models.engine import Engine
-
         listed = self.judges if isinstance(self.judges, list | tuple) else [self.judges]
         compares = any(isinstance(one, str) and one.startswith(SCORING) for one in listed)
-        again = 0.0 if compares and self.engine != RECHECKED else self.recheck
-        return Engine(self.engine, again, self.device, self.workers)
+        if self.recheck and self.engine != RECHECKED and not compares:
+            raise ValueError(
+                f"recheck needs engine={RECHECKED!r} or a judge 'scoring:MODEL@URL'; engine is {self.engine!r}."
+            )
+        if self.workers and ":" in (self.device or ""):
+            raise ValueError(
+                f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
+                "device out."
+            )
 
     @property
-    def endpoints(self) -> dict[str, Any]:
-        """How voters behind servers are asked."""
-        return {name: getattr(self, name) for name in ("at_once", "leave_out", "tokenizer", "recheck")}
+    def how(self) -> dict[str, Any]:
+        """How language models are run or asked."""
+        names = ("engine", "recheck", "device", "workers", "tokenizer", "at_once", "leave_out")
+        return {name: getattr(self, name) for name in names}
 
     @cached_property
     def meant(self) -> list[str | Judge]:
@@ -212,8 +212,13 @@ class VoteOptions(JudgeOptions):
         about = question_set.about(vocabulary)
         k = self.required(len(about))
         check_asked(self.meant, question_set)
-        judges = resolve(self.meant, vocabulary, self.run_by, **self.endpoints)
         shown = [question_set.cut(text) for text in texts]
+        stand_ins = getattr(cache, "stand_in", None)  # of a plan, with which nobody is asked
+        judges = (
+            stand_ins(self, vocabulary, shown, about, only_present)
+            if stand_ins
+            else resolve(self.meant, vocabulary, **self.how)
+        )
         which = PRESENT if only_present else self.ask
         kept_in = cache.source if isinstance(cache, Record) else cache
         try:

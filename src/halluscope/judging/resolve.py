@@ -21,8 +21,8 @@ from halluscope.judging.models.engine import (
     CHECKER,
     FLAN_T5,
     CausalJudge,
-    Engine,
     Seq2SeqJudge,
+    local_judge,
 )
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.votes import RULES
@@ -38,13 +38,22 @@ ENSEMBLES = {"flan-t5": FLAN_T5}  # Names that stand for several judges
 Voter = str | Judge  # A judge who votes, by its name or itself
 
 
-def served_voter(
-    name: str, *, tokenizer: str | None = None, recheck: float = 0.0, **http: Any
-) -> EndpointVoter | ScoringVoter:
-    """Return the voter behind a server that has this name, without asking it yet."""
+def voter(
+    name: str,
+    *,
+    engine: str,
+    recheck: float,
+    device: str | None,
+    workers: int,
+    tokenizer: str | None,
+    **http: Any,
+) -> Judge:
+    """Return the language model of this name as a voter, not loaded or asked yet; see `VoteOptions.how`."""
     if name.startswith(SCORING):
         return ScoringVoter(name.removeprefix(SCORING), tokenizer, recheck, **http)
-    return EndpointVoter(name.removeprefix(ENDPOINT), **http)
+    if name.startswith(ENDPOINT):
+        return EndpointVoter(name.removeprefix(ENDPOINT), **http)
+    return local_judge(name, engine, recheck, device, workers)
 
 
 class ReplayJudge:
@@ -97,21 +106,21 @@ def is_served(judge: object) -> bool:
     return isinstance(judge, str) and judge.startswith((ENDPOINT, SCORING))
 
 
-def resolve(judges: Sequence[Voter], vocabulary: Vocabulary, engine: Engine, **endpoint: Any) -> list[Judge]:
-    """Return the voters of these names, in their order; `endpoint` is for `served_voter`."""
+def resolve(judges: Sequence[Voter], vocabulary: Vocabulary, **how: Any) -> list[Judge]:
+    """Return the voters of these names, in their order; `how` is for `voter`."""
     for is_set, what, fits in (
         (
-            engine != Engine(device=engine.device),
+            how["engine"] != "torch" or how["workers"],
             "engine, recheck and workers are for language models on this machine",
             _is_local,
         ),
         (
-            endpoint.get("at_once", AT_ONCE) != AT_ONCE,
+            how["at_once"] != AT_ONCE,
             f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]')",
             is_served,
         ),
         (
-            endpoint.get("tokenizer"),
+            how["tokenizer"],
             f"tokenizer is for judges that compare labels ('{SCORING}MODEL@URL')",
             lambda judge: str(judge).startswith(SCORING),
         ),
@@ -122,10 +131,8 @@ def resolve(judges: Sequence[Voter], vocabulary: Vocabulary, engine: Engine, **e
     for judge in judges:
         if not isinstance(judge, str):
             found.append(judge)
-        elif judge == LEXICAL:
-            found.append(LexicalJudge(vocabulary))
         else:
-            found.append(served_voter(judge, **endpoint) if is_served(judge) else engine.judge(judge))
+            found.append(LexicalJudge(vocabulary) if judge == LEXICAL else voter(judge, **how))
     check_once([judge.key for judge in found])
     return found
 

@@ -1,7 +1,6 @@
 """Verdicts on responses as numbers: given by the user, by a rule, by a language model, or missing.
 
-What a verdict says has a name, such as "rating" or "correct" (`Criterion`). A missing verdict is NaN and counts in no
-score, neither as good nor as bad.
+A missing verdict is NaN and counts in no score, neither as good nor as bad.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Votes as a table; the label that they give a cell, an (image, class) pair; and rules that read a reply as a vote.
 
 Labels are those of THRONE, section 3.2, where `k` of the `n` votes of N judges x M questions must agree. A rule reads
-the reply while it is still being generated, so that generation can stop as soon as the rest cannot change the reading.
+the reply while it is generated, which stops as soon as the rest cannot change the reading.
 """
 
 import re

@@ -1,11 +1,10 @@
 """What HallusionBench's data file cannot say: which questions belong together, two verdicts, and a diagnosis.
 
 A control pair is one question about several figures: the original image and edited images, and for a visual supplement
-(VS) also no image (section 3.2, equation 1). Its control question has figure_id 0. Keys contain the category and the
-subcategory, because `ocr` occurs in both categories.
+(VS) also no image (section 3.2, equation 1). Its control question has figure_id 0.
 
 Each response is judged correct, incorrect or uncertain. Where the diagnosis needs it, a judge also says whether the
-response agrees with the response to the control question. Verdicts become scores per question, pair and figure.
+response agrees with the response to the control question.
 """
 
 import re
@@ -346,13 +345,12 @@ _TAKES_BACK = re.compile(
 def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str = "strict") -> PromptSpec[str]:
     """Return a prompt that asks for one of the words of `CODES[what]`.
 
-    Section 4.1 of the paper prints the prompt about correctness. It prints neither the frame around that prompt nor a
-    prompt that asks whether two responses agree, so both are this project's ("ours"). The authors' script ("authors")
-    has both prompts: its words about correctness differ slightly, and its comparison of two responses omits the
-    question. The authors' prompts are sent as their script sends them: texts as they are, no schema. Replies are read
-    strictly, or as the script reads them ("official"): a reply with "incorrect" in it is incorrect, another with
-    "correct" is correct, and any other unclear; a reply with "same" in it says that two responses agree, any other that
-    they do not.
+    Section 4.1 of the paper prints the prompt about correctness, but neither its frame nor a prompt that asks whether
+    two responses agree; both are this project's ("ours"). The authors' script ("authors") has both prompts: its words
+    about correctness differ slightly, and its comparison of two responses omits the question. They are sent as the
+    script sends them: texts as they are, no schema. Read officially, a reply with "incorrect" in it is incorrect,
+    another with "correct" is correct, and any other unclear; a reply with "same" in it says that two responses agree,
+    any other that they do not.
 
     Args:
         what: "correctness" (fields: question, reference, answer) or "same" (question, control, answer).

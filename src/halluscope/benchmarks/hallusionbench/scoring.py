@@ -123,12 +123,8 @@ def _groups(group: Ints, good: Floats, among: Bools) -> dict[str, tuple[Floats, 
 def tally(layout: Layout, good: Bools, failure: Ints | None, said_yes: Bools, read: Bools) -> Tally:
     """Count a model's responses, by set.
 
-    Args:
-        layout: which rows belong together.
-        good: which responses are right: [rows].
-        failure: how each response failed, a code of `FAILURES`: [rows]; None without a diagnosis.
-        said_yes: which responses say yes: [rows].
-        read: which responses could be read as yes or no, or are known by their verdict: [rows].
+    `failure` holds codes of `FAILURES`, None without a diagnosis; `read` says which responses could be read as yes or
+    no, or are known by their verdict. All are [rows].
     """
     wrong = ~good
     failed = np.zeros_like(good) if failure is None else wrong

@@ -7,7 +7,7 @@ of the image, judges read its right caption.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +30,6 @@ from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.tallies import Tally, scores, uncertainty
 from halluscope.validation import flags, ids_and_forms, kind, listed, paired, texts, word
 from halluscope.vocabularies import Vocabulary, read_toml
-
-if TYPE_CHECKING:
-    from halluscope.judging.cost import Plan
 
 RELEASED, FIRST = "released", "first"
 
@@ -174,31 +171,6 @@ def compute(
             for each, of in zip(counting, labels, strict=True)
         ]
     return result
-
-
-def plan(
-    sets: Sequence[tuple[Sequence[str], Sequence[str]]],
-    *,
-    convention: str = RELEASED,
-    reader: str = readers.LEMMINFLECT,
-    concreteness: str | Path | None = None,
-    thoughts: str = REMOVED,
-    calibrate: float = 0.0,
-    prices: tuple[float, float] | None = None,
-    **judging: Any,
-) -> "Plan":
-    """Plan what `compute` will ask, and how long it will take."""
-    from halluscope.judging.cost import plan_poll
-
-    BENCHMARK.check_choices(convention=convention)
-    poll = _poll(judging)
-    concrete = None if concreteness is None else read_concrete(concreteness)
-    asked = []
-    for predictions, references in (_paired(*one) for one in sets):
-        found, _ = _nouns(take_out(predictions, thoughts)[0], None, reader)
-        asked.append((references, [*map(forms_of, _counting(found, concrete, convention))]))
-    classes = _classes([nouns for _, each in asked for nouns in each])
-    return plan_poll(asked, classes, poll, questions_of(poll.questions), calibrate, prices, only_present=True)
 
 
 def questions_of(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:

@@ -1,8 +1,8 @@
 """Builds throne_coco and throne_objects365: images, each with the classes that are in it (THRONE, sections 4.1, 5.3).
 
-For Objects365 v2's validation set there are, besides the annotations, the corrected class names and the paper's list of
-image ids. New images are drawn as the paper's were: by the natural K-shot of Lee et al., "Rethinking Few-Shot Object
-Detection on a Multi-Domain Benchmark" (ECCV 2022), which keeps the classes' frequencies and loses no class.
+Objects365 v2 also needs the corrected class names and the paper's list of image ids. New images are drawn as the
+paper's were: by the natural K-shot of Lee et al., "Rethinking Few-Shot Object Detection on a Multi-Domain Benchmark"
+(ECCV 2022), which keeps the classes' frequencies and loses no class.
 """
 
 import random

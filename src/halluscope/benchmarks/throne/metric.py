@@ -32,7 +32,6 @@ from halluscope.validation import array, class_names, finite, flags, ids_and_for
 from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:  # judges and certificates are imported at first use
-    from halluscope.judging.cost import Plan
     from halluscope.reliability.certificate import Judgement
 
 ClassF = Literal["of_means", "mean"]
@@ -261,24 +260,6 @@ def judge(
     poll = checks.build(VoteOptions, judging, "throne")
     asked = said, present, classes, questions_of(poll.questions)
     return Judgement(*asked, poll.collect_votes(*asked))
-
-
-def plan(
-    sets: Sequence[tuple[Sequence[str], Sequence[Sequence[str]]]],
-    *,
-    vocabulary: str | Sequence[str] | Vocabulary = "coco",
-    calibrate: float = 0.0,
-    prices: tuple[float, float] | None = None,
-    **judging: Any,
-) -> "Plan":
-    """Plan what `compute` will ask, and how long it will take."""
-    from halluscope.judging.cost import plan_poll
-
-    checked = [(texts, class_names(references)) for texts, references in (paired(*one) for one in sets)]
-    poll = checks.build(VoteOptions, judging, "throne")
-    return plan_poll(
-        checked, vocabularies.load(vocabulary), poll, questions_of(poll.questions), calibrate, prices
-    )
 
 
 def questions_of(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:

@@ -1,23 +1,17 @@
-"""Kinds of language model judges, and how they are run: by which library, in which precision, on which devices.
+"""Kinds of language model judges: encoder-decoders (THRONE's FLAN-T5, section 4.2), checkers, and instruct models.
 
-Encoder-decoders are FLAN-T5, as THRONE uses it (section 4.2), any other encoder-decoder, and checkers. Decoder-only
-judges are instruct models with a chat template.
-
-A checker reads a document and a claim, and says "1" if the document supports the claim, else "0". An example is
-MiniCheck (Tang et al., EMNLP 2024) on FLAN-T5-large, `lytang/MiniCheck-Flan-T5-Large`. MiniCheck's own program
-(github.com/Liyan06/MiniCheck, minicheck/inference.py at 00a1ed4) gives the model "predict: {document}</s>{claim}", cut
-to at most 2,048 tokens, and takes the more likely of the tokens 209 ("1") and 3 (with which "0" begins) at the first
-step, with a tie for "0". Here the reply is decoded like every judge's: one that is neither "0" nor "1" is an unreadable
-vote, which cannot happen in that program. That program also divides a document of more than 500 words at sentences, and
-takes the best of the parts. Here a text is read whole, up to `language_model.MAX_TEXT_TOKENS`; a longer one loses its
-end, never the claim.
+A checker reads a document and a claim, and says "1" if the document supports the claim, else "0", such as MiniCheck
+(Tang et al., EMNLP 2024), `lytang/MiniCheck-Flan-T5-Large`. MiniCheck's own program (github.com/Liyan06/MiniCheck,
+minicheck/inference.py at 00a1ed4) gives the model "predict: {document}</s>{claim}", cut to at most 2,048 tokens, and
+takes the more likely of the tokens 209 ("1") and 3 (with which "0" begins), with a tie for "0". Here the reply is
+decoded like every judge's, and one that is neither "0" nor "1" is an unreadable vote. That program also divides a
+document of more than 500 words at sentences; here a text is read whole, up to `language_model.MAX_TEXT_TOKENS`.
 """
 
 import hashlib
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,11 +71,10 @@ class Seq2SeqJudge(LanguageModelJudge):
             )
 
     def tokens(self, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs) -> list[Ids]:
-        """Return the tokens of each pair's prompt, joined from a text's beginning and a question's end.
+        """Return the tokens of each pair's prompt: those of a text's beginning, and those of a question's end.
 
-        So each text and each question is tokenized once. This needs a tokenizer that splits a prompt between the two,
-        as T5's does at white space. The first prompt about a text shows whether it does; if not, all prompts about that
-        text are tokenized whole.
+        This needs a tokenizer that splits a prompt between the two, as T5's does at white space. The first prompt about
+        a text shows whether it does; if not, all prompts about that text are tokenized whole.
         """
         visible, asked = self._visible(texts, pairs), np.unique(pairs[:, 1]).tolist()
         tails = dict(zip(asked, self._tokenized([questions[i].parts[2] for i in asked]), strict=True))
@@ -99,11 +92,10 @@ class Seq2SeqJudge(LanguageModelJudge):
 
 
 class ConvertedJudge(Seq2SeqJudge):
-    """A T5 converted for CTranslate2 (the extra `fast`), in the precision "float32" or "int8".
+    """A T5, converted once for CTranslate2 (the extra `fast`) in the precision "float32" or "int8", which changes votes.
 
-    int8 changes votes, so the user must choose it, and the signature names it. A vote is asked again in float32, by
-    `Seq2SeqJudge`, if at any step the best token leads the next best by less than `recheck`, in logits; 0 for never.
-    A model is converted once and kept in the user's cache.
+    A vote is asked again in float32, by `Seq2SeqJudge`, if at any step the best token leads the next best by less than
+    `recheck`, in logits; 0 for never.
     """
 
     def __init__(
@@ -333,50 +325,33 @@ class ChatTokens(CausalJudge):
         return whole[-1]
 
 
-@dataclass(frozen=True)
-class Engine:
-    """How language models are run. All that can change a vote is in the judge's key."""
+def local_judge(
+    model: str,
+    engine: str = "torch",
+    recheck: float = 0.0,
+    device: str | None = None,
+    workers: int = 0,
+    found: Weights | None = None,
+) -> Judge:
+    """Return a model's judge, without loading it yet; a model is a Hub id, a folder or a GGUF file.
 
-    # "torch" (bfloat16 on CUDA, float32 elsewhere), "torch-float32" or "torch-bfloat16"; for encoder-decoders also
-    # "ctranslate2" (float32) and "ctranslate2-int8" (both need the extra `fast`)
-    name: str = "torch"
-    # with "ctranslate2-int8", a vote whose lead is smaller than this, in logits, is asked again in float32
-    recheck: float = 0.0
-    device: str | None = None  # "cuda", "cuda:1", "cpu", ...; None takes a GPU if there is one
-    # how many processes hold a copy of each judge, through Ray (the extra `ray`), each on a GPU of its own if there are
-    # GPUs; 0 runs judges in this process
-    workers: int = 0
-
-    def __post_init__(self) -> None:
-        if self.recheck and self.name != RECHECKED:
-            raise ValueError(
-                f"recheck needs engine={RECHECKED!r} or a judge 'scoring:MODEL@URL'; engine is {self.name!r}."
-            )
-        if self.workers and ":" in (self.device or ""):
-            raise ValueError(
-                f"device is {self.device!r} and workers is {self.workers}; each worker takes a GPU of its own. Leave "
-                "device out."
-            )
-
-    def judge(self, model: str, found: Weights | None = None) -> Judge:
-        """Return a model's judge, without loading it yet; a model is a Hub id, a folder or a GGUF file.
-
-        With "checker:" before it, the judge is a checker.
-        """
-        checks, name = model.startswith(CHECKER), model.removeprefix(CHECKER)
-        found = found or weights.find(name)
-        library, _, precision = self.name.partition("-")
-        if library == "ctranslate2" and not found.is_encoder_decoder:
-            raise JudgeUnavailable(
-                f"engine={self.name!r} runs encoder-decoders, but {found.name!r} is not one. Use engine='torch'."
-            )
-        if self.workers:
-            # a worker has another working directory
-            there = str(Path(name).expanduser().resolve()) if is_there(name) else name
-            make = partial(replace(self, workers=0).judge, f"{CHECKER * checks}{there}")
-            return RayPool(make, found.name, self.workers, not (self.device or "").startswith("cpu"))
-        if library == "ctranslate2":
-            return ConvertedJudge(found, precision or "float32", self.recheck, self.device, checks)
-        if found.is_encoder_decoder or checks:
-            return Seq2SeqJudge(found, self.device, precision, checks)
-        return CausalJudge(found, self.device, precision)
+    With "checker:" before it, the judge is a checker. The other arguments are those of `VoteOptions`.
+    """
+    checks, name = model.startswith(CHECKER), model.removeprefix(CHECKER)
+    found = found or weights.find(name)
+    library, _, precision = engine.partition("-")
+    if library == "ctranslate2" and not found.is_encoder_decoder:
+        raise JudgeUnavailable(
+            f"engine={engine!r} runs encoder-decoders, but {found.name!r} is not one. Use engine='torch'."
+        )
+    if workers:
+        # a worker has another working directory
+        there = str(Path(name).expanduser().resolve()) if is_there(name) else name
+        make = partial(local_judge, f"{CHECKER * checks}{there}", engine, recheck, device)
+        return RayPool(make, found.name, workers, not (device or "").startswith("cpu"))
+    if library == "ctranslate2":
+        again = recheck if engine == RECHECKED else 0.0
+        return ConvertedJudge(found, precision or "float32", again, device, checks)
+    if found.is_encoder_decoder or checks:
+        return Seq2SeqJudge(found, device, precision, checks)
+    return CausalJudge(found, device, precision)

@@ -1,8 +1,8 @@
-"""The base of both kinds of language model judges: prompts in batches of one length, replies read as they come.
+"""The base of language model judges: prompts in batches of one length, replies read as they come.
 
-The prompts in a batch have the same number of tokens. So they need neither padding nor mask, and a vote does not depend
-on its neighbours; only a decoder's short questions about one text are padded, on a GPU. Decoding is greedy, and stops
-as soon as every reply in the batch is read: a vote when the reading rule knows it, a whole reply when it has ended.
+So prompts need neither padding nor mask, and a vote does not depend on its neighbours; only a decoder's short questions
+about one text are padded, on a GPU. Decoding is greedy, and stops as soon as every reply in the batch is read: a vote
+when the reading rule knows it, a whole reply when it has ended.
 """
 
 import inspect

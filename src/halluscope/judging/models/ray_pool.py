@@ -1,7 +1,6 @@
 """Models in several processes, on several GPUs or machines, through Ray (the extra `ray`).
 
-Each worker holds a copy of the model, and takes tasks, one at a time. A worker that dies is started again, and gets its
-task again. Only this process writes the cache.
+A worker that dies is started again, and gets its task again. Only this process writes the cache.
 """
 
 import os

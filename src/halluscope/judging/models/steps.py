@@ -4,11 +4,10 @@
 `go_on` returns the logits of the tokens after `tokens` [batch], and the next state; `keep` returns the state of only
 these rows of the batch.
 
-`LeanT5` is T5 for replies of a few tokens, without what these do not need; its logits equal the model's own, up to
-rounding. Prompts of one length need neither padding nor mask. With few queries, the keys and values of cross-attention
-are never computed: W_k is applied to the query, and W_v after the weighted sum. Each step reads the few tokens so far
-again, so there is no cache. Matrices that read the same input are joined into one, and the model's own matrices become
-views of it, so no weight is held twice.
+`LeanT5` leaves out what replies of a few tokens do not need; its logits equal the model's own, up to rounding. With few
+queries, the keys and values of cross-attention are never computed: W_k is applied to the query, and W_v after the
+weighted sum. Each step reads the few tokens so far again, so there is no cache. Matrices that read the same input are
+joined into one, of which the model's own become views.
 """
 
 import copy
@@ -155,8 +154,8 @@ class LeanT5:
     def _bias(self, stack: Any, length: int) -> torch.Tensor:
         """Return the position bias [1, heads, length, length]; a decoder's later positions are masked.
 
-        The bias is cut from one that is made once for lengths up to a power of two. CUDA's attention uses this cut
-        without a copy, because its rows begin at multiples of 8; a bias of an odd length would have to be copied.
+        The bias is cut from one for lengths up to a power of two, whose rows begin at multiples of 8: CUDA's attention
+        uses the cut without a copy.
         """
         size = max(512, 1 << (length - 1).bit_length()) if stack is self._model.encoder else length
         if (stack, size) not in self._biases:
