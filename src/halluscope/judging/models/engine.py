@@ -92,7 +92,7 @@ class Seq2SeqJudge(LanguageModelJudge):
 
 
 class ConvertedJudge(Seq2SeqJudge):
-    """A T5, converted once for CTranslate2 (the extra `fast`) in the precision "float32" or "int8", which changes votes.
+    """A T5, converted once for CTranslate2 (the extra `fast`), in "float32" or "int8", which changes votes.
 
     A vote is asked again in float32, by `Seq2SeqJudge`, if at any step the best token leads the next best by less than
     `recheck`, in logits; 0 for never.
