@@ -443,18 +443,6 @@ def test_given_verdicts_may_be_digits_or_text():
     assert (one["questions"], one["pairs"], one["figures"], one["sets"]) == (12, 4, 5, 2)
 
 
-def test_given_verdicts_may_be_tensors():
-    torch = pytest.importorskip("torch")
-    codes, agreed = [0, 1, 2] * 4, [0, 1] * 6
-    plain = hallusionbench.compute([""] * 12, rows(), correctness=codes, same=agreed)
-    tensors = hallusionbench.compute(
-        [""] * 12, rows(), correctness=torch.tensor(codes), same=torch.tensor(agreed)
-    )
-    assert json.dumps(plain) == json.dumps(tensors)
-    with pytest.raises(ValueError, match="correctness is tensor.*expected a list"):
-        hallusionbench.compute([""] * 12, rows(), correctness=torch.ones(12, 2))
-
-
 def changed(number, **values):
     made = rows()
     made[number] |= values

@@ -27,9 +27,7 @@ from halluscope.graded.metric import Verdict
 from halluscope.judging.cache import Cache
 from halluscope.judging.prompts import fill
 from halluscope.paths import share
-from halluscope.reliability.parallel import parallel_form
 from halluscope.reporting import published
-from halluscope.signature import keys_of
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
 from tests.frozen import listed, same
@@ -605,20 +603,6 @@ def test_the_prompt_and_the_length_of_a_reply_stand_in_the_signature(served, tex
         "details",
         "answer",
     }
-
-
-def test_other_questions_have_another_signature(texts):
-    """The parallel form keeps ids and answers; only the wording differs from the original."""
-    asked = [row | {"instruction": f"What is behind the {row['id']}?"} for row in rows()]
-    form = parallel_form(asked).rows
-    assert len(form) == 8 and keys_of(hqh.compute(texts, form)["signature"])["form"] == form[0]["form"]
-    of = [
-        hqh.compute(texts, made)["signature"].split("|")[1]
-        for made in (asked, form, [one.row for one in GRADED.read_all(asked)])
-    ]
-    assert re.fullmatch("data:hqh-8-[0-9a-f]{8}", of[0]) and of[0] == of[2] != of[1]
-    back = hqh.compute(texts[::-1], asked[::-1])
-    assert back["signature"].split("|")[1] == of[0]
 
 
 def test_ids_may_be_numpys(texts):
