@@ -123,6 +123,7 @@ def test_people_can_look_at_its_rows(benchmark, tmp_path):
 
 @each()
 def test_evaluate_gives_the_same(benchmark, tmp_path):
+    """At once, and with rows that are added one by one."""
     metric = evaluate.load(str(share("metrics", benchmark.name)))
     predictions, references, options = example(benchmark)
     options |= offline(benchmark, tmp_path)
