@@ -148,7 +148,7 @@ def test_an_endpoint_rates(served):
 def test_the_authors_words_are_asked_without_a_schema(served):
     served.script = lambda prompt, count, body: reply("All is well.\nRating: 5, very informative")
     got = mmhal.compute(TEXTS, rows(), judge=served.judge, prompts="authors", progress=False)
-    assert got["rating"] == 5.0 and "authors-strict-2-" in got["signature"]
+    assert got["rating"] == 5.0 and "authors-strict-3-" in got["signature"]
     assert not any("response_format" in body for body in served.bodies[1:])
     assert served.prompts[0].startswith("Please act as an impartial and objective judge")
     assert "### Image Contents\nDog, Grass\n\n### Question\nWhat about thing" in served.prompts[0]
@@ -156,7 +156,7 @@ def test_the_authors_words_are_asked_without_a_schema(served):
 
 def test_the_authors_words_are_as_printed():
     """Compare digests: five examples, seven ratings, four placeholders. None may change by accident."""
-    assert GRADED.prompt(prompts="authors", reading="strict").key == "authors-strict-2-f10a3814"
+    assert GRADED.prompt(prompts="authors", reading="strict").key == "authors-strict-3-f10a3814"
 
 
 @pytest.mark.filterwarnings("ignore:.*no readable verdict")
@@ -228,6 +228,8 @@ def test_a_reply_is_read_strictly(reply_):
         ("**Rating**: 3", 3),
         ("### Rating: 2/6\nIt invents a cat.", 2),
         ("Rating: 5\nSo it is Rating: 5.", 5),
+        ("### Rating:\n6, very informative", 6),
+        ("### Rating\n- Rating: 3, not informative", 3),
         ("I would give it a Rating: 5", None),
         ("Rating: 5. The response says Rating: 6.", None),
         ("Rating: 4-5", None),
@@ -451,3 +453,19 @@ def test_empty_replies_of_a_batch(files, served, capsys):
     assert cli.main(["score", *words, *stored("official"), "--reading", "official"]) == 0
     (got,) = json.loads(capsys.readouterr().out)
     assert (got["rating"], got["hallucination_rate"]) == (42 / 8, 1 / 8)
+
+
+def test_replies_that_somebody_elses_judge_gave(upstream):
+    """Of 96 published replies two have no rating: they are unreadable, not 0."""
+    folder = upstream / "wild" / "xjr1051__OPSD-VCD"
+    name = "output__eval_mmhal_compare_latest_20260414_4gpu__baseline__mmhal_judge_{}_yunwu_rerun.json"
+    raw, scored = (json.loads((folder / name.format(kind)).read_text()) for kind in ("raw", "scored"))
+    ratings = [mmhal.GRADED.words(row["judge_text"])["rating"] for row in raw]
+    assert ratings.count(None) == 2 and len(ratings) == 96
+    # their script reads "**Rating**: 3" as 0
+    other = [
+        i
+        for i, (one, row) in enumerate(zip(ratings, scored, strict=True))
+        if one not in (row["rating"], None)
+    ]
+    assert all("**Rating**:" in raw[i]["judge_text"] for i in other) and len(other) == 5

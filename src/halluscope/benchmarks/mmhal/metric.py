@@ -20,9 +20,11 @@ from halluscope.sanitize import encodable
 from halluscope.signature import keys_of
 from halluscope.stats.tallies import Bools
 
-_MARKS = r"[*_`\"]*"
-_RATING = re.compile(rf"\brating\b{_MARKS}\s*:\s*{_MARKS}\s*(\d+(?:[.,]\d+)?)(?:\s*/\s*6\b)?", re.IGNORECASE)
-_BEGINS = re.compile(rf"\W*{_RATING.pattern}", re.IGNORECASE)
+_MARKS = r"[*_`\"]+"
+_RATING = re.compile(
+    rf"\brating\b(?:{_MARKS})?\s*:\s*(?:{_MARKS}\s*)?(\d+(?:[.,]\d+)?)(?:\s*/\s*6\b)?", re.IGNORECASE
+)
+_BEGINS = re.compile(rf"^[^\w\n]*{_RATING.pattern}", re.IGNORECASE | re.MULTILINE)
 _RANGE = re.compile(r"\s*(?:[-\u2013\u2014/]|to\b|or\b)\s*\d")
 
 
@@ -37,7 +39,7 @@ def read_words(reply: str, response: str) -> Verdict | None:
     True
     """
     ratings = {match[1] for match in _RATING.finditer(reply)}
-    begins = [match for line in reply.splitlines() if (match := _BEGINS.match(line))]
+    begins = [*_BEGINS.finditer(reply)]
     if len(ratings) != 1 or not begins or any(_RANGE.match(one.string, one.end()) for one in begins):
         return None
     (rating,) = ratings
@@ -68,7 +70,8 @@ class MMHal(Graded):
         return {"file_name": url.rpartition("/")[2] if url else None}
 
     def words(self, reply: str) -> Values:
-        return {"rating": int(read_officially(reply).numbers["rating"])}
+        verdict = read_words(reply, "")
+        return {"rating": verdict and int(verdict.numbers["rating"])}
 
     def counts(self, rows: Sequence[Any]) -> Values:
         return {**super().counts(rows), "topics": len({row.topic for row in rows})}
