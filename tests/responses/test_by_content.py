@@ -87,6 +87,15 @@ def test_images_and_questions_place_rows_in_any_order(dataset):
     assert (result["rows"], result["accuracy"], result["matched"]) == (18, 1.0, "image and question")
 
 
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_repeated_response_belongs_to_no_other_sampling(dataset, partial):
+    """Half of the questions are in both samplings: a second response is not the other sampling's."""
+    rows = said("popular", image=True)
+    again = [row for row in rows if row["prompt"].split()[4] == "dog"][:1]
+    with pytest.raises(ValueError, match="the image and the question of an earlier response.*Remove one"):
+        halluscope.score("pope", [*rows, *again], dataset, bootstrap=0, partial=partial)
+
+
 def test_a_part_needs_partial(dataset):
     rows = said("popular", keep=lambda place: place < 10)
     with pytest.raises(

@@ -427,6 +427,12 @@ class _Matching:
                 for name, rows in sets.items()
             }
             longest = max(map(len, runs.values()), default=0)
+            is_part = images and all(len(rows) > longest for rows in sets.values())
+            if is_part and longest and {*keys[first : first + longest]} <= {*keys[:first]}:
+                raise ValueError(
+                    f"{self.each[first].where} has the image and the question of an earlier response; expected one "
+                    "response per row. Remove one of them."
+                )
             best = [name for name, run in runs.items() if len(run) == longest]
             if not longest or len(best) > 1:
                 return None

@@ -5,6 +5,7 @@ in the image.
 """
 
 import math
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import compress
@@ -17,6 +18,7 @@ from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
 from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
 from halluscope.stats.correlation import warn_if_shuffled
@@ -156,6 +158,8 @@ def compute(
     cell = (sampled * len(classes) + asked) * 6 + place
     counts = _count(cell, shape)
     warn_if_shuffled((answers == YES)[:, None], present[:, None])
+    if (answers == YES).all():
+        _warn_if_unreadable(predictions, parser)
 
     def score(counts: Counts) -> dict[str, Any]:
         """Score counts [resamples, samplings, classes, 2, 3]."""
@@ -254,6 +258,19 @@ def _in_words(values: Any, any_case: bool = False) -> Any:
 
     # a few labels, of many rows
     return [*map({one: label(one) for one in {*values}}.__getitem__ if are_texts else label, values)]
+
+
+def _warn_if_unreadable(predictions: Sequence[str], parser: str) -> None:
+    """Warn if a rule reads only yes where no word says so: texts in another language, or nothing."""
+    unclear = np.flatnonzero(replies.read(predictions, "strict") == OTHER)
+    if len(unclear):
+        such = short_repr(predictions[unclear[0]], 40)
+        warnings.warn(
+            f"The rule {parser!r} reads every response as yes, though {len(unclear):,} of {len(predictions):,} say "
+            f"neither yes nor no, such as "
+            f"{such}. parser='strict' (--parser strict) counts them as unparsed.",
+            stacklevel=3,
+        )
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:
