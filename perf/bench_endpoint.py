@@ -100,7 +100,7 @@ def vote(url: str, texts: list[str], at_once: int, store: Path | None) -> None:
     about = PAPER.about(load("coco"))[:1]
     present = np.zeros((len(texts), len(about[0])), dtype=bool)
     kept = Cache(store) if store else None
-    votes = asking.ask([voter], about, texts, present, 1, "all", kept)
+    votes = asking.collect_votes([voter], about, texts, present, 1, "all", kept)
     assert not votes.any()
 
 

@@ -35,7 +35,7 @@ try:
     import torch
 
     from halluscope.benchmarks.throne.metric import PAPER
-    from halluscope.judging.ask import ask
+    from halluscope.judging.ask import collect_votes
     from halluscope.judging.cost import Prompts, read_tokens, read_weights
     from halluscope.judging.lexical import LexicalJudge
     from halluscope.judging.models.language_model import Ids, LanguageModelJudge
@@ -469,7 +469,7 @@ def needed(number: int) -> dict[str, float]:
     about, found = PAPER.about(COCO), dict[str, float]()
     for names in ([made.name for made in FULL if not made.chat], [made.name for made in FULL if made.chat]):
         judges = [_Counting(name) for name in names]
-        ask(judges, about, some, present, len(judges) * len(about))
+        collect_votes(judges, about, some, present, len(judges) * len(about))
         found |= {judge.key: judge.asked / (len(some) * len(COCO.classes) * len(about)) for judge in judges}
     return found
 

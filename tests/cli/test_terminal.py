@@ -296,11 +296,11 @@ def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
     judge = ReplayJudge({("A dog.", "A dog?"): "yes"})
     judge.key = HOSTILE
     question = [[Question("A dog?", "dog", "{response} {question}")]]
-    asking.ask([judge], question, ["A dog."], np.ones((1, 1), dtype=bool), 1, progress=True)
+    asking.collect_votes([judge], question, ["A dog."], np.ones((1, 1), dtype=bool), 1, progress=True)
     chat = SimpleNamespace(
         key=HOSTILE, failures=Counter(), replies=lambda asked: enumerate(["yes"] * len(asked))
     )
-    asking.collect([prompts.PromptSpec("?", bool)], chat, progress=True)
+    asking.collect_verdicts([prompts.PromptSpec("?", bool)], chat, progress=True)
     assert len(titles) == 2 and not STEERS.search("".join(titles)) and "\n" not in "".join(titles)
 
 

@@ -20,7 +20,7 @@ import pytest
 from halluscope import cli
 from halluscope.benchmarks.throne.metric import PAPER, RELEASED
 from halluscope.errors import CacheError
-from halluscope.judging.ask import ask
+from halluscope.judging.ask import collect_votes
 from halluscope.judging.cache import Cache, Record
 from halluscope.judging.judge import KnownJudge
 from halluscope.judging.questions import Question
@@ -61,7 +61,9 @@ def run(folder: Path, questions=PAPER, wait=0.0, texts=TEXTS, key="oracle") -> n
     cache = Cache(folder / "answers.sqlite")
     about = questions.about(VOCABULARY)
     present = np.zeros((len(texts), 3), dtype=bool)
-    answers = ask([Oracle(folder / "log", key, wait)], about, texts, present, k=3, which="all", cache=cache)
+    answers = collect_votes(
+        [Oracle(folder / "log", key, wait)], about, texts, present, k=3, which="all", cache=cache
+    )
     cache.close()
     return answers
 

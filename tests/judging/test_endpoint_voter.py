@@ -17,7 +17,7 @@ from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
 from halluscope.errors import JudgeUnavailable, JudgingFailed
 from halluscope.judging import ask as asking
-from halluscope.judging.ask import answers
+from halluscope.judging.ask import checked_answers
 from halluscope.judging.cache import VOTE, Cache
 from halluscope.judging.client import Client, Failure, Server
 from halluscope.judging.endpoint import EndpointVoter, vote_of
@@ -62,7 +62,7 @@ def expected(texts: list[str]) -> np.ndarray:
 
 def ask(voter, texts, *, which="all", store=None, **options):
     present = np.zeros((len(texts), len(CLASSES)), dtype=bool)
-    return asking.ask([voter], ABOUT, texts, present, 2, which, store, **options)
+    return asking.collect_votes([voter], ABOUT, texts, present, 2, which, store, **options)
 
 
 def kept(path) -> list[tuple]:
@@ -104,7 +104,7 @@ def test_pairs_in_any_order_are_asked_text_by_text(serve, rng):
     texts, questions = texts_of(4), ABOUT[0]
     pairs = rng.permutation(np.argwhere(np.ones((4, 5), dtype=bool)))
     given = np.full(len(pairs), -9)
-    for rows, codes, _ in answers(voter_of(server, at_once=1), texts, questions, pairs):
+    for rows, codes, _ in checked_answers(voter_of(server, at_once=1), texts, questions, pairs):
         given[rows] = codes
     assert given.tolist() == [expected(texts)[text, question, 0] for text, question in pairs]
     asked_about = [prompt.split("\n")[0] for prompt in server.prompts]
@@ -342,9 +342,9 @@ def test_a_judge_that_fails_leaves_no_margin_of_infinity():
     pairs = np.argwhere(np.ones((1, 5), dtype=bool))
     for margins in (np.full(5, np.inf), ["much"] * 5, np.zeros(6)):
         with pytest.raises(JudgingFailed, match="with or without one margin for each"):
-            list(answers(sure(margins), ["a"], ABOUT[0], pairs))
+            list(checked_answers(sure(margins), ["a"], ABOUT[0], pairs))
     known = np.array([0.5, np.nan, -1, 2, 0.0])
-    ((_, _, got),) = answers(sure(known), ["a"], ABOUT[0], pairs)
+    ((_, _, got),) = checked_answers(sure(known), ["a"], ABOUT[0], pairs)
     np.testing.assert_array_equal(got, known)
 
 

@@ -24,7 +24,7 @@ TEMPLATE = (
 
 def collect(prompts, judge, read, **options):
     """The verdicts on prompts that are all read in the same way."""
-    return ask.collect([PromptSpec(prompt, read) for prompt in prompts], judge, **options)
+    return ask.collect_verdicts([PromptSpec(prompt, read) for prompt in prompts], judge, **options)
 
 
 class Parrot:

@@ -1,6 +1,6 @@
 """Asks a vision-language model a benchmark's questions, and writes its responses to a file of JSON lines.
 
-The file grows batch by batch; repeating the call resumes where a killed one stopped. `halluscope score` reads the file.
+The file grows batch by batch; repeating the call resumes where a killed one stopped.
 """
 
 import hashlib

@@ -22,7 +22,7 @@ from PIL.Image import Image
 from halluscope.errors import JudgingFailed, needs
 from halluscope.files.pictures import data_uri
 from halluscope.judging.client import DOWN_AFTER, ENDPOINT, Failure
-from halluscope.judging.endpoint import EMPTY, ENDS, Endpoint, chat_of, disarmed, reply_of
+from halluscope.judging.endpoint import EMPTY, ENDS, Endpoint, chat_of, disarmed, part_of, reply_of
 from halluscope.judging.judge import AT_ONCE, SEED
 from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import placed
@@ -334,8 +334,7 @@ def _read(completion: Any) -> Response | Failure:
         if message.get("content") is not None or not (refusal or thought):
             return text
         text = redact(refusal) if isinstance(refusal, str) else ""
-    usage = completion.get("usage")
-    counts = usage if isinstance(usage, dict) else {}
+    counts = part_of(completion, "usage")
     names = ("prompt_tokens", "completion_tokens")
     more = {
         "usage": {name: counts[name] for name in names if isinstance(counts.get(name), int)},

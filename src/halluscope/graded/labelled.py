@@ -1,7 +1,7 @@
 """Scores responses that name one of a few labels, such as yes or the letter of a choice: rules read them, no judge.
 
-A benchmark is a data file, whose option `parser` names methods: the rules that read a label, None where a response
-names none. A response that a rule cannot read is wrong, and counted.
+The option `parser` of the data file names methods that read a label, None where a response names none. A response that
+a rule cannot read is wrong, and counted.
 """
 
 import re

@@ -80,11 +80,7 @@ class Row:
 
 
 class Rows:
-    """The rows of a benchmark, as its data file declares them; a subclass holds what the file cannot say.
-
-    Args:
-        module: a module beside the data file, by its `__file__`.
-    """
+    """The rows of a benchmark, as the data file beside `module` declares them; a subclass holds what it cannot say."""
 
     # own kinds of columns: what reads a field, and the column's type in a Parquet file, or what makes it
     kinds: ClassVar[Mapping[str, tuple[Callable[[Fields, str], Any], str | Callable[[], Any]]]] = {}
@@ -177,13 +173,7 @@ class Rows:
         return read_once(((f"{where}[{number}]", row) for number, row in enumerate(rows)), self.read)
 
     def read(self, row: Any, where: str, number: int = 0) -> Any:
-        """Read a row; one that was read before is returned unchanged.
-
-        Args:
-            row: a row of the dataset, or of the authors' file.
-            where: the place of the row, for messages.
-            number: its index among the rows, which is its id if it has none.
-        """
+        """Read a row of the dataset, or of the authors' file; `number` is its id if it has none."""
         if isinstance(row, self.row_type):
             return row
         expected = f"a row of the dataset {self.name}, or of {self.dataset['file']}"

@@ -1,7 +1,7 @@
 """A user's settings for a task, and the functions that the task files of lm-eval and lmms-eval name.
 
 A document is a row of the dataset, without its image, plus the name of its task. A set is judged once, for whichever
-score is asked for first; each response also carries its own value of the scores that are means, for standard errors.
+score is asked for first.
 """
 
 import hashlib
@@ -182,8 +182,8 @@ def _object(content: Any, where: str, example: str = EXAMPLE) -> dict[str, Any]:
 class Item(dict[str, Any]):
     """A response to a document, for one score; a harness logs the item's content.
 
-    For the principal score this identifies the document (`halluscope.responses.files` reads it); for a score that is a
-    mean it is the response's `CLUSTER` and its `SCORE`, which a judge fills in after the set is judged.
+    For the principal score this identifies the document; for a score that is a mean it is the response's `CLUSTER` and
+    its `SCORE`, which a judge fills in after the set is judged.
     """
 
     def __init__(self, name: str, doc: Document, text: str) -> None:

@@ -53,7 +53,7 @@ Request = tuple[str, int, int]  # A prompt, the number of its repeat, and the se
 V = TypeVar("V")
 
 
-def ask(
+def collect_votes(
     judges: Sequence[Judge],
     questions: Sequence[Sequence[Question]],
     texts: Sequence[str],
@@ -67,10 +67,9 @@ def ask(
     """Return the votes of N judges on M questions about each class of each text, codes [images, classes, N x M].
 
     `which` "all" asks every question about every cell (an image and a class), `PRESENT` about only the cells in
-    `present` [images, classes]. "needed" asks the M questions one after the other, and no more about a cell once
-    its votes can no longer change precision or recall, which gives the same scores (see `votes.undecided`); with a
-    batch export, a cell waits for its vote before more is asked about it. A vote is `UNASKED` if it was not needed
-    or is still to come, and `OTHER` if no reply came. An empty text mentions nothing, so its votes are "no" without
+    `present` [images, classes]. "needed" asks the M questions one after the other, and no more about a cell once its
+    votes can no longer change precision or recall (see `votes.undecided`). A vote is `UNASKED` if it was not needed or
+    is still to come, and `OTHER` if no reply came. An empty text mentions nothing, so its votes are "no" without
     asking.
     """
     number = {text: i for i, text in enumerate(dict.fromkeys(texts))}
@@ -150,7 +149,7 @@ def _votes(
             export.add({**vote, "text": sha256(text).hex()}, judge.body(text, question))
     elif len(pairs):
         with _bar(judge, f"{one_line(key.split('@')[0])}{title}", len(pairs), "question", progress) as bar:
-            for rows, codes, margins in answers(judge, texts, questions, pairs):
+            for rows, codes, margins in checked_answers(judge, texts, questions, pairs):
                 replied = codes != FAILED
                 if cache and not cache.is_read:
                     cache.keep_votes(
@@ -161,7 +160,7 @@ def _votes(
     return votes
 
 
-def answers(
+def checked_answers(
     judge: Judge, texts: Sequence[str], questions: Sequence[Question], pairs: Pairs
 ) -> Iterator[AnsweredBy]:
     """Ask a judge, who may be the user's own, and check the votes; margins are NaN if the judge gives none."""
@@ -196,7 +195,7 @@ def answers(
         )
 
 
-def collect(
+def collect_verdicts(
     asked: Sequence[PromptSpec[V]],
     judge: ChatJudge,
     *,
@@ -209,31 +208,31 @@ def collect(
     """Ask each distinct prompt `repeats` times; return verdicts [repeats][prompts], None where one is missing.
 
     The first repeat's replies have the seed `seed`, and each further repeat the next one. A greedy judge has no seed,
-    and is asked once. Equal prompts are read in the same way. If `max_failed` is less than `HALF`, and none of the
-    first `FIRST` prompts has a readable reply, the others are not asked. The caller closes the judge.
+    and is asked once. If `max_failed` is less than `HALF`, and none of the first `FIRST` prompts has a readable reply,
+    the others are not asked. The caller closes the judge.
     """
-    of, before, key = {one.prompt: one for one in asked}, _failures(judge), None
+    specs, before, key = {one.prompt: one for one in asked}, _failures(judge), None
     greedy, export = is_greedy(judge), cache.export if cache else None
     draws = [(0, 0)] if greedy else [(repeat, seed + repeat) for repeat in range(repeats)]
-    requests = [(prompt, *draw) for draw in draws for prompt in of]
+    requests = [(prompt, *draw) for draw in draws for prompt in specs]
     while key != judge.key:  # a server that refuses a setting changes the key before a reply comes
         key = judge.key
         replies = cache.replies(key, requests) if cache else {}
         missing = [] if cache and cache.is_read else [one for one in requests if one not in replies]
         first = missing[: max(0, FIRST - len(replies))]
         rest = missing[len(first) :]
-        arriving = [(part, _send(judge, part, of)) for part in (first, rest) if part and not export]
+        arriving = [(part, _send(judge, part, specs)) for part in (first, rest) if part and not export]
 
     if export:
         served: Any = judge
         for prompt, repeat, own in missing:
             wanted = {"judge": key, "prompt": sha256(prompt).hex(), "repeat": repeat, "seed": own}
-            wanted["empty"] = of[prompt].read("") is not None
-            export.add(wanted, served.body(prompt, of[prompt].schema, own))
+            wanted["empty"] = specs[prompt].read("") is not None
+            export.add(wanted, served.body(prompt, specs[prompt].schema, own))
         judge.failures[STILL_TO_BE_ASKED] += len(missing)
 
     def verdicts() -> dict[Request, V | None]:
-        return {one: of[one[0]].read(replies[one]) for one in requests if one in replies}
+        return {one: specs[one[0]].read(replies[one]) for one in requests if one in replies}
 
     unasked, failed = 0, 0
     with _bar(judge, one_line(key), 0 if export else len(missing), "prompt", progress) as bar:
@@ -244,7 +243,9 @@ def collect(
             for index, reply in coming:
                 bar.update()
                 request = part[index]
-                if reply is not None and (reply.strip() or greedy or of[request[0]].read(reply) is not None):
+                if reply is not None and (
+                    reply.strip() or greedy or specs[request[0]].read(reply) is not None
+                ):
                     replies[request] = reply
                     if cache:
                         cache.keep_replies(key, {request: reply})
@@ -280,11 +281,11 @@ def collect(
     return table * repeats if greedy else table
 
 
-def _send(judge: Any, requests: Sequence[Request], of: Mapping[str, PromptSpec[Any]]) -> Any:
+def _send(judge: Any, requests: Sequence[Request], specs: Mapping[str, PromptSpec[Any]]) -> Any:
     """Return the replies by index, held to the schemas and drawn by the seeds if the judge can."""
     more: dict[str, Any] = {}
     if getattr(judge, "structured", False):
-        more["schemas"] = [of[prompt].schema for prompt, *_ in requests]
+        more["schemas"] = [specs[prompt].schema for prompt, *_ in requests]
     if getattr(judge, "seeded", False):
         more["seeds"] = [own for *_, own in requests]
     return judge.replies([prompt for prompt, *_ in requests], **more)

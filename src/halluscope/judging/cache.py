@@ -66,11 +66,10 @@ def default_path() -> Path:
 class Cache:
     """Votes and replies in one file, which is opened when it is first used.
 
-    The mode "write" creates a missing file, and replaces no vote and no reply; "read" writes nothing to the file or
-    next to it, and a missing file holds nothing; "refresh" finds only what came through this object, and replaces what
-    was there. With an `export` (`judging.batch.BatchExport`), requests for what is missing are written down, not sent.
-
-    Any method raises `CacheError` if the file is not a cache, is damaged, or cannot be written.
+    The mode "write" creates a missing file, and replaces no vote and no reply; "read" writes nothing, and a missing
+    file holds nothing; "refresh" finds only what came through this object, and replaces what was there. With an
+    `export` (`judging.batch.BatchExport`), requests for what is missing are written down, not sent. Any method raises
+    `CacheError` if the file is not a cache, is damaged, or cannot be written.
     """
 
     def __init__(self, path: str | Path | None = None, mode: Mode = "write", export: Any = None) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import JudgeUnavailable, MissingExtra
-from halluscope.judging import ask as asking
+from halluscope.judging.ask import checked_answers
 from halluscope.judging.cache import IN_MEMORY, Cache, R, Record, Request
 from halluscope.judging.client import ENDPOINT
 from halluscope.judging.judge import Answered, Judge, KnownJudge, Pairs
@@ -381,7 +381,7 @@ def _measured(
     judge.load()
     began = time.perf_counter()
     with closing(Cache(path)) as cache, closing(judge):
-        for rows, codes, margins in asking.answers(judge, *prompts):
+        for rows, codes, margins in checked_answers(judge, *prompts):
             batches.append((time.perf_counter() - began, float(of_row[rows].sum()), len(rows)))
             pairs = prompts.pairs[rows]
             cache.keep_votes(judge.key, prompts.questions, prompts.texts, pairs, codes, margins)

@@ -56,8 +56,8 @@ class Usage(Counter[str]):
     def add(self, completion: Any) -> None:
         """Count a chat completion; a number that it does not give counts as 0."""
         self["replies"] += 1
-        counts = _part(completion, "usage")
-        details = _part(counts, "prompt_tokens_details")
+        counts = part_of(completion, "usage")
+        details = part_of(counts, "prompt_tokens_details")
         for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
             count = details.get(name, counts.get(name))
             self[name] += count if isinstance(count, int) and 0 <= count < 2**53 else 0
@@ -70,7 +70,7 @@ class Usage(Counter[str]):
         return f"{self['replies']:,} replies, {tokens if read else 'tokens not counted'}" if self else ""
 
 
-def _part(value: Any, name: str) -> dict[str, Any]:
+def part_of(value: Any, name: str) -> dict[str, Any]:
     """Return the object of this name in a JSON object; {} if there is none."""
     part = value.get(name) if isinstance(value, dict) else None
     return part if isinstance(part, dict) else {}
@@ -316,8 +316,8 @@ def _batches(arriving: Iterator[Any]) -> Iterator[list[Any]]:
 class EndpointJudge(Endpoint):
     """A model that is asked over HTTP, with each prompt as the only message of a chat.
 
-    `temperature` says how freely a reply is drawn (None leaves it to the server), `structured` holds replies to the
-    JSON schema that goes with a prompt. `max_tokens` includes thinking.
+    `temperature` None leaves it to the server, `structured` holds replies to the JSON schema that goes with a prompt.
+    `max_tokens` includes thinking.
     """
 
     seeded = True

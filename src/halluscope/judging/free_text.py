@@ -179,8 +179,8 @@ _CONTEXT = r"^.*,\s*(?=(?:is|are|was|were|do|does|did|can|has|have)\b)"
 def _restated(text: str, question: str) -> str | None:
     """Return yes or no if a sentence states or denies what was asked, with the question's words in their order.
 
-    Only the last sentence of the question counts, without a phrase before its verb ("According to the map, ..."). It
-    must have at least two words that carry meaning.
+    Only the question's last sentence counts, without a phrase before its verb; it must have two words that carry
+    meaning.
     """
     asked = [part for part in re.split(_SENTENCE_END, question) if part.rstrip().endswith("?")]
     wanted = _content(re.sub(_CONTEXT, "", asked[-1])) if asked else []

@@ -67,7 +67,7 @@ class Judge(Protocol):
     def key(self) -> str:
         """The judge's name in signatures and in the cache: everything about it that can change a vote.
 
-        It gives model, revision, precision and reading rule, but never an access key or a path on this machine.
+        It is never an access key or a path on this machine.
         """
         ...
 

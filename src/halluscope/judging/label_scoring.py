@@ -2,10 +2,10 @@
 
 This is a different judge from the same model as "openai:MODEL@URL", whose replies are read. Here nothing is generated,
 and the vote is the more likely label, whatever else the model would rather say. A model that thinks before it replies
-is read where its thoughts would begin, so ask such a model by "openai:".
+is read where its thoughts would begin.
 
 Both servers take a query and items as token ids, and read query + item for each item. This module follows stored copies
-of the files below, read in November 2026; neither server was run, and the tests use a server of their own:
+of the files below, read in November 2026; neither server was run:
 
 - vLLM, `POST /generative_scoring`: vllm/entrypoints/generate/generative_scoring/serving.py at 0487d5c, the same at
   055e47c under vllm/frontend/, and docs.vllm.ai/en/v0.22.1/serving/online_serving/generative_scoring. A reply holds one
@@ -13,10 +13,10 @@ of the files below, read in November 2026; neither server was run, and the tests
 - SGLang, `POST /v1/score`: python/sglang/srt/managers/tokenizer_manager_score_mixin.py at 016f96e,
   srt/entrypoints/openai/protocol.py, docs.sglang.io/docs/basic_usage/native_api, and pull request 18381 for `usage`. A
   reply holds one probability per item and label. With --enable-mis (formerly --multi-item-scoring-delimiter) all
-  items are read as one prompt with delimiters in it. These are other prompts, and so another judge.
+  items are read as one prompt with delimiters in it, which is another judge.
 
-Therefore a reply counts only if the server says that it read as many tokens as were sent. An SGLang from before that
-pull request (February 2026) does not say so, and is refused.
+Therefore a reply counts only if the server says that it read as many tokens as were sent, which SGLang from before that
+pull request (February 2026) does not say.
 
 Both have `POST /tokenize`, which gives the `tokens` of a `prompt`: vllm/entrypoints/serve/tokenize/protocol.py at
 030ea52, sglang/srt/entrypoints/openai/serving_tokenize.py at 0351c1f.

@@ -202,7 +202,7 @@ class VoteOptions(JudgeOptions):
         only_present: bool = False,
     ) -> VoteResult:
         """Ask about each class of each text, as `ask` says; with `only_present` about the cells in `present` alone."""
-        from halluscope.judging.ask import ask
+        from halluscope.judging.ask import collect_votes
         from halluscope.judging.cache import Record, cache_of
         from halluscope.judging.resolve import check_asked, resolve
 
@@ -222,7 +222,9 @@ class VoteOptions(JudgeOptions):
         which = PRESENT if only_present else self.ask
         kept_in = cache.source if isinstance(cache, Record) else cache
         try:
-            votes = ask(judges, about, shown, present, k, which, kept_in, self.progress, self.max_failed)
+            votes = collect_votes(
+                judges, about, shown, present, k, which, kept_in, self.progress, self.max_failed
+            )
         finally:
             if cache is not self.store:
                 cache.close()
@@ -350,11 +352,11 @@ class VerdictOptions(JudgeOptions):
 
     def verdicts(self, asked: Sequence[PromptSpec[V]]) -> list[list[V | None]]:
         """Ask the language model, and free it; return verdicts [repeats][prompts], None where one is missing."""
-        from halluscope.judging.ask import collect
+        from halluscope.judging.ask import collect_verdicts
         from halluscope.judging.cache import Record
 
         try:
-            return collect(
+            return collect_verdicts(
                 asked,
                 self.chat,
                 repeats=self.repeats,

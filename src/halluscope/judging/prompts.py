@@ -100,10 +100,7 @@ def unfenced(reply: str) -> str:
 
 
 def stands_in(reply: str, texts: Iterable[str]) -> bool:
-    """Whether a reply occurs in one of the texts that are judged, apart from white space.
-
-    Such a reply may come from the text, not from the judge.
-    """
+    """Whether a reply occurs in a text that is judged, and so may come from there; white space does not matter."""
     bare = "".join(unfenced(reply).split())
     return any(bare in "".join(text.split()) for text in texts)
 

@@ -218,8 +218,8 @@ def resolve_chat(
 ) -> ChatJudge:
     """Return the judge of free text that the user means, without loading or asking it yet.
 
-    The further arguments are those of `EndpointJudge`, of which `structured` is here true by default. They do not
-    matter to a local model (Hub id, folder or GGUF file), which decodes greedily.
+    The further arguments are those of `EndpointJudge`, of which `structured` is here true by default; a local model
+    ignores them, and decodes greedily.
     """
     if not isinstance(judge, str):
         if not hasattr(judge, "replies") or not hasattr(judge, "key"):

@@ -134,7 +134,7 @@ def read_given(
 ) -> list[Mapping[str, Any]]:
     """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
 
-    Other people's files may have an `index` instead of the id, and the judge's reply in `words` instead of a verdict.
+    Other people's files may have an `index` instead of the id, and the judge's reply instead of a verdict.
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
     names, known = [one.name for one in criteria], {*ids}

@@ -1,7 +1,7 @@
 """HallusionBench's scores: counts per set first, then ratios, then resampled sets.
 
-Every score is a part divided by a whole, and both are sums over sets of questions. Sources: HallusionBench, equations 2
-to 7, sections 4.3.2 and 4.3.4, Figure 3; and the authors' script, where the paper leaves something open.
+Sources: HallusionBench, equations 2 to 7, sections 4.3.2 and 4.3.4, Figure 3; and the authors' script, where the paper
+leaves something open.
 """
 
 from collections.abc import Sequence

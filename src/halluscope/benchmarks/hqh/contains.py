@@ -10,16 +10,15 @@ What a model thinks aloud, in <think> ... </think>, is not read. The rules:
   ("no dogs", "none", "don't see any"), and must contain no other number.
 - For any other right answer, each of its words that carries meaning and is not in the question must occur in the
   response: as a whole word, without its ending, in any order. If no such word is left, each of its words must occur.
-- Some parts of a response are not read: a sentence that repeats the question; what follows "than", "compared to" and
-  "unlike"; what follows "whether" and "I cannot tell if".
+- Not read are a sentence that repeats the question; what follows "than", "compared to" and "unlike"; and what follows
+  "whether" and "I cannot tell if".
 - A word right after "no", "not" or "without" is a different word: "not red" and "not very red" do not contain red, but
   "No, it is red" and "not only red" do. A denial ends at a comma or a full stop.
-- Numbers become digits: "Two." is 2, "twenty-one" is 21. Colours have one spelling (gray is grey), and so do times of
-  day (daytime and daylight are day).
+- Numbers become digits: "Two." is 2. Colours have one spelling, and so do times of day (daytime and daylight are day).
 
-Limits: a judge can do more. The rules see neither an extra claim next to the right answer, nor the same meaning in
-other words. If a response compares two things, both count as said unless "than" or a similar word stands between them.
-"One of the three is red" counts as three.
+Limits: the rules see neither an extra claim next to the right answer, nor the same meaning in other words. If a
+response compares two things, both count as said unless "than" or a similar word stands between them. "One of the three
+is red" counts as three.
 """
 
 import re
@@ -175,7 +174,7 @@ def quoted(claims: list[str], answer: str) -> tuple[str, ...]:
     """Return the claims that are in a response, each once; case, punctuation and white space do not matter.
 
     If a claim leaves out a part with "...", the parts around it must occur in this order. A claim inside another claim
-    does not count again, and an article alone is not a claim.
+    does not count again, nor does an article alone.
     """
     text, spans = _bare(answer), dict[str, tuple[int, int]]()
     for claim in claims:

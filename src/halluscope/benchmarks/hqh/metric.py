@@ -1,8 +1,4 @@
-"""What HQH's data file cannot say: the judge without a model, claims that must be in the response, and equation 5.
-
-Each response is judged in two steps (section IV.B): is its main answer right, and how many extra claims contradict the
-image?
-"""
+"""What HQH's data file cannot say: the judge without a model, claims that must be in the response, and equation 5."""
 
 import math
 import warnings

@@ -188,8 +188,7 @@ def natural_k_shot(
 ) -> list[int]:
     """Draw `shots` x `classes` images uniformly, then swap in an image for each class that has none.
 
-    The image swapped out is never the one kept for a class. The same content and seed give the same draw, whatever the
-    order of the images.
+    The image swapped out is never the one kept for a class. The order of the images does not matter.
     """
     pool, size = sorted(image for image, present in classes_of.items() if present), shots * classes
     if not 0 < size <= len(pool):

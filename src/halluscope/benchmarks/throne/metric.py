@@ -1,7 +1,7 @@
 """THRONE: object hallucination in free-form image descriptions (Kaul et al., CVPR 2024).
 
-Judges vote, for every class of the vocabulary, on whether an LVLM's response implies that the class is in the image.
-Votes become labels; comparing the labels with the ground truth gives precision, recall and F.
+Judges vote, for every class of the vocabulary, on whether a response implies it. Votes become labels; comparing these
+with the ground truth gives precision, recall and F.
 """
 
 import warnings

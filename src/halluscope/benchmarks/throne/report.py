@@ -1,6 +1,6 @@
 """Presents THRONE's results as text, the columns of Table 1 and notes, and its rows with their mentions marked.
 
-The lexical judge's reader finds the mentions, whoever judged; the rows and the votes say which mentions count.
+The lexical judge's reader finds the mentions, whoever judged.
 """
 
 import re

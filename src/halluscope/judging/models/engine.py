@@ -290,8 +290,7 @@ def common_prefix(prompts: Sequence[Ids]) -> Ids:
 class ChatTokens(CausalJudge):
     """A chat model's tokenizer and chat template without its weights, for servers that take token ids.
 
-    Prompts become the tokens that a local judge with the same model reads. `name` is a folder, a GGUF
-    file, or a Hub id ("org/name", "org/name@revision").
+    Prompts become the tokens that a local judge with the same model reads.
     """
 
     def __init__(self, name: str) -> None:

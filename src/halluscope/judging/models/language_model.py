@@ -51,12 +51,8 @@ T = TypeVar("T")
 class LanguageModelJudge:
     """A language model that reads each prompt on its own.
 
-    Args:
-        weights: the model.
-        device: "cuda", "cuda:1", "cpu", ...; by default a GPU if there is one.
-        precision: "float32" or "bfloat16"; by default bfloat16 on CUDA if the card computes it (T5 overflows in
-            float16), and float32 elsewhere. A CPU without AMX or AVX512-BF16 emulates bfloat16, at a third of the
-            speed of float32, with a warning.
+    By default it runs on a GPU if there is one, in bfloat16 on CUDA if the card computes it (T5 overflows in float16),
+    and else in float32. A CPU without AMX or AVX512-BF16 emulates bfloat16, at a third of the speed, with a warning.
     """
 
     rule: str  # the name of the rule that reads a reply as a vote
@@ -208,7 +204,7 @@ class LanguageModelJudge:
         return prompt
 
     def show(self, text: str) -> str:
-        """Return what the model sees of a text: no control tokens, no lone surrogates, and no more than it can read.
+        """Return what the model sees of a text: no lone surrogates, and no more than it can read.
 
         A control token of the model in the text is broken by a space, so that it cannot end a turn.
         """
@@ -271,8 +267,8 @@ class LanguageModelJudge:
     def _blocks(self, ids: Sequence[Ids], room: int = 0, spread: int = 0) -> Iterator[tuple[Any, Any]]:
         """Yield rows of `ids` and their tokens [batch, length], the shortest first.
 
-        `room` is the number of further tokens that each row of a batch must have room for. The lengths in a batch
-        differ by at most `spread`; shorter rows begin with `PADDING`.
+        `room` is how many further tokens each row must have room for. The lengths in a batch differ by at most
+        `spread`; shorter rows begin with `PADDING`.
         """
         lengths = np.array([len(one) for one in ids], dtype=np.int64)
         rows = np.argsort(lengths, kind="stable")
@@ -316,8 +312,8 @@ class LanguageModelJudge:
     ) -> list[T]:
         """Return what `read` returns for each reply; a reply that has been read is not continued.
 
-        `begun` is what `steps.begin` returned. `read` gets a reply's tokens so far, and whether it has ended; only
-        before the end may it return None.
+        `begun` is what `steps.begin` returned. `read` gets a reply's tokens so far, and whether it has ended; before
+        that it may return None.
         """
         logits, state = begun
         rows = list(range(len(logits)))

@@ -36,8 +36,7 @@ LIVES = 3
 class Pool:
     """Workers that each hold what `make` makes; all that it needs must be on every worker's machine.
 
-    Each worker has a GPU of its own if there are any and `on_gpus` is true. Otherwise it divides this machine's CPUs
-    with the others.
+    Each has a GPU of its own if there are any and `on_gpus` is true, or else a share of this machine's CPUs.
     """
 
     def __init__(self, make: Callable[[], Any], name: str, workers: int, on_gpus: bool = True) -> None:
@@ -125,10 +124,7 @@ class _Worker:
 
 
 class RayPool:
-    """One judge in several workers. Questions are handed out a share at a time, about the shortest texts first.
-
-    `name` is the judge's name, for messages.
-    """
+    """One judge in several workers. Questions are handed out a share at a time, about the shortest texts first."""
 
     stored = True
 

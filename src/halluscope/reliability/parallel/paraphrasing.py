@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 
-from halluscope.judging.ask import collect
+from halluscope.judging.ask import collect_verdicts
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import ChatJudge
 from halluscope.judging.prompts import PromptSpec, fill, one_of
@@ -63,7 +63,9 @@ def paraphrase(
             if not prompts:
                 return []
             # An unreadable reply is None, not an error.
-            return collect(prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress)[0]
+            return collect_verdicts(prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress)[
+                0
+            ]
 
     replies = ask([PromptSpec(fill(SAY, question=question), _line) for question in questions], model)
     wordings = dict(zip(questions, map(_checked, questions, replies), strict=True))
