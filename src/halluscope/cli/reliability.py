@@ -1,15 +1,17 @@
 """Commands that test a benchmark: by a second run, by another benchmark, by questions in other words.
 
-The files of `reliability` and `correlate` hold what `halluscope score NAME ... --json` printed for the same models. In
-a second run the models responded again (`answer --sample --seed N`), or a judge judged again (`score --seed N`, or
+`reliability` and `correlate` take runs, or what `halluscope score NAME ... --json` printed, of the same models. In a
+second run the models responded again (`answer --sample --seed N`), or a judge judged again (`score --seed N`, or
 `--fresh`).
 """
 
 import argparse
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 from halluscope import registry
@@ -26,14 +28,23 @@ from halluscope.reliability.hqm import AGREE, CONTENT, CRITERION, DISAGREE, PARA
 from halluscope.reliability.review import rejected
 from halluscope.reliability.sheet import VALID, read_sheet
 from halluscope.reporting.results import read_results
+from halluscope.runs.folder import SCORES, checked
 from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, tell
 
 
+def _results(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    """Return results by their models' names: of a run, of a folder of runs, or of a file."""
+    folder = path.parent if path.name == SCORES else path
+    if not folder.is_dir():
+        return read_results(path)
+    return {name: {"responses": name, **run.scores} for name, run in checked([folder]).items()}
+
+
 def reliability(args: argparse.Namespace) -> None:
     """Measure how reliable a benchmark is, in the columns of HQM's Table I."""
-    first = read_results(args.first)
+    first = _results(args.first)
     benchmark = hqm.benchmark_of(first)
     if benchmark is None:
         raise ValueError(
@@ -43,7 +54,7 @@ def reliability(args: argparse.Namespace) -> None:
     # people's score that is better in the same direction
     human = args.criterion_by or (DISAGREE if benchmark.better(by) == LOWER else AGREE)
     files = {RETEST: args.retest, PARALLEL: args.parallel, CRITERION: args.criterion}
-    others = {name: read_results(path) for name, path in files.items() if path}
+    others = {name: _results(path) for name, path in files.items() if path}
     if not others and not args.content:
         raise ValueError("Nothing to compare with; name --retest, --parallel, --criterion or --content.")
     if args.scores and not args.parallel:
@@ -68,7 +79,7 @@ def correlate(args: argparse.Namespace) -> None:
     if len(args.by) > 2:
         raise ValueError(f"--by names {len(args.by)} scores; expected one, or one for each of the two files.")
     by = (args.by[0], args.by[-1])
-    first, second = read_results(args.first), read_results(args.second)
+    first, second = _results(args.first), _results(args.second)
     if unknown := {*args.leave_out} - first.keys():
         raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {args.first}.")
     if file_key(args.first) == file_key(args.second) and by[0] == by[1]:

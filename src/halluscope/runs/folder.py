@@ -231,6 +231,11 @@ def checked(paths: Sequence[str | Path]) -> dict[str, Run]:
 
 def changed(folder: Path) -> Iterator[str]:
     """Yield the files of a run that have changed since it was written, each with what is wrong."""
+    if folders([folder]) != [folder]:
+        first, *others = folders([folder])
+        raise RunError(
+            f"{folder} holds {1 + len(others)} runs; expected one. Name one of them, such as {first}."
+        )
     try:
         lines = [
             re.fullmatch(r"([0-9a-f]{64})  (.+)", line) for line in read_text(folder / SUMS).splitlines()
