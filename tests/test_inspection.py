@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,19 @@ def test_the_command(tmp_path, capsys):
     assert "1 responses of pope" in out and "\x1b" not in out and "1 of 2 files cannot be read" in err
     assert cli.main(["inspect", "--json", str(good)]) == 0
     assert json.loads(capsys.readouterr().out)[0]["kind"] == "responses"
+
+
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("Darklightened__vlm/*gqa_pop_default.csv", "score pope .* --dataset pope:gqa"),
+        ("Darklightened__vlm/*aokvqa_pop_default.csv", "score pope .* --dataset pope:aokvqa"),
+        ("xjr1051__OPSD-VCD/*baseline__mmhal_responses.json", "score mmhal .* --dataset mmhal --judge JUDGE"),
+    ],
+)
+def test_a_command_names_the_config_and_the_judge(file, command, upstream):
+    (found,) = (upstream / "wild").glob(file)
+    assert re.fullmatch(f"halluscope {command}", inspect(found).command)
 
 
 def test_a_refusal_says_what_the_file_is(tmp_path, capsys):

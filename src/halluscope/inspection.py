@@ -33,6 +33,9 @@ _FIGURE = re.compile(r"([A-Za-z][\w ()%-]{0,30}?)\s*[:|=]\s*(-?\d+(?:\.\d+)?)\b"
 
 _WORDS = ("acc", "score", "rate", "f1")
 
+# What `known` says that the questions are from, which is the name of a dataset's config in other letters
+_CONFIG = re.compile(r"\((?!COCO)([\w-]+)")
+
 FEWEST_WORDS = 8  # texts of this many words, in the median, describe
 MOST = 30  # how many printed scores are listed
 
@@ -109,8 +112,12 @@ def inspect(file: str | Path) -> Inspection:
     found = found._replace(odd=_odd(rows, text, texts))
     if not benchmarks:
         return found
-    dataset = registry.identity(registry.benchmark(benchmarks[0])).name
-    command = f"halluscope score {benchmarks[0]} --responses {one_line(name)} --dataset {dataset}"
+    benchmark = registry.benchmark(benchmarks[0])
+    dataset, config = registry.identity(benchmark), _CONFIG.search(about)
+    source = f"{dataset.name}:{letters(config[1])}" if config else dataset.name
+    command = f"halluscope score {benchmark.name} --responses {one_line(name)} --dataset {source}"
+    if benchmark.judges and not benchmark.judges.default:
+        command += f" --{benchmark.judges.option} JUDGE"
     return found._replace(command=command + " --partial" * (" of its " in about))
 
 

@@ -202,7 +202,7 @@ def test_what_a_prompt_moves_takes_two_files(three, tmp_path, capsys):
     printed = text(capsys, "pope", *words)
     assert "short against m" in printed and "cannot be computed from one file" not in printed
     assert "prompts: m does not say what was asked" in printed
-    assert "single word or phrase.' (3)\n  which is what lmms-eval asks" in printed
+    assert "single word or phrase.' (3)\n  which is what llava, lmms-eval ask" in printed
     assert max(len(line) for line in printed.splitlines() if "signature" not in line) <= 100
 
 

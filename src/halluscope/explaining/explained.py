@@ -460,9 +460,10 @@ def _asked(whole: Values) -> Iterator[str]:
             continue
         each = [f"{quoted(prompt, PROMPTED)} ({count:,})" for prompt, count in said.items()]
         more = f", and other prompts ({sum([*said.values()][3:]):,})" * (len(said) > 3)
-        same = [name for name, prompt in asks.items() if [prompt] == [*said]]
+        same = [name for name, prompt in asks.items() if [" ".join(prompt.split())] == [*said]]
         yield f"prompts: {one_line(file, NAME)} answers {', '.join(each[:3])}{more}"
-        yield f"  which is what {', '.join(same) or 'no protocol here'} {'asks' if same else 'is known to ask'}"
+        asks_it = "asks" if len(same) == 1 else "ask" if same else "is known to ask"
+        yield f"  which is what {', '.join(same) or 'no protocol here'} {asks_it}"
     for name, prompt in asks.items():
         yield f"  {name} asks {quoted(prompt, PROMPTED)}"
     if len(whole["responses"]) == 1:

@@ -351,9 +351,11 @@ def parse(text: str, where: str, lean: Callable[[dict[str, Any]], Any] | None = 
         return json.loads(text, object_pairs_hook=lambda pairs: lean(once_each(pairs)))
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested thousands deep
         end = short_repr(text[-200:].strip()[-80:])
+        advice = "Get the file again."
+        if not text.lstrip().startswith(("{", "[")):
+            advice = "Save it as JSON lines, or name a table .csv, .tsv, .parquet or .xlsx."
         raise BuildError(
-            f"{where} is not JSON, or is cut off: {error}; its end is {end}. Get the file again. The name of a table "
-            "ends in .csv, .tsv, .parquet or .xlsx."
+            f"{where} is not JSON, or is cut off: {error}; its end is {end}. {advice}"
         ) from error
 
 
