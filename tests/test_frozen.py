@@ -161,6 +161,7 @@ def test_the_demo(capsys, tmp_path, monkeypatch):
     same("demo.txt", capsys.readouterr().out)
 
 
+@pytest.mark.long
 def test_a_real_table(capsys, upstream):
     labels = upstream / "chair" / "coco2014_chair_objects.json.gz"
     files = sorted(map(str, (upstream / "responses").glob("pope_instruction1_*.jsonl")))
