@@ -104,10 +104,12 @@ def pair(names: Sequence[str], first: Mapping[Key, Reading], second: Mapping[Key
         )
     for (name, here), (other, there) in permutations(zip(map(one_line, names), (first, second), strict=True)):
         if lacking := sorted(here.keys() - there.keys()):
+            files, others = ({file for file, _ in read} for read in (here, there))
+            alike = "" if files & others else f" (files are matched by name: score both as {min(files)}=FILE)"
             raise ValueError(
                 f"{other} lacks {len(lacking):,} of the {len(here):,} responses that {name} has read, such as "
                 f"that of {_named(lacking[0])}. Expected the same files of responses and the same images; score both "
-                "methods on these."
+                f"methods on these{alike}."
             )
     if differ := sorted(key for key in first if first[key].text != second[key].text):
         raise ValueError(
