@@ -1,7 +1,10 @@
 """The documentation shows existing commands, a notebook that runs, and current signatures."""
 
 import ast
+import doctest
+import importlib
 import json
+import pkgutil
 import re
 import shlex
 import tempfile
@@ -9,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import halluscope
 from halluscope import cli, registry
 from halluscope.benchmarks.throne import metric as throne
 
@@ -54,6 +58,14 @@ def test_commands_are_there(command):
         assert registry.benchmark(dataset.name).builder(dataset).parser().parse_args(words[1:])
     else:
         assert cli.parser(name).parse_args([name, *words])
+
+
+def test_examples_in_docstrings_give_what_they_show():
+    names = [one.name for one in pkgutil.walk_packages(halluscope.__path__, "halluscope.")]
+    modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    failed = {module.__name__: doctest.testmod(module) for module in modules}
+    assert {name: found for name, found in failed.items() if found.failed} == {}
+    assert sum(found.attempted for found in failed.values()) > 80
 
 
 def test_there_are_commands():

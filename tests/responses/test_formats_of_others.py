@@ -82,6 +82,12 @@ def test_captions(tmp_path, labels, form):
     assert (result["precision_all"], result["images"]) == (pytest.approx(2 / 3), 2)
 
 
+def test_a_row_that_is_no_object_is_refused_beside_images_by_any_name(tmp_path, labels):
+    rows = [{"picture": coco(n), "caption": c} for n, c in CAPTIONS.items()]
+    with pytest.raises(ValueError, match="expected an object with the LVLM's text.*got 7"):
+        throne(tmp_path / "captions.json", labels, [*rows, 7])
+
+
 def test_a_chats_prompt_is_its_text(tmp_path):
     parts = [{"type": "image"}, {"type": "text", "text": "Is there a dog?"}]
     turns = [{"role": "user", "content": parts}, {"role": "assistant", "content": "Yes"}]

@@ -42,7 +42,7 @@ from halluscope.reporting.tables import (
     scored,
 )
 from halluscope.responses.files import Given
-from halluscope.responses.match import plain_question
+from halluscope.responses.match import plain_question, single_spaced
 from halluscope.runs.comparing import flat
 from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.scoring import Ready
@@ -202,7 +202,7 @@ class Explanation:
         matched = self.ready(setting).matched
         if len(matched.prompts) == 1 and not any(matched.asked):
             # Our harness tasks log only the name of a prompt.
-            named = " ".join(self.benchmark.prompts.get(matched.prompts[0], "").split())
+            named = single_spaced(self.benchmark.prompts.get(matched.prompts[0], ""))
             return [{"prompt": named or None, "responses": len(matched.rows)}]
         prompts: Counter[str] = Counter()
         for row, asked in zip(matched.rows, matched.asked, strict=False):
@@ -317,7 +317,7 @@ def by_reason(failed: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _question(row: Any) -> str:
-    return " ".join(str(getattr(row, "question", "")).split())
+    return single_spaced(getattr(row, "question", ""))
 
 
 def _same(first: Setting, second: Setting, aspect: str) -> bool:
@@ -460,7 +460,7 @@ def _asked(whole: Values) -> Iterator[str]:
             continue
         each = [f"{quoted(prompt, PROMPTED)} ({count:,})" for prompt, count in said.items()]
         more = f", and other prompts ({sum([*said.values()][3:]):,})" * (len(said) > 3)
-        same = [name for name, prompt in asks.items() if [" ".join(prompt.split())] == [*said]]
+        same = [name for name, prompt in asks.items() if [single_spaced(prompt)] == [*said]]
         yield f"prompts: {one_line(file, NAME)} answers {', '.join(each[:3])}{more}"
         asks_it = "asks" if len(same) == 1 else "ask" if same else "is known to ask"
         yield f"  which is what {', '.join(same) or 'no protocol here'} {asks_it}"

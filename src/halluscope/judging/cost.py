@@ -419,10 +419,8 @@ class VerdictPlan(Record):
         check_noted(self.judge)
         _, kept = self.count()
         prompts = [str(prompt) for prompt, *_ in self.missing]
-        info, (reader, missing) = (
-            self.info,
-            (self.info.reader, self.info.missing) if self.info else (None, ""),
-        )
+        info = self.info
+        reader, missing = (info.reader, info.missing) if info else (None, "")
         tokens = sum(reader.lengths(prompts)) if reader else sum(map(len, prompts)) / CHARACTERS_A_TOKEN
         said = None if info else len(prompts) * self.judge.max_tokens
         load = Load(

@@ -67,7 +67,7 @@ class Judge(Protocol):
     def key(self) -> str:
         """The judge's name in signatures and in the cache: everything about it that can change a vote.
 
-        It is never an access key or a path on this machine.
+        It holds no access key and no path on this machine.
         """
         ...
 
@@ -104,7 +104,7 @@ class ChatJudge(Protocol):
     def key(self) -> str:
         """The judge's name in signatures and in the cache: everything about it that can change a reply.
 
-        It is never an access key or a path on this machine. The seed of a reply is stored next to it. A call of
+        It holds no access key and no path on this machine. The seed of a reply is stored next to it. A call of
         `replies` may change the key if a server refuses a setting, but not while replies come.
         """
         ...

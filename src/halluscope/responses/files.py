@@ -185,9 +185,8 @@ def text_of(
     text = row[name]
     if isinstance(text, list | tuple) and len(text) == 1:
         (text,) = text
-    if isinstance(
-        text, Mapping
-    ):  # an object with the text, a chat completion, or a line of a batch's output with one
+    # an object with the text, a chat completion, or a line of a batch's output with one
+    if isinstance(text, Mapping):
         choices = _at(text, "choices") or _at(text, "body", "choices")
         message = _at(choices[0], "message") if choices and isinstance(choices, list) else text
         text = next((message[key] for key in (*TEXTS, "content") if key in (message or ())), text)
@@ -302,7 +301,8 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
             stated = _results_beside(files[0])
     if image := _image_column(found[0][1]):
         found = [
-            (where, {"image": row.get(image), **row}) for where, row in found if isinstance(row, Mapping)
+            (where, {"image": row.get(image), **row} if isinstance(row, Mapping) else row)
+            for where, row in found
         ]
     if not how.text_columns:
         how = how._replace(text_columns=text_columns([row for _, row in found]))
@@ -322,14 +322,14 @@ def _as_yes_no(found: list[Located], columns: tuple[str, ...]) -> tuple[list[Loc
     """Put "yes" and "no" in place of labels, if each row has one of a pair such as 1 and 0; also return the pair."""
     _, first = found[0]
     name = _text_columns(tuple(first), columns)[1] if isinstance(first, Mapping) else ""
-    for labels in _LABELS:
-        if not name or _label(first[name]) not in labels:
-            continue
-        of_rows = [_label(row.get(name)) if isinstance(row, Mapping) else "" for _, row in found]
-        if labels.keys() >= {*of_rows}:
-            rows = zip(found, of_rows, strict=True)
-            return [(where, {**row, name: labels[label]}) for (where, row), label in rows], [*labels]
-    return found, ()
+    labels = next((pair for pair in _LABELS if name and _label(first[name]) in pair), None)
+    if labels is None:
+        return found, ()
+    of_rows = [_label(row.get(name)) if isinstance(row, Mapping) else "" for _, row in found]
+    if not labels.keys() >= {*of_rows}:
+        return found, ()
+    rows = zip(found, of_rows, strict=True)
+    return [(where, {**row, name: labels[label]}) for (where, row), label in rows], [*labels]
 
 
 def _label(value: Any) -> str:

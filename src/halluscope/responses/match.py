@@ -185,7 +185,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     matching.check_texts(pairs)
     answered, answers = [row for row, _ in pairs], [response for _, response in pairs]
     prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]
-    asked = [*map(_spaced, _first_texts(answers, prompts))]
+    asked = [*map(single_spaced, _first_texts(answers, prompts))]
     stated = zip(asked, answered, strict=True) if any(asked) else ()
     version = STATED_ROWS
     if found.by != STATED_ROWS:
@@ -199,7 +199,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         responses.sampled,
         any(SAME in states for states in found.stated.values()),
         len(responses.each) - len(pairs),
-        sum(text != "" and _spaced(_prompt(row, identity)) not in text for text, row in stated),
+        sum(text != "" and single_spaced(_prompt(row, identity)) not in text for text, row in stated),
         {column: states.count(STRANGE) for column, states in found.stated.items() if STRANGE in states},
         sorted({str(one.row.get(PROMPT) or "") for one in answers}) if PROMPT in matching.columns else [""],
         asked,
@@ -569,8 +569,8 @@ class _Matching:
         identity = self.identity
 
         def is_asked(pair: Pair) -> bool:
-            asked = _spaced(getattr(pair[0], "question", None) or _prompt(pair[0], identity))
-            return asked != "" and _spaced(pair[1].text) == asked
+            asked = single_spaced(getattr(pair[0], "question", None) or _prompt(pair[0], identity))
+            return asked != "" and single_spaced(pair[1].text) == asked
 
         questions = all(response.text.rstrip().endswith("?") for _, response in pairs)
         if (any if questions else all)(map(is_asked, pairs)):
@@ -583,7 +583,8 @@ class _Matching:
             )
         is_gold = identity.target and len(pairs) >= FEWEST_GOLD and pairs[0][1].column == GOLD
         if is_gold and all(
-            _spaced(one.text).lower() == str(getattr(row, identity.target, "")).lower() for row, one in pairs
+            single_spaced(one.text).lower() == str(getattr(row, identity.target, "")).lower()
+            for row, one in pairs
         ):
             raise ValueError(
                 f"{self.source}: the column {GOLD!r} is the right answer in all {len(pairs):,} rows; expected the "
@@ -684,7 +685,7 @@ def _question(row: Any) -> str:
 @lru_cache(MANY)
 def plain_question(text: str) -> str:
     """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
-    return _spaced(text.replace("imange", "image"))
+    return single_spaced(text.replace("imange", "image"))
 
 
 def _prompt(row: Any, identity: Identity) -> str:
@@ -760,7 +761,8 @@ def _base(name: object) -> str:
     return str(name).replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
-def _spaced(value: object) -> str:
+def single_spaced(value: object) -> str:
+    """Return a value as text with each run of white space as one space."""
     return " ".join(str(value).split())
 
 

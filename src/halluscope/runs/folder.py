@@ -231,10 +231,9 @@ def checked(paths: Sequence[str | Path]) -> dict[str, Run]:
 
 def changed(folder: Path) -> Iterator[str]:
     """Yield the files of a run that have changed since it was written, each with what is wrong."""
-    if folders([folder]) != [folder]:
-        first, *others = folders([folder])
+    if (found := folders([folder])) != [folder]:
         raise RunError(
-            f"{folder} holds {1 + len(others)} runs; expected one. Name one of them, such as {first}."
+            f"{folder} holds {len(found)} runs; expected one. Name one of them, such as {found[0]}."
         )
     try:
         lines = [

@@ -47,6 +47,8 @@ class WordLists:
         self._file, self._section = (module, file), section
 
     def __getattr__(self, name: str) -> frozenset[str]:
+        if name.startswith("__"):  # Python asks for these of any object
+            raise AttributeError(name)
         words = self.__dict__[name] = frozenset(read_toml(*self._file)[self._section][name])
         return words
 

@@ -252,8 +252,8 @@ def _given(votes: Any, rows: int) -> tuple[Nouns, list[dict[str, int]]]:
 def _counting(nouns: Nouns, concrete: frozenset[str] | None, convention: str) -> Nouns:
     """Return the nouns of each caption that count (`get_och_score` in the authors' evaluate.py, two versions).
 
-    >>> dog, photo = Word("dog"), Word("photo")
-    >>> [[noun.form for noun in _counting([[dog, photo, dog]], None, one)[0]] for one in (RELEASED, FIRST)]
+    >>> nouns = [[Word("dog"), Word("photo"), Word("dog")]]
+    >>> [[noun.form for noun in _counting(nouns, None, one)[0]] for one in (RELEASED, FIRST)]
     [['dog', 'dog'], ['dog', 'photo']]
     """
     found = [[one for one in each if concrete is None or one.form in concrete] for each in nouns]

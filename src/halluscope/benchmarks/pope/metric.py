@@ -157,8 +157,9 @@ def compute(
     place = present * 3 + answers  # of each response in the flat table of its sampling and class
     cell = (sampled * len(classes) + asked) * 6 + place
     counts = _count(cell, shape)
-    warn_if_shuffled((answers == YES)[:, None], present[:, None])
-    if (answers == YES).all():
+    says_yes = answers == YES
+    warn_if_shuffled(says_yes[:, None], present[:, None])
+    if says_yes.all():
         _warn_if_unreadable(predictions, parser)
 
     def score(counts: Counts) -> dict[str, Any]:
@@ -264,11 +265,10 @@ def _warn_if_unreadable(predictions: Sequence[str], parser: str) -> None:
     """Warn if a rule reads only yes where no word says so: texts in another language, or nothing."""
     unclear = np.flatnonzero(replies.read(predictions, "strict") == OTHER)
     if len(unclear):
-        such = short_repr(predictions[unclear[0]], 40)
+        such_as = short_repr(predictions[unclear[0]], 40)
         warnings.warn(
             f"The rule {parser!r} reads every response as yes, though {len(unclear):,} of {len(predictions):,} say "
-            f"neither yes nor no, such as "
-            f"{such}. parser='strict' (--parser strict) counts them as unparsed.",
+            f"neither yes nor no, such as {such_as}. parser='strict' (--parser strict) counts them as unparsed.",
             stacklevel=3,
         )
 

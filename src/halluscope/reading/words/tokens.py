@@ -83,7 +83,7 @@ def as_written(words: Sequence[Word], text: str) -> list[Word]:
 def tokenise(text: str) -> list[Word]:
     """Return the tokens of a text, in lower case, with their places in the text.
 
-    >>> [token.form for token in tokenise('Two dogs, 1.5 m apart, can\'t see the "cat".')]
+    >>> [token.form for token in tokenise('Two dogs, 1.5 m apart, can\\'t see the "cat".')]
     ['two', 'dogs', ',', '1.5', 'm', 'apart', ',', 'ca', "n't", 'see', 'the', '"', 'cat', '"', '.']
     """
     lower, tokens, end = text.lower(), list[Word](), 0

@@ -63,9 +63,10 @@ def paraphrase(
             if not prompts:
                 return []
             # An unreadable reply is None, not an error.
-            return collect_verdicts(prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress)[
-                0
-            ]
+            (verdicts,) = collect_verdicts(
+                prompts, judge, seed=seed, cache=store, max_failed=1, progress=progress
+            )
+            return verdicts
 
     replies = ask([PromptSpec(fill(SAY, question=question), _line) for question in questions], model)
     wordings = dict(zip(questions, map(_checked, questions, replies), strict=True))
