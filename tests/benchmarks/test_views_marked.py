@@ -315,7 +315,8 @@ ANNOTATED = st.lists(st.sampled_from(sorted(AMBER.also)), min_size=1, max_size=4
 def test_amber_descriptions(annotated: list[Any], said: list[list[str]], known: bool) -> None:
     """Nouns that a reader finds in the text, and given nouns, which have no place."""
     rows = [described(number, *of) for number, of in enumerate(annotated, 1)]
-    options = {"nouns": said} if known else {}
+    # a blank noun is refused
+    options = {"nouns": [[*filter(str.strip, nouns)] for nouns in said]} if known else {}
     found, scores = seen("amber", [" a ".join(words) for words in said], rows, **options)
     kinds, items = counted(found.items), found.items
     missed, imagined = (sum(len(fact(one, name)) for one in items) for name in ("missed", "imagined"))
