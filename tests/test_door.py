@@ -150,7 +150,9 @@ def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
     )
     assert "are read as yes and no" in capsys.readouterr().err
     assert cli.main(["verify", str(pope / "run")]) == 0
-    result, yes_no = (halluscope.score("pope", given, dataset) for given in (rows, ["yes", "no"]))
+    result = halluscope.score("pope", rows, dataset)
+    with pytest.warns(UserWarning, match="responses: .*they are matched by their order"):
+        yes_no = halluscope.score("pope", ["yes", "no"], dataset)
     assert result["accuracy"] == yes_no["accuracy"] == 0 and result["yes_ratio"] == 0.5
     assert keys_of(result["signature"])["labels"].split(",") == result["labels"]
 
@@ -162,7 +164,7 @@ def test_texts_in_which_no_word_says_yes_are_named(pope):
     ):
         assert halluscope.score("pope", ["Ja", "Nein"], dataset)["yes_ratio"] == 1
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", "The rule")
         halluscope.score("pope", ["Yes", "Yes, it is."], dataset)
         halluscope.score("pope", ["Ja", "No"], dataset)
 

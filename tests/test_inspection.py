@@ -33,7 +33,7 @@ def test_responses(tmp_path):
     assert found.columns == {"id": "question_id", "text": "text", "question": "prompt"}
     assert found.odd == {"with thoughts": 1}
     assert "3 questions in another order, or made anew" in str(found)
-    assert found.command == f"halluscope score pope --responses {tmp_path / 'r.json'} --dataset pope"
+    assert found.command == f"halluscope score pope --responses {tmp_path / 'r.json'} --dataset DATASET"
     rows = [{"image_id": i, "caption": "A dog runs over a green lawn after a ball."} for i in range(3)]
     found = inspect(written(tmp_path / "r.json", {"config": {}, "captions": rows, "seed": 4}))
     assert {"throne", "chair"} <= {*found.benchmarks} and found.columns["image"] == "image_id"
@@ -85,9 +85,14 @@ def test_the_command(tmp_path, capsys):
         ("Darklightened__vlm/*gqa_pop_default.csv", "score pope .* --dataset pope:gqa"),
         ("Darklightened__vlm/*aokvqa_pop_default.csv", "score pope .* --dataset pope:aokvqa"),
         ("xjr1051__OPSD-VCD/*baseline__mmhal_responses.json", "score mmhal .* --dataset mmhal --judge JUDGE"),
+        (
+            "tianyi-lab__HallusionBench/*sample.json",
+            "score hallusionbench .* --dataset hallusionbench --partial",
+        ),
+        ("Areebol__vlm-decoding-hal/*llava-1.5__regular.jsonl", "score chair .* --dataset DATASET"),
     ],
 )
-def test_a_command_names_the_config_and_the_judge(file, command, upstream):
+def test_a_command_names_config_judge_and_part(file, command, upstream):
     (found,) = (upstream / "wild").glob(file)
     assert re.fullmatch(f"halluscope {command}", inspect(found).command)
 

@@ -8,21 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halluscope import registry
+from halluscope.building import spec
 from halluscope.errors import LimitExceeded
 from halluscope.files.opening import read_text
+from halluscope.registry import Benchmark
 from halluscope.responses import files, thoughts
 from halluscope.responses.files import IDS, IMAGES, QUESTIONS
 from halluscope.sanitize import one_line
 from halluscope.validation import is_number
 
 # What a file can hold
-RESPONSES, ASKED, SCORES, VERDICTS, OTHER = (
-    "responses",
-    "questions",
-    "printed scores",
-    "verdicts",
-    "other rows",
-)
+RESPONSES, ASKED, SCORES, VERDICTS = "responses", "questions", "printed scores", "verdicts"
+OTHER, NONE = "other rows", "no rows"
 
 # The columns of a right answer and of a verdict
 GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
@@ -33,8 +30,8 @@ _FIGURE = re.compile(r"([A-Za-z][\w ()%-]{0,30}?)\s*[:|=]\s*(-?\d+(?:\.\d+)?)\b"
 
 _WORDS = ("acc", "score", "rate", "f1")
 
-# What `known` says that the questions are from, which is the name of a dataset's config in other letters
-_CONFIG = re.compile(r"\((?!COCO)([\w-]+)")
+# What a command names where the file does not tell it
+DATASET, JUDGE = "DATASET", "JUDGE"
 
 FEWEST_WORDS = 8  # texts of this many words, in the median, describe
 MOST = 30  # how many printed scores are listed
@@ -84,6 +81,8 @@ def inspect(file: str | Path) -> Inspection:
         return Inspection(name, SCORES, figures=figures)
     held = Counter(column for row in rows for column, value in row.items() if value not in (None, ""))
     names = {column for row in rows for column in row}
+    if not names:
+        return Inspection(name, NONE)
 
     def first(known: Iterable[str], enough: int = 1) -> str:
         return next((column for column in known if held[column] >= enough), "")
@@ -105,7 +104,7 @@ def inspect(file: str | Path) -> Inspection:
     roles = {"id": id, "text": text, "image": first(IMAGES), "question": question}
     columns = {role: column for role, column in roles.items() if column}
     asked = [str(row[question]) for row in rows if question and question in row]
-    benchmarks, about = _benchmarks(asked, names, texts if text else [])
+    benchmarks, about, dataset, is_part = _benchmarks(asked, names, texts if text else [])
     found = Inspection(name, kind, len(rows), benchmarks, about, columns)
     if kind != RESPONSES:
         return found
@@ -113,33 +112,45 @@ def inspect(file: str | Path) -> Inspection:
     if not benchmarks:
         return found
     benchmark = registry.benchmark(benchmarks[0])
-    dataset, config = registry.identity(benchmark), _CONFIG.search(about)
-    source = f"{dataset.name}:{letters(config[1])}" if config else dataset.name
+    source = registry.identity(benchmark).name if dataset is None else dataset or DATASET
     command = f"halluscope score {benchmark.name} --responses {one_line(name)} --dataset {source}"
     if benchmark.judges and not benchmark.judges.default:
-        command += f" --{benchmark.judges.option} JUDGE"
-    return found._replace(command=command + " --partial" * (" of its " in about))
+        command += f" --{benchmark.judges.option} {JUDGE}"
+    return found._replace(command=command + " --partial" * (is_part or _is_part(benchmark, len(rows))))
 
 
-def _benchmarks(asked: Sequence[str], names: Collection[str], texts: Sequence[str]) -> tuple[list[str], str]:
-    """Return the benchmarks that rows may belong to, by their questions, their columns, or their length."""
+def _is_part(benchmark: Benchmark, rows: int) -> bool:
+    """Whether the dataset has more rows, all of which need a response."""
+    in_sets = registry.identity(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
+    if benchmark.partial_ok or in_sets or not benchmark.datasets:
+        return False
+    return bool(rows < spec.load(benchmark.datasets[0].name).expected.get("questions", 0))
+
+
+def _benchmarks(
+    asked: Sequence[str], names: Collection[str], texts: Sequence[str]
+) -> tuple[list[str], str, str | None, bool]:
+    """Return the benchmarks that rows may belong to, by their questions, their columns, or their length; what they are;
+    their dataset (None for the benchmark's, "" for an unknown one); and whether their questions show them to be a part.
+    """
     rooms = registry.benchmarks()
     for benchmark in rooms:
         module = benchmark.module("rows") if benchmark.is_scored else None
-        if (about := getattr(module, "known", lambda asked: None)(asked)) is not None:
-            return [benchmark.name], about
+        if found := getattr(module, "known", lambda asked: None)(asked):
+            return [benchmark.name], *found
     if prompted := [one.name for one in rooms if asked and {*asked} == {one.prompt}]:
-        return prompted, ""
+        return prompted, "", None, False
     first = {one.name: one.datasets[0] for one in rooms if one.datasets}
     known = {name: {*one.id, *one.columns, *one.upstream} for name, one in first.items()}
     shared = Counter(name for each in known.values() for name in each)
     own = {name: sum(shared[key] == 1 for key in each.intersection(names)) for name, each in known.items()}
     if (most := max(own.values(), default=0)) > 1:
-        return [name for name, count in own.items() if count == most], ""
+        return [name for name, count in own.items() if count == most], "", None, False
     words = sorted(len(text.split()) for text in texts)
     if words and words[len(words) // 2] >= FEWEST_WORDS:
-        return [one.name for one in rooms if one.is_scored and one.partial_ok], "descriptions"
-    return [], ""
+        described = [one.name for one in rooms if one.is_scored and one.partial_ok]
+        return described, "descriptions", "", False
+    return [], "", None, False
 
 
 def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -> dict[str, int]:

@@ -30,7 +30,7 @@ from halluscope.responses.match import (
     Matched,
     match,
 )
-from halluscope.sanitize import short_repr
+from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of
 from halluscope.validation import listed, texts
 
@@ -201,11 +201,13 @@ def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
     return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'questions'} are scored"
 
 
-def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> Iterator[str]:
-    """Yield how much of the dataset is scored, and how responses were matched.
+def remark(benchmark: Benchmark, ready: Ready) -> str:
+    """Say how much of the dataset is scored, and how responses were matched; "" if there is nothing to say."""
+    found = "; ".join(_remarks(benchmark, ready))
+    return f"{one_line(ready.matched.name)}: {found}." if found else ""
 
-    A harness's samples of only some rows are an error unless `partial` allows that.
-    """
+
+def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     matched, also = ready.matched, registry.identity(benchmark).also
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
@@ -219,11 +221,6 @@ def remarks(benchmark: Benchmark, ready: Ready, partial: bool) -> Iterator[str]:
             "or image, and it is checked that they are about this dataset"
         )
     if len(matched.rows) < matched.of:
-        if matched.sampled and not partial:
-            raise ValueError(
-                f"{matched.name} holds samples of {len(matched.rows)} of the {matched.of} rows: the run had a limit, "
-                f"or was cut off. Pass --limit {len(matched.rows)} to score them anyway."
-            )
         yield part_of(benchmark, len(matched.rows), matched.of)
     for column, values in also.items():
         named = [value for value in values if value in matched.name]

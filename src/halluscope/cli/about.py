@@ -12,7 +12,7 @@ from halluscope.reading.datasets import home, is_subset
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import to_json
 from halluscope.sanitize import one_line, short_repr
-from halluscope.terminal import say, tell_error
+from halluscope.terminal import say, tell, tell_error
 from halluscope.version import __version__
 
 # list
@@ -145,7 +145,7 @@ def build(words: Sequence[str]) -> int:
 
 def inspect(args: Namespace) -> None:
     """Say what each file is; one that cannot be read is named, and the others are still inspected."""
-    from halluscope.inspection import inspect
+    from halluscope.inspection import DATASET, inspect
 
     found, failed = [], []
     for file in args.files:
@@ -160,6 +160,10 @@ def inspect(args: Namespace) -> None:
             say(f"{one_line(one.file)}: {one}")
             if one.command:
                 say(f"  {one.command}")
+        if any(DATASET in one.command for one in found):
+            tell(
+                f"{DATASET} is what has the questions or images; `halluscope list` names datasets, or give a file."
+            )
     for message in failed:
         tell_error(message)
     if failed:

@@ -13,7 +13,6 @@ from halluscope.options import ALL, MatchingOptions
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import CSV, JSON, text_notes, written
 from halluscope.reporting.tables import Report, Values, to_json
-from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.terminal import is_quiet, say, tell
 from halluscope.vocabularies import read_toml
@@ -129,13 +128,6 @@ def ready(
     return scoring.prepare(
         benchmark, args.responses, dataset or args.dataset, options, matching_options(args)
     )
-
-
-def remark(benchmark: Benchmark, one: Ready, args: Namespace) -> None:
-    """Say how much of the dataset is scored, and how responses were matched."""
-    is_part = bool(args.limit or getattr(args, "partial", False))
-    if remarks := [*scoring.remarks(benchmark, one, is_part)]:
-        tell(f"{one_line(one.matched.name)}: {'; '.join(remarks)}.")
 
 
 def output(args: Namespace, data: Any, report: Callable[[], Report] | None = None) -> None:

@@ -30,7 +30,7 @@ def score(args: Namespace) -> None:
         common.check_output(args, args.out)
     ready = common.ready(args, benchmark, options)
     for one in ready:
-        common.remark(benchmark, one, args)
+        tell(scoring.remark(benchmark, one))
     about = {"command": args.words, "dataset": args.dataset}
     how = {"bootstrap": args.bootstrap, "seed": args.seed}
     scored = [
@@ -101,7 +101,7 @@ def explain(args: Namespace) -> None:
         benchmark, stated, chosen, args.responses, args.dataset, options, common.matching_options(args)
     )
     for setting in found.settings(found.protocols[0]):
-        common.remark(benchmark, found.ready(setting), args)
+        tell(scoring.remark(benchmark, found.ready(setting)))
     found.compute()
     about = list(dict.fromkeys(args.by)), args.examples, args.number
     data = found.as_json(*about)

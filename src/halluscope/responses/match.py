@@ -182,6 +182,11 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         raise ValueError(
             f"{responses.source} holds no response to any of the {found.needed:,} rows that the options select."
         )
+    if responses.sampled and len(pairs) < found.needed and not identity.partial:
+        raise ValueError(
+            f"{responses.name} holds samples of {len(pairs)} of the {found.needed} rows: the run had a limit, or was "
+            f"cut off. Pass --limit {len(pairs)} (limit={len(pairs)}) to score them anyway."
+        )
     matching.check_texts(pairs)
     answered, answers = [row for row, _ in pairs], [response for _, response in pairs]
     prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]

@@ -3,6 +3,7 @@
 And what Python gets (`Result`): results that print as tables, of scoring, of comparing runs, and of checking them.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -262,6 +263,8 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
     benchmark, ready, chosen = scoring.matched(name, given, dataset, {"bootstrap": RESAMPLES, **options})
     if out is not None:
         runs.check_options(chosen)
+    for line in filter(None, (scoring.remark(benchmark, one) for one in ready)):
+        warnings.warn(line, stacklevel=3)
     scored = [runs.score(benchmark, one, chosen) for one in ready]
     if out is not None:
         runs.write(scored, Path(out))

@@ -92,9 +92,11 @@ def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
     return questions
 
 
-def _known(asked: Iterable[str]) -> tuple[str, int]:
-    """Return which of the published samplings begins with these questions, and its rows; ("", 0) if none does."""
-    found: tuple[str, int] = _versions()["heads"].get(_digest("\n".join(islice(asked, HEAD))), ("", 0))
+def _known(asked: Iterable[str]) -> tuple[str, int, str]:
+    """Return which published sampling begins with these questions, its rows, and its dataset; ("", 0, "") if none."""
+    found: tuple[str, int, str] = _versions()["heads"].get(
+        _digest("\n".join(islice(asked, HEAD))), ("", 0, "")
+    )
     return found
 
 
@@ -202,15 +204,19 @@ def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[
     return ",".join(sorted({older.get(f"{name} {rows[name]} {old[name]}", "") for name in rows} - {""}))
 
 
-def known(asked: Sequence[str]) -> str | None:
-    """Say which samplings some questions are, in their order; None if they are not like POPE's."""
+def known(asked: Sequence[str]) -> tuple[str, str, bool] | None:
+    """Say which samplings some questions are, in their order; the dataset that has them ("" for none); and whether a
+    sampling has more. None if they are not like POPE's.
+    """
     texts = [*map(plain, asked)]
     if not texts or sum(OBJECT_ASKED.fullmatch(text) is not None for text in texts) < 0.9 * len(texts):
         return None
     found: list[str] = []
-    first = 0
+    datasets: dict[str, None] = {}
+    first, is_part = 0, False
     while first < len(texts):
-        name, rows = _known(texts[first:])
+        name, rows, dataset = _known(texts[first:])
+        datasets[dataset] = None
         if not rows:
             found.append(f"{len(texts) - first:,} questions in another order, or made anew")
             break
@@ -219,8 +225,9 @@ def known(asked: Sequence[str]) -> str | None:
         if when := _versions()["older"].get(f"{name.partition(' ')[0]} {there} {old}"):
             name = name.replace("(COCO)", f"(COCO, {when})")
         found.append(f"{name}{'' if there == rows else f', {there:,} of its {rows:,}'}")
+        is_part |= there < rows
         first += rows
-    return "; ".join(found)
+    return "; ".join(found), next(iter(datasets)) if len(datasets) == 1 else "", is_part
 
 
 def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:
