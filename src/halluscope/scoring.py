@@ -198,7 +198,7 @@ def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def part_of(benchmark: Benchmark, rows: int, of: int) -> str:
     """Say how many of a dataset's rows are scored."""
-    return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'questions'} are scored"
+    return f"{rows:,} of {of:,} {'labelled images' if benchmark.partial_ok else 'rows'} are scored"
 
 
 def remark(benchmark: Benchmark, ready: Ready) -> str:

@@ -112,7 +112,7 @@ class Plan:
 
     loads: tuple[Load, ...]  # the load of each judge, in the order in which they are asked
     ask: str  # "all" or "needed"
-    at_least: int  # how many questions are certainly asked: every question, or the first about every cell
+    at_least: int  # how many questions are certainly asked: every question, or one judge about every cell
     at_most: int  # how many questions there are
     store: str  # the file of kept votes and replies
     workers: int = 1  # among how many processes each judge's work is divided

@@ -109,7 +109,7 @@ def plan_report(plan: Plan) -> Report:
         else f"The numbers of questions are exact: ask={plan.ask!r}."
         if plan.exact
         else "The numbers of questions are an estimate: the lexical judge stood in for votes that are not kept. The "
-        f"true total is between {plan.at_least:,} (the first about every cell) and {plan.at_most:,} (all)."
+        f"true total is between {plan.at_least:,} (one judge about every cell) and {plan.at_most:,} (every judge)."
     ]
     if any(load.kept or load.measured for load in plan.loads):
         lines.append(f"Kept votes and replies are in {plan.store}.")

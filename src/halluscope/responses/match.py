@@ -26,7 +26,7 @@ from halluscope.responses.files import (
     Row,
     is_image_file,
 )
-from halluscope.sanitize import short_repr
+from halluscope.sanitize import one_line, short_repr
 
 # The ways of matching responses by other things than ids
 ORDER, IMAGE, QUESTION = "order", "image", "question"
@@ -772,4 +772,4 @@ def single_spaced(value: object) -> str:
 
 
 def _named(names: Sequence[str], key: Sequence[str]) -> str:
-    return ", ".join(f"{name} {value:.80}" for name, value in zip(names, key, strict=False))
+    return ", ".join(f"{name} {one_line(value, 80)}" for name, value in zip(names, key, strict=False))
