@@ -118,7 +118,7 @@ def test_a_row_of_the_dataset_is_no_response():
         ([{"image_id": 1.7, "caption": "a"}], "line 1: image_id is 1.7; expected a whole number or a name"),
         ([{"image_id": True, "caption": "a"}], "line 1: image_id is True; expected a whole number or a name"),
         ([{"image_id": " ", "caption": "a"}], "line 1: image_id is ' '; expected a whole number or a name"),
-        ([{"image_id": "9" * 5000, "caption": "a"}], r"line 1: image_id 9{80} is not among the 3 rows"),
+        ([{"image_id": "9" * 5000, "caption": "a"}], r"line 1: image_id 9{79}... is not among the 3 rows"),
         (
             [{"image_id": 7, "caption": "a"}, {"image_id": "07", "caption": "b"}],
             r"line 2: image_id 7 is already in .*r\.jsonl, line 1; expected one response per row. Remove one",
