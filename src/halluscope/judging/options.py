@@ -144,7 +144,7 @@ class VoteOptions(JudgeOptions):
     recheck: float = option(
         0.0,
         "ask again if a vote was decided by less than this: int8 judges (in logits) in float32, scoring: judges (in "
-        "nats) as openai: asks",
+        "nats) as openai: judges are asked",
         most=1000,  # no lead is larger
         what="a number of logits",
     )
