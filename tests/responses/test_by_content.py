@@ -2,12 +2,15 @@
 
 import json
 import os
+import warnings
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 import halluscope
 from halluscope import cli
+from halluscope.benchmarks.pope.rows import load
 
 LABELS = ("yes", "no")
 THINGS = {
@@ -149,8 +152,37 @@ def test_right_answers_are_no_responses(dataset):
     with pytest.raises(ValueError, match="'answer' is the right answer in all 36 rows.*--text-column answer"):
         halluscope.score("pope", rows, dataset, bootstrap=0)
     assert halluscope.score("pope", rows, dataset, bootstrap=0, text_column="answer")["accuracy"] == 1.0
+    for other, values in (
+        ("note", ["Yes"] * 36),
+        ("answer_type", ["yes/no"] * 36),
+        ("other_answer", [row["answer"] for row in rows]),
+    ):
+        more = [row | {other: value} for row, value in zip(rows, values, strict=True)]
+        with pytest.raises(ValueError, match="'answer' is the right answer in all 36 rows"):
+            halluscope.score("pope", more, dataset, bootstrap=0)
     rows[7]["answer"] = "I cannot say."
     assert halluscope.score("pope", rows, dataset, bootstrap=0)["accuracy"] == pytest.approx(35 / 36)
+
+
+@pytest.mark.parametrize("column, whole", [("model_ans", False), ("model_ans", True), ("text", True)])
+def test_responses_beside_right_answers(column, whole, dataset):
+    """In rows with a column of the responses, or in the dataset's own rows with one."""
+    rows = [
+        {"question_id": row["question_id"], "sampling": name, "answer": row["text"], column: "Yes"}
+        for name in THINGS
+        for row in said(name)
+    ]
+    if whole:
+        rows = [{**asdict(row), column: "Yes"} for row in load(dataset)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert halluscope.score("pope", rows, dataset, bootstrap=0)["accuracy"] == 0.5
+    assert whole or f"so the responses are those in {column}" in str(told[0].message)
+
+
+def test_text_beside_a_label_is_the_response_if_another_column_asks(dataset):
+    rows = [{**row, "label": "yes"} for row in said("random")]
+    assert halluscope.score("pope", rows, dataset, bootstrap=0)["accuracy"] == 1.0
 
 
 UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")

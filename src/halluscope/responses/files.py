@@ -37,7 +37,7 @@ IDS = (*dict.fromkeys(("image_id", "question_id", "id", "qid", "index", "image",
 # The columns where a response may state the question, and the whole prompt with words around the question
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
 
-# In a row with this column, `text` is the question, not the response
+# In a row with this column and no other question, `text` is the question, not the response
 LABEL = "label"
 
 # The column that names the model
@@ -45,7 +45,7 @@ MODEL = "model_id"
 
 # How a column is named that somebody's texts are in, but no right answers
 SAYS = re.compile(
-    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)|.*(?:_id|_details|_file|_path)$)"
+    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)|.*(?:_id|_details|_file|_path|_type|_category|_source)$)"
     r".*(?:answer|ans$|response|caption|pred|output|generat|complet|reply|descri)"
 )
 # A column with another name holds the texts too, unless it is one of these
@@ -202,23 +202,33 @@ def text_of(
 
 @lru_cache(1000)
 def _text_columns(there: tuple[Any, ...], columns: tuple[str, ...]) -> tuple[Sequence[str], str]:
-    known = columns or [name for name in TEXTS if name != "text" or LABEL not in there]
+    text_asks = LABEL in there and {*QUESTIONS} & {*there} == {"text"}
+    known = columns or [name for name in TEXTS if name != "text" or not text_asks]
     return known, next((name for name in known if name in there), "")
 
 
-def text_columns(rows: Sequence[Any]) -> tuple[str, ...]:
-    """Return the column with the texts of rows that have none of `TEXTS`, if only one can be meant."""
+def text_columns(rows: Sequence[Any], gold: str = "") -> tuple[str, ...]:
+    """Return the column with the texts of rows that have none of `TEXTS`, if only one can be meant.
+
+    If `gold` holds the right answers, it is the first other of `TEXTS`, or else the only one that is named so.
+    """
     first = next(iter(rows), None)
-    if not isinstance(first, Mapping) or _text_columns(tuple(first), ())[1]:
+    if not isinstance(first, Mapping):
         return ()
+    there = tuple(name for name in first if name != gold)
+    if name := _text_columns(there, ())[1]:
+        return (name,) if gold else ()
     if len(first) > 1 and {*IDS, *QUESTIONS}.isdisjoint(first):
         return ()
     names = [
         name
         for name, value in first.items()
-        if isinstance(value, str) and not is_image_file(value) and name not in {*IDS, *QUESTIONS, PROMPT}
+        if isinstance(value, str)
+        and not is_image_file(value)
+        and name not in {*IDS, *QUESTIONS, PROMPT, gold}
     ]
-    names = [*filter(SAYS.match, names)] or [name for name in names if not _KNOWN.fullmatch(name)]
+    said = [*filter(SAYS.match, names)]
+    names = said or [name for name in names if not gold and not _KNOWN.fullmatch(name)]
     if len(names) != 1 or not all(isinstance(row, Mapping) for row in rows):
         return ()
     texts = [row.get(*names) for row in rows]
@@ -305,7 +315,10 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
             for where, row in found
         ]
     if not how.text_columns:
-        how = how._replace(text_columns=text_columns([row for _, row in found]))
+        first = found[0][1]
+        is_of_dataset = isinstance(first, Mapping) and {*how.dataset} <= first.keys()
+        gold = {_text_columns(tuple(first), ())[1]} & {*how.dataset} if is_of_dataset else ()
+        how = how._replace(text_columns=text_columns([row for _, row in found], *gold))
     models = [row.get(MODEL) if isinstance(row, Mapping) else None for _, row in found]
     if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
         stated.model = models[0].strip() and models[0]

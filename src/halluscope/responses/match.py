@@ -25,6 +25,8 @@ from halluscope.responses.files import (
     Responses,
     Row,
     is_image_file,
+    text_columns,
+    text_of,
 )
 from halluscope.sanitize import one_line, short_repr
 
@@ -139,6 +141,7 @@ class Matched(NamedTuple, Generic[R]):
     version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
     figures: Mapping[str, float] = {}  # what their file states beside them
     labels: Sequence[str] = ()  # the labels that the responses are, which are read as "yes" and "no"
+    beside_gold: str = ""  # the column that was taken because `GOLD` holds the right answers
 
     def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -187,6 +190,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             f"{responses.name} holds samples of {len(pairs)} of the {found.needed} rows: the run had a limit, or was "
             f"cut off. Pass --limit {len(pairs)} (limit={len(pairs)}) to score them anyway."
         )
+    pairs, beside_gold = matching.beside_gold(pairs)
     matching.check_texts(pairs)
     answered, answers = [row for row, _ in pairs], [response for _, response in pairs]
     prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]
@@ -211,6 +215,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         version=version,
         figures=responses.figures,
         labels=responses.labels,
+        beside_gold=beside_gold,
     )
 
 
@@ -570,7 +575,7 @@ class _Matching:
         return SAME if same else OTHER
 
     def check_texts(self, pairs: Sequence[Pair]) -> None:
-        """Check that the texts repeat neither the questions nor, in a column of the same name, the right answers."""
+        """Check that the texts do not repeat the questions."""
         identity = self.identity
 
         def is_asked(pair: Pair) -> bool:
@@ -586,16 +591,32 @@ class _Matching:
                 "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
                 "name it: --text-column (text_column)."
             )
-        is_gold = identity.target and len(pairs) >= FEWEST_GOLD and pairs[0][1].column == GOLD
-        if is_gold and all(
-            single_spaced(one.text).lower() == str(getattr(row, identity.target, "")).lower()
-            for row, one in pairs
-        ):
-            raise ValueError(
-                f"{self.source}: the column {GOLD!r} is the right answer in all {len(pairs):,} rows; expected the "
-                "LVLM's responses. If they are in another column, name it: --text-column (text_column). If the LVLM is "
-                f"right everywhere, say so: --text-column {GOLD}."
+
+    def beside_gold(self, pairs: list[Pair]) -> tuple[list[Pair], str]:
+        """Take the texts of another column if those of `GOLD` are the right answers; also return its name."""
+        target = self.identity.target
+
+        def are_gold(pairs: list[Pair]) -> bool:
+            return all(
+                single_spaced(one.text).lower() == str(getattr(row, target, "")).lower() for row, one in pairs
             )
+
+        if not (target and len(pairs) >= FEWEST_GOLD and pairs[0][1].column == GOLD and are_gold(pairs)):
+            return pairs, ""
+        rows = [one.row for _, one in pairs]
+        if columns := text_columns(rows, GOLD):
+            texts = [text_of(one.row, one.where, columns=columns) for _, one in pairs]
+            taken = [
+                (row, one._replace(text=text, column=name))
+                for (row, one), (text, name) in zip(pairs, texts, strict=True)
+            ]
+            if not are_gold(taken):
+                return taken, columns[0]
+        raise ValueError(
+            f"{self.source}: the column {GOLD!r} is the right answer in all {len(pairs):,} rows; expected the LVLM's "
+            "responses. If they are in another column, name it: --text-column (text_column). If the LVLM is right "
+            f"everywhere, say so: --text-column {GOLD}."
+        )
 
 
 def _run_by_image(rows: Sequence[Any], stated: Sequence[tuple[str, str]], target: str) -> list[Any]:
