@@ -276,6 +276,10 @@ def test_parts_may_be_missing_as_a_whole(built):
     one = halluscope.score("amber", {"1005": "No"}, built)
     assert one["questions"] == 1 and one["descriptions"] == 0 and one["part"] == [1, 4]
     assert keys_of(one["signature"])["tasks"] == "discriminative"
+    # by what it states, without an id
+    (row,) = (row for row in rows.load([str(built)]) if row.id == 1005)
+    stated = [{"image": row.file_name, "query": row.prompt, "response": "No"}]
+    assert halluscope.score("amber", stated, built)["part"] == [1, 4]
     whole = halluscope.score("amber", {"1": "A dog.", "1005": "No", "1006": "No", "1007": "No"}, built)
     assert whole["accuracy"] == 1.0 and "part" not in whole
 

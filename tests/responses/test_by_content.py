@@ -243,3 +243,18 @@ def test_vcds_rule_gives_the_scores_printed_by_its_script():
     printed = {"accuracy": 0.592, "precision": 0.5549, "recall": 0.9293, "f1": 0.6949, "yes_ratio": 0.8373}
     assert {name: round(result[name], 4) for name in printed} == printed
     assert len(halluscope.scoring.variants(halluscope.get_benchmark("pope"), {"parser": "all"})) == 6
+
+
+@pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
+def test_a_count_for_an_id_beside_the_questions_in_their_order():
+    """LLaVA's form, for a dataset whose rows are identified by five columns."""
+    file = Path(UPSTREAM or "", "hallusionbench", "HallusionBench.json")
+    rows = json.loads(file.read_text())
+    said = [
+        {"question_id": number, "prompt": row["question"], "text": LABELS[row["gt_answer"] == "0"]}
+        for number, row in enumerate(rows)
+    ]
+    result = halluscope.score("hallusionbench", said, str(file), bootstrap=0)
+    assert (result["aAcc"], result["matched"]) == (1.0, "order")
+    with pytest.raises(ValueError, match="has no category"):
+        halluscope.score("hallusionbench", said[::-1], str(file))

@@ -9,6 +9,7 @@ compared is counted (`Matched.uncompared`).
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import attrgetter
@@ -266,6 +267,10 @@ class _Matching:
             in_one_set = self.by_id_in_one_set(candidates[0]) if candidates else None
             if by_content := in_one_set or self.by_content(questions):
                 return by_content
+            # ids of their own, such as a count, beside the questions in the dataset's order
+            if len(self.each) == len(self.first):
+                with suppress(ValueError):
+                    return self.by_order()
         # which set of rows has most of the questions that responses state
         stated = Counter(filter(None, questions))
         most, named = max(
@@ -358,12 +363,17 @@ class _Matching:
         pairs = [(wanted[i], matched[i]) for i in (matched if identity.partial_ok else sorted(matched))]
         found = self._agreeing(by, pairs, len(wanted))
         if not identity.partial_ok and len(pairs) < len(wanted):
-            begun = {identity.set_of(row) for row, _ in pairs} - {None}
-            missing = [
-                key for key, i in index.items() if i not in matched and identity.set_of(wanted[i]) in begun
-            ]
-            self._check_none_missing(len(missing), len(wanted), missing and _named(of_rows, missing[0]))
+            missing = self._missing(wanted, [row for row, _ in pairs])
+            self._check_none_missing(
+                len(missing), len(wanted), missing and _named(of_rows, *_keys(missing[:1], of_rows))
+            )
         return found
+
+    def _missing(self, rows: Sequence[Any], answered: Sequence[Any]) -> list[Any]:
+        """Return the rows without a response of the sets that are begun."""
+        ids, set_of = {*map(id, answered)}, self.identity.set_of
+        begun = {*map(set_of, answered)} - {None}
+        return [row for row in rows if id(row) not in ids and set_of(row) in begun]
 
     def _ids(self, name: str, files: Mapping[str, str]) -> list[str]:
         """Return a column as text; in an id, a file name is an image's id if `files` has it or it is COCO's."""
@@ -451,11 +461,9 @@ class _Matching:
             needed += longest
             if len(rows) > longest and not identity.version_of(run, _first_texts(part, self.questions)):
                 needed += len(rows) - longest
-                answered = {*map(id, run)}
-                row = next(row for row in rows if id(row) not in answered)
-                lacking.append(
-                    (len(rows) - longest, len(rows), _named(identity.id, *_keys([row], identity.id)))
-                )
+                if missing := self._missing(rows, run):
+                    such_as = _named(identity.id, *_keys(missing[:1], identity.id))
+                    lacking.append((len(missing), len(rows), such_as))
         if lacking:
             self._check_none_missing(*lacking[0])
         by = f"{IMAGE if images else ORDER} and {QUESTION}"
