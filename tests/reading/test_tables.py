@@ -108,7 +108,7 @@ def test_an_object_of_ids(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "row", [{}, {"image_id": "7", "response": "A dog."}, {"7": None}, {"7": ["A dog."]}, {"7": 1, "8": "A"}]
+    "row", [{}, {"image_id": "7", "response": "A dog."}, {"7": None}, {"7": ["A", "B"]}, {"7": 1, "8": "A"}]
 )
 def test_one_object_that_is_a_row(row, tmp_path):
     for indent in (None, 1):

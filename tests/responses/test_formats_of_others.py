@@ -45,6 +45,12 @@ FORMS = {
         "per_image": [{"image_id": n, "rounds": [{"response": c}]} for n, c in CAPTIONS.items()],
     },
     "by image": {coco(n): {"captions": [{"caption": c, "logprob": -1.0}]} for n, c in CAPTIONS.items()},
+    "by id, beside settings": {"model": "m", "args": {"beams": 5}, "captions": CAPTIONS},
+    "objects by file": {"results": {coco(n): {"response": c, "time": 1.5} for n, c in CAPTIONS.items()}},
+    "lists by id": {n: [c] for n, c in CAPTIONS.items()},
+    "lists of objects by file": {coco(n): [{"prompt": "?", "caption": c}] for n, c in CAPTIONS.items()},
+    "settings first": [{"args": {"beams": 5}}, *({"image_id": n, "caption": c} for n, c in CAPTIONS.items())],
+    "scores last": [*({"image_id": n, "caption": c} for n, c in CAPTIONS.items()), {"CHAIRs": 0.5}],
     "texts": [*CAPTIONS.values()],
     "columns": {"image_id": [*CAPTIONS], "caption": [*CAPTIONS.values()]},
     "columns of pandas": {
@@ -71,6 +77,12 @@ ROWS = {
     "object with the text": lambda i, n, c: {"image_id": n, "output": {"text": c, "tokens": 9}},
     "capitals": lambda i, n, c: {"imageId": int(n), "modelAnswer": c},
     "a file by any name": lambda i, n, c: {"picture": f"/data/{coco(n)}", "model": "m", "caption_beam": c},
+    "boxes beside": lambda i, n, c: {
+        "image_id": n,
+        "description": c,
+        "boxes": [{"of": "dog"}],
+        "ps": {"1": {}},
+    },
     "number.jpg": lambda i, n, c: {"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c},
 }
 

@@ -305,6 +305,9 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     found = [*islice(_located(files, rows, how, stated), how.limit)]
     if not found:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
+    for end, beside in ((0, 1), (-1, -2)) if len(found) > 2 else ():
+        if _shares_nothing(found[end][1], found[beside][1]):  # settings, or scores
+            stated.figures.update(_numbers(found.pop(end)[1]))
     if sampled := _is_sample(found[0][1]):
         found = [*_of_samples(found, how.tasks)]
         if len(files) == 1 and not stated.model:
@@ -329,6 +332,13 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     if all(_LIST.fullmatch(response.text) for response in each):
         each = [one._replace(text=_LIST.sub(r"\2", one.text)) for one in each]
     return Responses(name or stated.model, source, each, sampled, stated.figures, labels)
+
+
+def _shares_nothing(row: Any, response: Any) -> bool:
+    """Whether a row has neither a text nor any column of a response."""
+    if not isinstance(row, Mapping) or not isinstance(response, Mapping):
+        return False
+    return {*row}.isdisjoint([*response, *TEXTS])
 
 
 def _as_yes_no(found: list[Located], columns: tuple[str, ...]) -> tuple[list[Located], Sequence[str]]:
@@ -424,31 +434,52 @@ def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> 
     """Yield the rows of a row's only list of objects, with the row's own values, if it has no text; else the row.
 
     So files are read that hold their rows under a key, beside scores or settings, image by image, or as chats. Several
-    lists are read if the key of each names a part, such as "random".
+    lists are read if the key of each names a part, such as "random". An object of ids stands for a list.
     """
-    lists = {
+    lists = {}
+    if {*_OWN, *how.text_columns}.isdisjoint(row):
+        says = _says(row)
+        lists = {name: found for name, value in row.items() if (found := _rows_in(value, str(name), says))}
+    parts = {
         name: {
             column: part
             for column, values in how.parts.items()
             for part in values
             if part in str(name).lower()
         }
-        for name, value in (row.items() if {*_OWN, *how.text_columns}.isdisjoint(row) else ())
-        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
+        for name in lists
     }
-    if len(lists) != 1 and not (lists and all(lists.values())):
+    if len(lists) != 1 and not (lists and all(parts.values())):
         yield where, row
         return
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
     if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
         own["image"] = image
-    figures.update(_numbers(row))
-    for name, part in lists.items():
-        if chat := _turns(row[name]):
+    figures.update(_numbers({name: value for name, value in row.items() if name not in lists}))
+    for name, found in lists.items():
+        if chat := _turns(found):
             yield where, {**own, **chat}
             continue
-        for number, one in enumerate(row[name], 1):
-            yield from _unfolded({**own, **part, **one}, f"{where}, {name} {number}", how, {})
+        for number, one in enumerate(found, 1):
+            yield from _unfolded({**own, **parts[name], **one}, f"{where}, {name} {number}", how, {})
+
+
+def _rows_in(value: Any, name: str, with_text: bool) -> Sequence[Row]:
+    """Return the objects of a list, or of an object by id; [] for another value, or without texts if it needs them."""
+    if isinstance(value, Mapping) and tables.are_ids(value):
+        # texts by number may also be a scale or the choices
+        if not SAYS.match(name) and not any(isinstance(one, Mapping) for one in value.values()):
+            return []
+        value, with_text = [row for _, row in tables.by_id(value, "")], True
+    if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+        return []
+    return value if not with_text or any(map(_says, value)) else []
+
+
+def _says(row: Row) -> bool:
+    """Whether an object has a text in a column that is named like a response's, or is a turn of a chat."""
+    says = any(isinstance(value, str) and SAYS.match(str(name)) for name, value in row.items())
+    return says or not {*TEXTS, "role", "from"}.isdisjoint(row)
 
 
 def _turns(turns: Sequence[Row]) -> dict[str, str]:
