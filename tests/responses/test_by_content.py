@@ -130,10 +130,21 @@ def test_a_list_of_one_text_is_the_text(dataset, form):
     assert halluscope.score("pope", rows, dataset, bootstrap=0, parser="strict")["accuracy"] == 1.0
 
 
-def test_lists_by_sampling(dataset, tmp_path):
-    (tmp_path / "r.json").write_text(json.dumps({f"coco_{name}": said(name) for name in THINGS}))
+@pytest.mark.parametrize("beside_scores", [False, True])
+def test_lists_by_sampling(dataset, tmp_path, beside_scores):
+    lists = {
+        f"coco_{name}": {"accuracy": 1.0, "results": said(name)} if beside_scores else said(name)
+        for name in THINGS
+    }
+    (tmp_path / "r.json").write_text(json.dumps(lists))
     result = halluscope.score("pope", str(tmp_path / "r.json"), dataset, bootstrap=0)
     assert (result["rows"], result["accuracy"], {*result["samplings"]}) == (36, 1.0, {*THINGS})
+
+
+def test_any_order_with_image_and_sampling(dataset):
+    rows = [{**row, "sampling": name, "question_id": 0} for name in THINGS for row in said(name, image=True)]
+    result = halluscope.score("pope", rows[::-1], dataset, bootstrap=0)
+    assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "image and question")
 
 
 def test_columns_with_capitals_and_spaces(dataset, tmp_path):

@@ -436,19 +436,24 @@ def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> 
     So files are read that hold their rows under a key, beside scores or settings, image by image, or as chats. Several
     lists are read if the key of each names a part, such as "random". An object of ids stands for a list.
     """
-    lists = {}
+    lists, parts = dict[str, Sequence[Row]](), {}
     if {*_OWN, *how.text_columns}.isdisjoint(row):
         says = _says(row)
-        lists = {name: found for name, value in row.items() if (found := _rows_in(value, str(name), says))}
-    parts = {
-        name: {
-            column: part
-            for column, values in how.parts.items()
-            for part in values
-            if part in str(name).lower()
-        }
-        for name in lists
-    }
+        for name, value in row.items():
+            part = {
+                column: one
+                for column, values in how.parts.items()
+                for one in values
+                if one in str(name).lower()
+            }
+            if (
+                part
+                and isinstance(value, Mapping)
+                and any(_rows_in(held, "", True) for held in value.values())
+            ):
+                value = [value]
+            if found := _rows_in(value, str(name), says):
+                lists[name], parts[name] = found, part
     if len(lists) != 1 and not (lists and all(parts.values())):
         yield where, row
         return

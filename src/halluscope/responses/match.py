@@ -170,6 +170,11 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
     each = _with_our_names(responses.each, identity)
     for column, value in identity.only.items():  # a response has the wanted value, or does not state it
         each = [one for one in each if value in str(one.row.get(column) or value).split(",")]
+    for column in identity.also:  # set after set, if all responses state theirs
+        places = {value: place for place, value in enumerate(dict.fromkeys(map(attrgetter(column), rows)))}
+        own = [one.row.get(column) for one in each]
+        if all(isinstance(value, str) and value in places for value in own):
+            each = [each[index] for index in np.argsort([places[value] for value in own], kind="stable")]
     matching = _Matching(responses.source, each, rows, identity)
     if not matching.wanted:
         held = {column: sorted({str(getattr(row, column)) for row in rows}) for column in identity.only}
