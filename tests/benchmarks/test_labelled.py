@@ -129,6 +129,9 @@ def test_answers_are_found_by_file_and_object_in_any_order(tmp_path):
     given_rows = answers([row for row in rows if row.object == "beehive"][::-1])
     result = halluscope.score("dash_b", written(tmp_path, given_rows), folder, partial=True)
     assert result["accuracy"] == 1 / 2 and "questions" not in result["signature"]
+    stated = [{"image": f"images/{row.file_name}", "question": row.question, "answer": "yes"} for row in rows]
+    some = [one for one, row in zip(stated, rows, strict=True) if row.object == "beehive"][::-1]
+    assert halluscope.score("dash_b", some, folder, partial=True)["accuracy"] == 1 / 2
 
 
 def test_answers_about_other_images_are_scored_by_what_they_state(tmp_path):

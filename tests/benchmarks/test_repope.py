@@ -151,6 +151,13 @@ def test_an_answer_right_by_pope_is_right_by_repope_where_both_agree(upstream):
     got = compute(right, right, sampling=[row.sampling for row in official], corrected=other)
     assert got["accuracy"] == 1.0 and got["corrected"]["rows"] == 8185
     assert got["corrected"]["accuracy"] == pytest.approx(1 - 494 / 8185)
+    asked = [row for row in rows.load(files) if not isinstance(row, LeftOut)]
+    counted = [
+        {"question_id": n, "image": row.file_name, "prompt": row.question, "text": row.answer}
+        for n, row in enumerate(asked)
+    ]
+    by_content = halluscope.score("repope", counted, files, bootstrap=0)
+    assert (by_content["accuracy"], by_content["rows"], by_content.get("part")) == (1.0, 8185, None)
     in_order = [{"response": answer} for answer in right]
     assert halluscope.score("repope", in_order, files)["accuracy"] == got["corrected"]["accuracy"]
 

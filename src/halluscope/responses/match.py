@@ -248,10 +248,13 @@ class _Matching:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
         if found := self.by_cells():
             return found
-        if self.identity.also_by and not self._holds(self.identity.id[0]):
-            return self.by_other_columns()
-        candidates = self.id_columns()
         refusals: list[ValueError] = []
+        if self.identity.also_by and not self._holds(self.identity.id[0]):
+            try:
+                return self.by_other_columns()
+            except ValueError as error:
+                refusals.append(error)
+        candidates = self.id_columns()
         for columns in candidates or [()]:
             try:
                 found = self.by_id(columns) if columns else self.by_order()
@@ -262,7 +265,7 @@ class _Matching:
                 continue
             # a second choice of an id is confirmed by the name of an image, or by what each response states
             if not refusals or all(
-                is_image_file(str(one.row[columns[0]]))
+                (columns and is_image_file(str(one.row[columns[0]])))
                 or any(states[index] == SAME for states in found.stated.values())
                 for index, (_, one) in enumerate(found.pairs)
             ):
@@ -306,7 +309,11 @@ class _Matching:
     def by_other_columns(self) -> _Pairs:
         """Match by other columns that together identify a row."""
         identity, each = self.identity, self.each
-        columns = tuple(name for name in identity.also_by.values() if all(_has(one, name) for one in each))
+        columns = tuple(
+            name
+            for name in dict.fromkeys(identity.also_by.values())
+            if all(_has(one, name) and one.column != name for one in each)
+        )
         if not columns:
             return self.by_order()
         try:
@@ -463,12 +470,13 @@ class _Matching:
                 return None
             rows, run, part = sets.pop(best[0]), runs[best[0]], self.each[first : first + longest]
             pairs += zip(run, part, strict=True)
-            needed += longest
-            if len(rows) > longest and not identity.version_of(run, _first_texts(part, self.questions)):
-                needed += len(rows) - longest
-                if missing := self._missing(rows, run):
-                    such_as = _named(identity.id, *_keys(missing[:1], identity.id))
-                    lacking.append((len(missing), len(rows), such_as))
+            if len(run) < len(rows) and identity.version_of(run, _first_texts(part, self.questions)):
+                rows = run
+            rows = [*filter(identity.wanted, rows)]
+            needed += len(rows)
+            if missing := self._missing(rows, run):
+                such_as = _named(identity.id, *_keys(missing[:1], identity.id))
+                lacking.append((len(missing), len(rows), such_as))
         if lacking:
             self._check_none_missing(*lacking[0])
         by = f"{IMAGE if images else ORDER} and {QUESTION}"
@@ -694,7 +702,9 @@ def _more(response: Response, lists: Sequence[str], identity: Identity) -> Row:
         value = row.get(name) if name != response.column else None
         if isinstance(value, _LISTS) and len(value) == 1 and isinstance(value[0], str):
             more[name] = value[0]
-    more |= {own: row[name] for name, own in identity.also_by.items() if name in row}
+    for name, own in identity.also_by.items():
+        if name in row:
+            more[own] = _base(row[name]) if own == "file_name" else row[name]
     for own, values in identity.also.items():
         texts = [more.get(name, row.get(name)) for name in SYNONYMS[own]]
         known = [text for text in texts if isinstance(text, str) and {*text.split(",")} <= {*values}]
