@@ -87,7 +87,7 @@ def inspect(file: str | Path) -> Inspection:
     def first(known: Iterable[str], enough: int = 1) -> str:
         return next((column for column in known if held[column] >= enough), "")
 
-    known = (one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not held["label"])
+    known = (one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not files.text_asks(+held))
     text = first((*known, *files.text_columns(rows)))
     if len(rows) == 1 and not text and (figures := _scores(_numbers(rows[0]))):
         return Inspection(name, SCORES, figures=figures)

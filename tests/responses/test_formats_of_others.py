@@ -53,6 +53,11 @@ FORMS = {
     "scores last": [*({"image_id": n, "caption": c} for n, c in CAPTIONS.items()), {"CHAIRs": 0.5}],
     "texts": [*CAPTIONS.values()],
     "columns": {"image_id": [*CAPTIONS], "caption": [*CAPTIONS.values()]},
+    "names and cells": {
+        "columns": ["image_id", "caption"],
+        "index": [0, 1],
+        "data": [[int(n), c] for n, c in CAPTIONS.items()],
+    },
     "columns of pandas": {
         "image_id": {str(row): n for row, n in enumerate(CAPTIONS)},
         "caption": {str(row): c for row, c in enumerate(CAPTIONS.values())},

@@ -37,7 +37,7 @@ IDS = (*dict.fromkeys(("image_id", "question_id", "id", "qid", "index", "image",
 # The columns where a response may state the question, and the whole prompt with words around the question
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
 
-# In a row with this column and no other question, `text` is the question, not the response
+# The column of the right answer beside which `text` is the question, if no other column is (`text_asks`)
 LABEL = "label"
 
 # The column that names the model
@@ -202,9 +202,14 @@ def text_of(
 
 @lru_cache(1000)
 def _text_columns(there: tuple[Any, ...], columns: tuple[str, ...]) -> tuple[Sequence[str], str]:
-    text_asks = LABEL in there and {*QUESTIONS} & {*there} == {"text"}
-    known = columns or [name for name in TEXTS if name != "text" or not text_asks]
+    known = columns or [name for name in TEXTS if name != "text" or not text_asks(there)]
     return known, next((name for name in known if name in there), "")
+
+
+def text_asks(columns: Iterable[str]) -> bool:
+    """Whether the column `text` of rows with these columns is the question, not the response."""
+    there = {*columns}
+    return LABEL in there and there & {*QUESTIONS} == {"text"}
 
 
 def text_columns(rows: Sequence[Any], gold: str = "") -> tuple[str, ...]:
@@ -400,9 +405,8 @@ def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
     for where, row in tables.rows(file):
         if isinstance(row, str):
             yield where, {TEXTS[0]: row}
-        elif isinstance(row, dict) and (columns := _columns(row)):
-            for number, cells in enumerate(zip(*columns.values(), strict=True), 1):
-                yield f"{where}, row {number}", dict(zip(columns, cells, strict=True))
+        elif isinstance(row, dict) and (table := _table(row)):
+            yield from ((f"{where}, row {number}", cells) for number, cells in enumerate(table, 1))
         elif not isinstance(row, dict) or not _OWN.isdisjoint(row):
             yield where, row
         elif row.keys() >= LOG:
@@ -414,10 +418,16 @@ def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
             yield from _unfolded(row, where, how, stated.figures)
 
 
-def _columns(row: dict[str, Any]) -> Mapping[str, Sequence[Any]]:
-    """Return the columns of a table that is written column by column, as pandas does; {} if the object is a row."""
+def _table(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table that is written column by column, as pandas does, or as names of columns and lists of
+    cells, as pandas ("split") and Weights & Biases do; [] if the object is a row.
+    """
+    names, lists = row.get("columns"), row.get("data")
+    if isinstance(names, list) and isinstance(lists, list):
+        with suppress(TypeError, ValueError):
+            return [dict(zip(names, cells, strict=True)) for cells in lists]
     if not isinstance(next(iter(row.values()), None), list | dict):
-        return {}
+        return []
     columns = {
         name: [*value.values()]
         if isinstance(value, dict) and [*value] == [*map(str, range(len(value)))]
@@ -426,8 +436,9 @@ def _columns(row: dict[str, Any]) -> Mapping[str, Sequence[Any]]:
     }
     are_lists = all(isinstance(value, list) for value in columns.values())
     is_table = are_lists and len(columns) > 1 and len({*map(len, columns.values())}) == 1
-    holds_rows = is_table and any(isinstance(cell, Mapping) for cell in chain.from_iterable(columns.values()))
-    return columns if is_table and not holds_rows else {}
+    if not is_table or any(isinstance(cell, Mapping) for cell in chain.from_iterable(columns.values())):
+        return []
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> Iterator[Located]:
