@@ -173,7 +173,7 @@ def _inspecting(given: Any) -> Iterator[None]:
 
 
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
-    paths = [Path(Source.of(written).name) for written in dataset]
+    paths = [Source.of(written).path for written in dataset]
     if any(map(is_subset, paths)):
         return SUBSET
     of = published.dataset_of(benchmark, options)
@@ -188,7 +188,7 @@ def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield what the stats.json of each dataset says about the build, if there is one."""
     for source in map(Source.of, dataset):
         try:
-            stats = read_stats(Path(source.name) / STATS)
+            stats = read_stats(source.path / STATS)
             config = source.config or registry.dataset(stats["name"]).config or "default"
         except (ValueError, OSError):
             continue

@@ -156,7 +156,7 @@ class Rows:
         columns = {*self.columns, *self.upstream.values(), "form"}
         for source in sources:
             named = Source.of(source)
-            if ending(Path(named.name)) == ".csv":
+            if ending(named.path) == ".csv":
                 rows += self.read_upstream(named.path)
             else:
                 rows += read_columns(source, columns)

@@ -153,13 +153,9 @@ PARQUET = "a Parquet file, or is cut off"
 
 
 def _parquet(file: Readable) -> Iterator[Located]:
-    import pyarrow.parquet as pq
-
     with damaged(file, PARQUET):
-        content = pq.ParquetFile(io.BytesIO(read_bytes(file)))
-        check_parquet(content.metadata, str(file))
         size = done = 0
-        for batch in content.iter_batches(ROWS_AT_ONCE):
+        for batch in parquet(file, io.BytesIO(read_bytes(file))).iter_batches(ROWS_AT_ONCE):
             rows = batch.to_pylist()
             size += sum(len(cell) for row in rows for cell in row.values() if isinstance(cell, str | bytes))
             limits.check("unpacked", size, str(file))
@@ -167,11 +163,17 @@ def _parquet(file: Readable) -> Iterator[Located]:
             done += len(rows)
 
 
-def check_parquet(metadata: Any, where: str) -> None:
-    """Check the size that a Parquet file states: the number of rows, and the size of each row group when unpacked."""
-    limits.check("rows", metadata.num_rows, where)
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        limits.check("unpacked", group.total_byte_size, where)
+def parquet(file: Readable, content: Any = None) -> Any:
+    """Open a Parquet file (`content`: its bytes), after checking the sizes that it states: rows, unpacked groups."""
+    from pyarrow.parquet import ParquetFile  # alone: the library datasets takes a second to import
+
+    check_file(file)
+    with damaged(file, PARQUET):
+        opened = ParquetFile(content or file)
+        limits.check("rows", opened.metadata.num_rows, str(file))
+        for group in map(opened.metadata.row_group, range(opened.metadata.num_row_groups)):
+            limits.check("unpacked", group.total_byte_size, str(file))
+    return opened
 
 
 def _spreadsheet(file: Readable) -> Iterator[Located]:
