@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ from halluscope.registry import Benchmark
 from halluscope.responses import files, thoughts
 from halluscope.responses.files import IDS, IMAGES, QUESTIONS
 from halluscope.sanitize import one_line
-from halluscope.validation import is_number
 
 # What a file can hold
 RESPONSES, ASKED, SCORES, VERDICTS = "responses", "questions", "printed scores", "verdicts"
@@ -89,7 +88,11 @@ def inspect(file: str | Path) -> Inspection:
 
     known = (one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not held["label"])
     text = first((*known, *files.text_columns(rows)))
-    if len(rows) == 1 and not text and (figures := _scores(_numbers(rows[0]))):
+    if (
+        len(rows) == 1
+        and not text
+        and (figures := _scores(("/".join(keys), value) for keys, value in files.numbers(rows[0])))
+    ):
         return Inspection(name, SCORES, figures=figures)
     question = first(one for one in (*QUESTIONS, "input") if one != text)
     texts = [str(row.get(text, "")) for row in rows]
@@ -191,12 +194,3 @@ def _scores(stated: Iterable[tuple[str, Any]]) -> dict[str, float]:
 def letters(name: str) -> str:
     """Return the letters and digits of a score's name, by which names are compared."""
     return re.sub("[^a-z0-9]", "", name.lower())
-
-
-def _numbers(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the numbers in an object of objects."""
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            yield from _numbers(value, f"{prefix}{name}/")
-        elif is_number(value):
-            yield f"{prefix}{name}", value

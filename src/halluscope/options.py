@@ -116,14 +116,18 @@ def _options(kind: type) -> list[Field[Any]]:
     )
 
 
+COUNT = "a whole number of responses"
 TEXT_COLUMN = "the name of a column, a list of names, or None to look for it"
 
 
 @dataclass(frozen=True)
 class MatchingOptions:
-    """How responses are read and matched to a dataset; the limit is checked where they are read."""
+    """How responses are read and matched to a dataset."""
 
-    limit: int | None = None  # score only this many responses, from the first on
+    # score only this many responses, from the first on
+    limit: int | None = option(
+        None, check=lambda value: value is None or whole("limit", value, 1, what=COUNT)
+    )
     # whether rows of the dataset may lack a response; the result says how many have one
     partial: bool = option(False)
     # the column of the responses that holds the id
@@ -137,6 +141,11 @@ class MatchingOptions:
         check_values(self)
         for name in self.text_columns:
             kind("text_column", name, str, TEXT_COLUMN)
+
+    @property
+    def lacking_ok(self) -> bool:
+        """Whether rows of the dataset may lack a response."""
+        return self.partial or self.limit is not None
 
     @property
     def text_columns(self) -> tuple[str, ...]:

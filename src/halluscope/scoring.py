@@ -33,7 +33,7 @@ from halluscope.responses.match import (
 )
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of
-from halluscope.validation import listed, texts
+from halluscope.validation import texts
 
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
 
@@ -62,16 +62,8 @@ def matched(
                 own[option] = [value]
     chosen = {**benchmark.options_of(name), **own}
     with sources(dataset) as written:
-        ready = prepare(benchmark, list(map(_listed, responses)), written, chosen, matching)
+        ready = prepare(benchmark, responses, written, chosen, matching)
     return benchmark, ready, chosen
-
-
-def _listed(responses: Given) -> Given:
-    if isinstance(responses, tuple) and len(responses) == 2 and isinstance(responses[0], str):
-        return responses[0], _listed(responses[1])
-    if isinstance(responses, str | Path | Mapping) or hasattr(responses, "columns"):
-        return responses
-    return listed("responses", responses, "a file, a list of rows, a table, or texts by id")
 
 
 def prepare(
@@ -79,23 +71,21 @@ def prepare(
     responses: Sequence[Given],
     dataset: Sequence[str],
     options: Mapping[str, Any],
-    matching: MatchingOptions | None = None,
+    matching: MatchingOptions = MatchingOptions(),
 ) -> list[Ready]:
     """Match all responses to the dataset before any are scored."""
     if not benchmark.is_scored:
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
-    matching = matching or MatchingOptions()
     module, one = benchmark.module("rows"), registry.identity(benchmark)
     functions = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, functions)) - {"responses"}, benchmark.name)
     check_distinct(dataset)
     reading = Reading(
         [each.name for each in benchmark.datasets] or list(benchmark.reads),
-        matching.limit,
         {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)},
         one.also,
-        matching.text_columns,
+        matching,
     )
     with _inspecting(responses[0] if len(responses) == 1 else None):
         read = files.read(responses, reading)
@@ -111,11 +101,9 @@ def prepare(
         benchmark.partial_ok,
         wanted=lambda row: bool(wanted(row, **choice)),
         only={column: options[column] for column in one.also if options.get(column)},
-        partial=matching.partial or matching.limit is not None,
-        first=matching.limit is not None,
+        options=matching,
         prompt="" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
-        column=matching.id_column,
-        target="" if matching.text_column else benchmark.target,
+        target=benchmark.target,
         index_columns=one.index,
         also_by=one.also_by,
         **hooks,

@@ -71,7 +71,7 @@ class Explanation:
         responses: Sequence[Given],
         dataset: Sequence[str],
         options: Values,
-        matching: MatchingOptions | None = None,
+        matching: MatchingOptions = MatchingOptions(),
     ) -> None:
         """Match the responses to the rows of each protocol."""
         self.benchmark, self.stated, self.protocols = benchmark, stated, chosen

@@ -26,7 +26,7 @@ from halluscope.files.opening import (
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
 from halluscope.paths import is_there
-from halluscope.reading.tables import PARQUET, Located, damaged, parquet
+from halluscope.reading.tables import PARQUET, Located, damaged, objects, parquet
 from halluscope.sanitize import short_repr
 
 Row = Mapping[str, Any]
@@ -138,10 +138,7 @@ def _saved(rows: Any, path: Path) -> str:
 def read_rows(written: str) -> Any:
     source = Source.of(written)
     if source.is_json:
-        located = list(json_rows(source.path))
-        if wrong := next((one for one in located if not isinstance(one[1], dict)), None):
-            raise ValueError(f"{wrong[0]} is {short_repr(wrong[1])}; expected an object.")
-        rows: Any = [row for _, row in located]
+        rows: Any = [row for _, row in objects(json_rows(source.path))]
     else:
         rows = _dataset(source, written)
     if not len(rows):

@@ -5,7 +5,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -84,6 +84,14 @@ def are_ids(content: Mapping[Any, Any]) -> bool:
     return (
         bool(content) and all(map(_ID.fullmatch, map(str, content))) and all(map(is_held, content.values()))
     )
+
+
+def objects(located: Iterable[Located]) -> list[Located]:
+    """Return rows, after checking that each is an object."""
+    found = [*located]
+    if wrong := next((one for one in found if not isinstance(one[1], Mapping)), None):
+        raise ValueError(f"{wrong[0]} is {short_repr(wrong[1], 120)}; expected an object.")
+    return found
 
 
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:

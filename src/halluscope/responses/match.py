@@ -17,6 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from halluscope.options import MatchingOptions
 from halluscope.responses.files import (
     IDS,
     IMAGES,
@@ -88,16 +89,12 @@ class Identity(NamedTuple):
     wanted: Callable[[Any], bool] = lambda row: True
     # column of `also` -> the value that is wanted; responses with another value are left out
     only: Mapping[str, str] = {}
-    partial: bool = False  # whether rows may lack a response
-    # whether only the first responses were read; matched by order, they belong to the first rows
-    first: bool = False
+    options: MatchingOptions = MatchingOptions()
     prompt: str = ""  # what an LVLM is asked if rows have neither a question nor a prompt of their own
-    column: str | None = None  # the column with a response's id; None to look for it
     # returns the name of an older published version of the questions, given rows and the prompts that responses to
     # them state; its rows are whole by themselves. "" for the dataset's own version, or an unknown one
     version_of: Callable[[Sequence[Any], Sequence[str]], str] = lambda rows, prompts: ""
-    # the rows' column with the right answer, which no file of responses may repeat; "" to allow it
-    target: str = ""
+    target: str = ""  # the rows' column with the right answer
     # the columns whose values an `index` may join by "_"
     index_columns: tuple[str, ...] = ()
     # columns of responses that together identify a row too -> the columns of the rows
@@ -191,7 +188,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         raise ValueError(
             f"{responses.source} holds no response to any of the {found.needed:,} rows that the options select."
         )
-    if responses.sampled and len(pairs) < found.needed and not identity.partial:
+    if responses.sampled and len(pairs) < found.needed and not identity.options.lacking_ok:
         raise ValueError(
             f"{responses.name} holds samples of {len(pairs)} of the {found.needed} rows: the run had a limit, or was "
             f"cut off. Pass --limit {len(pairs)} (limit={len(pairs)}) to score them anyway."
@@ -237,11 +234,11 @@ class _Matching:
     ) -> None:
         self.source, self.each, self.rows, self.identity = source, each, rows, identity
         self.wanted = [row for row in rows if identity.wanted(row)]
-        # the rows that responses may belong to by their order
-        self.first = self.wanted[: len(each)] if identity.first else self.wanted
+        # the rows that responses may belong to by their order: the first, if only the first responses were read
+        self.first = self.wanted[: len(each)] if identity.options.limit else self.wanted
         self.columns = dict.fromkeys(chain.from_iterable(one.row for one in each))
         self.questions = [name for name in QUESTIONS if name in self.columns]
-        own = {*identity.id, identity.column}
+        own = {*identity.id, identity.options.id_column}
         self.images = [name for name in IMAGES if name in self.columns and name not in own]
 
     def found(self) -> _Pairs:
@@ -295,7 +292,7 @@ class _Matching:
 
     def id_columns(self) -> list[tuple[str, ...]]:
         """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
-        own, column = self.identity.id, self.identity.column
+        own, column = self.identity.id, self.identity.options.id_column
         names = (column,) if column else own if len(own) > 1 else self.identity.columns
         held = list(filter(self._holds, names))
         if column and not held:
@@ -409,7 +406,7 @@ class _Matching:
         return found
 
     def _check_none_missing(self, missing: int, of: int, such_as: Any) -> None:
-        if missing and not self.identity.partial:
+        if missing and not self.identity.options.lacking_ok:
             raise _Incomplete(
                 f"{self.source} has no response to {missing:,} of the {of:,} rows of the dataset, such as {such_as}. "
                 "Answer them, or pass --partial (partial=True) to score the rows that have one."
@@ -615,14 +612,15 @@ class _Matching:
 
     def beside_gold(self, pairs: list[Pair]) -> tuple[list[Pair], str]:
         """Take the texts of another column if those of `GOLD` are the right answers; also return its name."""
-        target = self.identity.target
+        target, options = self.identity.target, self.identity.options
 
         def are_gold(pairs: list[Pair]) -> bool:
             return all(
                 single_spaced(one.text).lower() == str(getattr(row, target, "")).lower() for row, one in pairs
             )
 
-        if not (target and len(pairs) >= FEWEST_GOLD and pairs[0][1].column == GOLD and are_gold(pairs)):
+        may_be_gold = target and not options.text_column and len(pairs) >= FEWEST_GOLD
+        if not (may_be_gold and pairs[0][1].column == GOLD and are_gold(pairs)):
             return pairs, ""
         rows = [one.row for _, one in pairs]
         if columns := text_columns(rows, GOLD):
