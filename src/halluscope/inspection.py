@@ -86,13 +86,10 @@ def inspect(file: str | Path) -> Inspection:
     def first(known: Iterable[str], enough: int = 1) -> str:
         return next((column for column in known if held[column] >= enough), "")
 
-    known = (one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not held["label"])
-    text = first((*known, *files.text_columns(rows)))
-    if (
-        len(rows) == 1
-        and not text
-        and (figures := _scores(("/".join(keys), value) for keys, value in files.numbers(rows[0])))
-    ):
+    known, _ = files.texts_among(tuple(held))
+    text = first(("filtered_resps", *known, *files.text_columns(rows)))
+    numbers = files.numbers(rows[0]) if len(rows) == 1 and not text else ()
+    if figures := _scores(("/".join(keys), value) for keys, value in numbers):
         return Inspection(name, SCORES, figures=figures)
     question = first(one for one in (*QUESTIONS, "input") if one != text)
     texts = [str(row.get(text, "")) for row in rows]

@@ -182,21 +182,17 @@ def build(kind: type[T], options: Mapping[str, Any], of: str, **defaults: Any) -
 
 def check(given: Iterable[str], known: Iterable[str], of: str) -> None:
     """Check the names of options."""
-    known = sorted(known)
-    for name in given:
-        if name not in known:
-            raise ValueError(
-                f"{of} has no option {name!r:.80}.{nearest(name, known)} The known ones are {', '.join(known)}."
-            )
+    check_names(f"{of} has no option", given, sorted(known))
 
 
-def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a name of something that does not exist."""
+def check_names(lacking: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a name of something that does not exist, in a sentence that begins with `lacking`."""
     known = [*known]
     for name in names:
         if name not in known:
-            near = nearest(name, known)
-            raise ValueError(f"There is no {what} {name!r:.80}.{near} The known ones are {', '.join(known)}.")
+            raise ValueError(
+                f"{lacking} {name!r:.80}.{nearest(name, known)} The known ones are {', '.join(known)}."
+            )
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

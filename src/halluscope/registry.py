@@ -354,7 +354,7 @@ def dataset(name: str) -> Dataset:
 
 def _named(what: str, name: str, known: Mapping[str, T], example: str) -> T:
     kind(f"the {what}'s name", name, str, f"a name such as {example!r}")
-    check_names(what, [name], known)
+    check_names(f"There is no {what}", [name], known)
     return known[name]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,7 +100,7 @@ def prepare(
         one.id,
         one.also,
         benchmark.partial_ok,
-        wanted=lambda row: bool(wanted(row, **choice)),
+        wanted=partial(wanted, **choice),
         only={column: options[column] for column in one.also if options.get(column)},
         options=matching,
         prompt="" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
@@ -311,22 +312,6 @@ def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str,
     return [dict(options)]
 
 
-def of_rows(
-    benchmark: Benchmark,
-    rows: Sequence[Any],
-    texts: Sequence[str],
-    options: Mapping[str, Any],
-    prompt: str = "",
-) -> dict[str, Any]:
-    """Score texts whose rows are known, as a harness gives them."""
-    module = benchmark.module("rows")
-    inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
-    result: dict[str, Any] = benchmark.compute(texts, **dict(options) | inputs)
-    if prompt:
-        result["signature"] = changed(result["signature"], prompts=prompt)
-    return result
-
-
 def of_each(
     benchmark: Benchmark,
     rows: Sequence[Any],
@@ -334,9 +319,12 @@ def of_each(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """Score texts as `of_rows` does, and return each row's values of the scores that are means."""
-    table = {benchmark.items: True} if benchmark.means else {}
-    result = of_rows(benchmark, rows, texts, {**options, **table}, prompt)
+    """Score texts whose rows are known, as a harness gives them; also return each row's values of the means."""
+    module, table = benchmark.module("rows"), {benchmark.items: True} if benchmark.means else {}
+    inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
+    result: dict[str, Any] = benchmark.compute(texts, **{**options, **table, **inputs})
+    if prompt:
+        result["signature"] = changed(result["signature"], prompts=prompt)
     items = result.pop(benchmark.items) if table else [{}] * len(rows)
     return result, [
         {name: float(item[name]) for name in benchmark.means if item[name] is not None} for item in items

@@ -9,7 +9,7 @@ from typing import Any
 from halluscope.files.opening import json_rows, read_json
 from halluscope.reading.datasets import Source, read_columns, read_once, stated
 from halluscope.reading.fields import Fields
-from halluscope.reading.tables import Located
+from halluscope.reading.tables import Located, numbered
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
@@ -56,7 +56,7 @@ def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObjects]:
-    return read_once(((f"{where}[{number}]", row) for number, row in enumerate(rows)), _read, "image_id")
+    return read_once(numbered(where, rows), _read, "image_id")
 
 
 def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:

@@ -86,6 +86,11 @@ def are_ids(content: Mapping[Any, Any]) -> bool:
     )
 
 
+def numbered(where: str, rows: Iterable[Any]) -> Iterator[Located]:
+    """Yield rows that are given in Python with their locations, such as "references[0]"."""
+    return ((f"{where}[{number}]", row) for number, row in enumerate(rows))
+
+
 def objects(located: Iterable[Located]) -> list[Located]:
     """Return rows, after checking that each is an object."""
     found = [*located]

@@ -165,7 +165,7 @@ def text_of(
     row: Row, where: str, dataset: Collection[str] = (), columns: tuple[str, ...] = ()
 ) -> tuple[str, str]:
     """Return a response's text, from the first of `TEXTS` or of the named columns that the row has, and its column."""
-    known, name = _text_columns(tuple(row), columns)
+    known, name = texts_among(tuple(row), columns)
     if not name:
         texts = ", ".join(str(name) for name, value in row.items() if isinstance(value, str))
         raise ValueError(
@@ -197,7 +197,8 @@ def text_of(
 
 
 @lru_cache(1000)
-def _text_columns(there: tuple[Any, ...], columns: tuple[str, ...]) -> tuple[Sequence[str], str]:
+def texts_among(there: tuple[Any, ...], columns: tuple[str, ...] = ()) -> tuple[Sequence[str], str]:
+    """Return the columns that may hold a row's text, by default those of `TEXTS`, and the first that is there."""
     text_asks = LABEL in there and {*QUESTIONS} & {*there} == {"text"}
     known = columns or [name for name in TEXTS if name != "text" or not text_asks]
     return known, next((name for name in known if name in there), "")
@@ -210,7 +211,7 @@ def text_columns(rows: Sequence[Row], gold: str = "") -> tuple[str, ...]:
     """
     first: Row = next(iter(rows), {})
     there = tuple(name for name in first if name != gold)
-    if name := _text_columns(there, ())[1]:
+    if name := texts_among(there)[1]:
         return (name,) if gold else ()
     if len(first) > 1 and {*IDS, *QUESTIONS}.isdisjoint(first):
         return ()
@@ -306,7 +307,7 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     columns, first = how.options.text_columns, found[0][1]
     if not columns:
         is_of_dataset = {*how.dataset} <= first.keys()
-        gold = {_text_columns(tuple(first), ())[1]} & {*how.dataset} if is_of_dataset else ()
+        gold = {texts_among(tuple(first))[1]} & {*how.dataset} if is_of_dataset else ()
         columns = text_columns([row for _, row in found], *gold)
     models = [row.get(MODEL) for _, row in found]
     if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
@@ -323,7 +324,7 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
 def _as_yes_no(found: list[Located], columns: tuple[str, ...]) -> tuple[list[Located], Sequence[str]]:
     """Put "yes" and "no" in place of labels, if each row has one of a pair such as 1 and 0; also return the pair."""
     _, first = found[0]
-    name = _text_columns(tuple(first), columns)[1]
+    name = texts_among(tuple(first), columns)[1]
     labels = next((pair for pair in _LABELS if name and _label(first[name]) in pair), None)
     if labels is None:
         return found, ()
@@ -347,7 +348,7 @@ def located(file: Path) -> Iterator[Located]:
 
 
 def _located(files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated) -> Iterator[Located]:
-    yield from ((f"responses[{number}]", row) for number, row in enumerate(rows))
+    yield from tables.numbered("responses", rows)
     for file in files:
         part = {}  # the columns and values that the name of a part's file gives to its rows
         for column, values in how.parts.items() if len(files) > 1 else ():
