@@ -112,7 +112,7 @@ def inspect(file: str | Path) -> Inspection:
     if not benchmarks:
         return found
     benchmark = registry.benchmark(benchmarks[0])
-    source = registry.identity(benchmark).name if dataset is None else dataset or DATASET
+    source = registry.first_dataset(benchmark).name if dataset is None else dataset or DATASET
     command = f"halluscope score {benchmark.name} --responses {one_line(name)} --dataset {source}"
     if benchmark.judges and not benchmark.judges.default:
         command += f" --{benchmark.judges.option} {JUDGE}"
@@ -121,7 +121,7 @@ def inspect(file: str | Path) -> Inspection:
 
 def _is_part(benchmark: Benchmark, rows: int) -> bool:
     """Whether the dataset has more rows, all of which need a response."""
-    in_sets = registry.identity(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
+    in_sets = registry.first_dataset(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
     if benchmark.partial_ok or in_sets or not benchmark.datasets:
         return False
     return bool(rows < spec.load(benchmark.datasets[0].name).expected.get("questions", 0))
@@ -133,14 +133,14 @@ def _benchmarks(
     """Return the benchmarks that rows may belong to, by their questions, their columns, or their length; what they are;
     their dataset (None for the benchmark's, "" for an unknown one); and whether their questions show them to be a part.
     """
-    rooms = registry.benchmarks()
-    for benchmark in rooms:
+    records = registry.benchmarks()
+    for benchmark in records:
         module = benchmark.module("rows") if benchmark.is_scored else None
         if found := getattr(module, "known", lambda asked: None)(asked):
             return [benchmark.name], *found
-    if prompted := [one.name for one in rooms if asked and {*asked} == {one.prompt}]:
+    if prompted := [one.name for one in records if asked and {*asked} == {one.prompt}]:
         return prompted, "", None, False
-    first = {one.name: one.datasets[0] for one in rooms if one.datasets}
+    first = {one.name: one.datasets[0] for one in records if one.datasets}
     known = {name: {*one.id, *one.columns, *one.upstream} for name, one in first.items()}
     shared = Counter(name for each in known.values() for name in each)
     own = {name: sum(shared[key] == 1 for key in each.intersection(names)) for name, each in known.items()}
@@ -148,7 +148,7 @@ def _benchmarks(
         return [name for name, count in own.items() if count == most], "", None, False
     words = sorted(len(text.split()) for text in texts)
     if words and words[len(words) // 2] >= FEWEST_WORDS:
-        described = [one.name for one in rooms if one.is_scored and one.partial_ok]
+        described = [one.name for one in records if one.is_scored and one.partial_ok]
         return described, "descriptions", "", False
     return [], "", None, False
 

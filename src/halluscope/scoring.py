@@ -78,7 +78,7 @@ def prepare(
     if not benchmark.is_scored:
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
-    module, one = benchmark.module("rows"), registry.identity(benchmark)
+    module, one = benchmark.module("rows"), registry.first_dataset(benchmark)
     functions = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, functions)) - {"responses"}, benchmark.name)
     check_distinct(dataset)
@@ -198,7 +198,7 @@ def remark(benchmark: Benchmark, ready: Ready) -> str:
 
 
 def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
-    matched, also = ready.matched, registry.identity(benchmark).also
+    matched, also = ready.matched, registry.first_dataset(benchmark).also
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
     if matched.beside_gold:
@@ -254,7 +254,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     dataset's; "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be
     compared; "labels", those that are read as "yes" and "no".
     """
-    matched, identity = ready.matched, registry.identity(benchmark)
+    matched, identity = ready.matched, registry.first_dataset(benchmark)
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
     result: dict[str, Any] = benchmark.compute(matched.texts, **{**others, **ready.inputs})
     columns = (map(attrgetter(name), matched.rows) for name in identity.id)
@@ -334,5 +334,5 @@ def of_each(
 def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
     """Return each row's cluster of dependent rows, by default its image."""
     module = benchmark.module("rows")
-    of_image = attrgetter(registry.identity(benchmark).image_key)
+    of_image = attrgetter(registry.first_dataset(benchmark).image_key)
     return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))

@@ -124,6 +124,7 @@ def make(order: Order) -> Path:
         "yes": yes,
         "no": present.size - yes,
     }
+    spec.matches(numbers, order.subset)
     if is_subset and not order.subset:
         raise BuildError(
             f"--source {folder} is a subset or a changed copy of {of}; pass --subset if you mean it."
