@@ -38,7 +38,7 @@ _away: defaultdict[str, set[str]] = defaultdict(set)
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the benchmarks' pages into the navigation."""
-    pages = [{room.title: f"benchmarks/{room.name}.md"} for room in registry.rooms()]
+    pages = [{room.title: f"benchmarks/{room.name}.md"} for room in registry.records()]
     for entry in config.nav or ():
         for name, page in entry.items():
             if page == "benchmarks/":
@@ -49,7 +49,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
     made = {page: _moved((ROOT / source).read_text("utf-8"), source) for page, source in ELSEWHERE.items()}
-    made |= {f"benchmarks/{room.name}.md": benchmark(room) for room in registry.rooms()}
+    made |= {f"benchmarks/{room.name}.md": benchmark(room) for room in registry.records()}
     made["api.md"] = api()
     for page, text in made.items():
         file = File.generated(config, page, content=text)

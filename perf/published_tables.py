@@ -29,7 +29,7 @@ NUMBER = re.compile(r"[-\u2212]?\d[\d,]*(?:\.\d+)?K?")
 
 def tables() -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
     """Yield each published table: the benchmark's name, the table's name, and the rows."""
-    for benchmark in registry.rooms():
+    for benchmark in registry.records():
         file = benchmark.folder / FILE
         if file.is_file():
             for table in tomllib.loads(file.read_text(encoding="utf-8"))["tables"]:

@@ -36,7 +36,7 @@ def each(fitting=lambda one: True):
     )
 
 
-each_room = pytest.mark.parametrize("room", [pytest.param(one, id=one.name) for one in registry.rooms()])
+each_room = pytest.mark.parametrize("room", [pytest.param(one, id=one.name) for one in registry.records()])
 
 
 def example(benchmark: Benchmark) -> tuple[list[Any], list[Any], dict[str, Any]]:
@@ -277,7 +277,7 @@ def test_what_info_prints(benchmark, capsys):
 
 def of_datasets_alone():
     return pytest.mark.parametrize(
-        "room", [pytest.param(one, id=one.name) for one in registry.rooms() if not one.has_metric]
+        "room", [pytest.param(one, id=one.name) for one in registry.records() if not one.has_metric]
     )
 
 
@@ -346,10 +346,11 @@ def test_the_record_is_complete(room):
 
 
 def test_each_name_stands_for_one_thing():
-    own = [name for room in registry.rooms() for name in {room.name, *(one.name for one in room.datasets)}]
+    own = [name for room in registry.records() for name in {room.name, *(one.name for one in room.datasets)}]
     assert len(own) == len({*own})
     assert all(
-        importlib.import_module(f"{registry.ROOMS}.{one.name}").BENCHMARK is one for one in registry.rooms()
+        importlib.import_module(f"{registry.PACKAGES}.{one.name}").BENCHMARK is one
+        for one in registry.records()
     )
 
 

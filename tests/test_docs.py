@@ -39,7 +39,7 @@ def test_the_readme_is_short():
 
 def test_the_readme_names_every_benchmark():
     text = (ROOT / "README.md").read_text()
-    for room in registry.rooms():
+    for room in registry.records():
         page = f"metrics/{room.name}/README.md" if room.has_metric else f"dataset_cards/{room.name}.md"
         assert f"({page})" in text, room.name
         assert all(f"`{one.name}`" in text for one in room.datasets), room.name

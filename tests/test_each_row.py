@@ -56,7 +56,7 @@ def test_the_mean_of_the_rows_is_the_score(asked: tuple[Benchmark, list[Any], di
 def test_rows_about_one_image_are_of_one_cluster(asked: tuple[Benchmark, list[Any], dict[str, Any]]) -> None:
     benchmark, rows, options = asked
     clusters = scoring.clusters(benchmark, rows)
-    result = scoring.of_rows(benchmark, rows, ["Yes."] * len(rows), options)
+    result, _ = scoring.of_each(benchmark, rows, ["Yes."] * len(rows), options)
     assert len(clusters) == len(rows)
     if counted := result.get("sets", result.get("images")):
         assert len(set(clusters)) == counted

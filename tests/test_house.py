@@ -89,7 +89,7 @@ def test_shared_rooms_import_no_benchmark(module):
     assert [other for other in ARROWS[module] if room(other) == "benchmarks"] == []
 
 
-@pytest.mark.parametrize("name", [room.name for room in registry.rooms()])
+@pytest.mark.parametrize("name", [room.name for room in registry.records()])
 def test_shared_rooms_do_not_name_a_benchmark(name):
     if name in ("throne", "pope"):
         pytest.skip("papers of that name are sources of what is shared")

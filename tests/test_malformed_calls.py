@@ -187,7 +187,8 @@ def test_the_door(benchmark, tmp_path):
     built = str(small_datasets.build(name, tmp_path))
     rows = benchmark.module("rows").load([built])
     responses = [
-        {column: getattr(row, column) for column in registry.identity(benchmark).key} | {"response": "Yes."}
+        {column: getattr(row, column) for column in registry.first_dataset(benchmark).key}
+        | {"response": "Yes."}
         for row in rows
     ]
     own = [option.name for option in benchmark.options]

@@ -85,7 +85,7 @@ def _good(benchmark: Benchmark, folder: Path) -> tuple[list[str], Path]:
     built = small_datasets.build(name, folder)
     config = registry.dataset(name).config
     (rows,) = load_dataset(str(built), config, cache_dir=str(folder / "cache")).values()
-    identity = registry.identity(benchmark)
+    identity = registry.first_dataset(benchmark)
     known = [column for column in (*identity.id, *identity.also) if column in rows.column_names]
     said = [{column: row[column] for column in known} | {"response": "Yes, a dog."} for row in rows]
     responses = folder / "mine.jsonl"

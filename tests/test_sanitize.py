@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halluscope.sanitize import BLACKED, WITHHELD, heard, one_line, printable, short_repr
+from halluscope.sanitize import BLACKED, WITHHELD, external_text, one_line, printable, short_repr
 
 KEY = "sk-t/est+0123=\u00e4"
 
@@ -24,13 +24,18 @@ def test_nothing_steers_a_terminal(text):
 def test_a_key_is_blacked_out_however_it_is_spelt(name, monkeypatch):
     monkeypatch.setenv(name, f" {KEY}\n")
     for spelt in (KEY, quote(KEY), quote(KEY, safe=""), json.dumps(KEY), repr(KEY)):
-        for shown in (printable(f"a {spelt} b"), one_line(spelt), short_repr(f"{spelt} b"), heard(spelt)):
+        for shown in (
+            printable(f"a {spelt} b"),
+            one_line(spelt),
+            short_repr(f"{spelt} b"),
+            external_text(spelt),
+        ):
             assert BLACKED in shown and "0123" not in shown, spelt
 
 
 def test_a_text_that_repeats_a_short_key_is_withheld(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "short")
-    assert heard("the key is short") == WITHHELD and printable("short") == "short"
+    assert external_text("the key is short") == WITHHELD and printable("short") == "short"
 
 
 @pytest.mark.parametrize(

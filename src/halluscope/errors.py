@@ -47,7 +47,7 @@ class RunError(HalluscopeError):
 
 
 class RegistryError(HalluscopeError):
-    """A benchmark's room or record is incomplete."""
+    """A benchmark's package or record is incomplete."""
 
 
 class LimitExceeded(HalluscopeError):

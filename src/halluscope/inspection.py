@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ from halluscope.registry import Benchmark
 from halluscope.responses import files, thoughts
 from halluscope.responses.files import IDS, IMAGES, QUESTIONS
 from halluscope.sanitize import one_line
-from halluscope.validation import is_number
 
 # What a file can hold
 RESPONSES, ASKED, SCORES, VERDICTS = "responses", "questions", "printed scores", "verdicts"
@@ -87,9 +86,10 @@ def inspect(file: str | Path) -> Inspection:
     def first(known: Iterable[str], enough: int = 1) -> str:
         return next((column for column in known if held[column] >= enough), "")
 
-    known = (one for one in ("filtered_resps", *files.TEXTS) if one != "text" or not files.text_asks(+held))
-    text = first((*known, *files.text_columns(rows)))
-    if len(rows) == 1 and not text and (figures := _scores(_numbers(rows[0]))):
+    known, _ = files.texts_among(tuple(+held))
+    text = first(("filtered_resps", *known, *files.text_columns(rows)))
+    numbers = files.numbers(rows[0]) if len(rows) == 1 and not text else ()
+    if figures := _scores(("/".join(keys), value) for keys, value in numbers):
         return Inspection(name, SCORES, figures=figures)
     question = first(one for one in (*QUESTIONS, "input") if one != text)
     texts = [str(row.get(text, "")) for row in rows]
@@ -112,7 +112,7 @@ def inspect(file: str | Path) -> Inspection:
     if not benchmarks:
         return found
     benchmark = registry.benchmark(benchmarks[0])
-    source = registry.identity(benchmark).name if dataset is None else dataset or DATASET
+    source = registry.first_dataset(benchmark).name if dataset is None else dataset or DATASET
     command = f"halluscope score {benchmark.name} --responses {one_line(name)} --dataset {source}"
     if benchmark.judges and not benchmark.judges.default:
         command += f" --{benchmark.judges.option} {JUDGE}"
@@ -121,7 +121,7 @@ def inspect(file: str | Path) -> Inspection:
 
 def _is_part(benchmark: Benchmark, rows: int) -> bool:
     """Whether the dataset has more rows, all of which need a response."""
-    in_sets = registry.identity(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
+    in_sets = registry.first_dataset(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
     if benchmark.partial_ok or in_sets or not benchmark.datasets:
         return False
     return bool(rows < spec.load(benchmark.datasets[0].name).expected.get("questions", 0))
@@ -133,14 +133,14 @@ def _benchmarks(
     """Return the benchmarks that rows may belong to, by their questions, their columns, or their length; what they are;
     their dataset (None for the benchmark's, "" for an unknown one); and whether their questions show them to be a part.
     """
-    rooms = registry.benchmarks()
-    for benchmark in rooms:
+    records = registry.benchmarks()
+    for benchmark in records:
         module = benchmark.module("rows") if benchmark.is_scored else None
         if found := getattr(module, "known", lambda asked: None)(asked):
             return [benchmark.name], *found
-    if prompted := [one.name for one in rooms if asked and {*asked} == {one.prompt}]:
+    if prompted := [one.name for one in records if asked and {*asked} == {one.prompt}]:
         return prompted, "", None, False
-    first = {one.name: one.datasets[0] for one in rooms if one.datasets}
+    first = {one.name: one.datasets[0] for one in records if one.datasets}
     known = {name: {*one.id, *one.columns, *one.upstream} for name, one in first.items()}
     shared = Counter(name for each in known.values() for name in each)
     own = {name: sum(shared[key] == 1 for key in each.intersection(names)) for name, each in known.items()}
@@ -148,7 +148,7 @@ def _benchmarks(
         return [name for name, count in own.items() if count == most], "", None, False
     words = sorted(len(text.split()) for text in texts)
     if words and words[len(words) // 2] >= FEWEST_WORDS:
-        described = [one.name for one in rooms if one.is_scored and one.partial_ok]
+        described = [one.name for one in records if one.is_scored and one.partial_ok]
         return described, "descriptions", "", False
     return [], "", None, False
 
@@ -191,12 +191,3 @@ def _scores(stated: Iterable[tuple[str, Any]]) -> dict[str, float]:
 def letters(name: str) -> str:
     """Return the letters and digits of a score's name, by which names are compared."""
     return re.sub("[^a-z0-9]", "", name.lower())
-
-
-def _numbers(row: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Yield the numbers in an object of objects."""
-    for name, value in row.items():
-        if isinstance(value, Mapping):
-            yield from _numbers(value, f"{prefix}{name}/")
-        elif is_number(value):
-            yield f"{prefix}{name}", value

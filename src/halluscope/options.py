@@ -116,14 +116,18 @@ def _options(kind: type) -> list[Field[Any]]:
     )
 
 
+COUNT = "a whole number of responses"
 TEXT_COLUMN = "the name of a column, a list of names, or None to look for it"
 
 
 @dataclass(frozen=True)
 class MatchingOptions:
-    """How responses are read and matched to a dataset; the limit is checked where they are read."""
+    """How responses are read and matched to a dataset."""
 
-    limit: int | None = None  # score only this many responses, from the first on
+    # score only this many responses, from the first on
+    limit: int | None = option(
+        None, check=lambda value: value is None or whole("limit", value, 1, what=COUNT)
+    )
     # whether rows of the dataset may lack a response; the result says how many have one
     partial: bool = option(False)
     # the column of the responses that holds the id
@@ -137,6 +141,11 @@ class MatchingOptions:
         check_values(self)
         for name in self.text_columns:
             kind("text_column", name, str, TEXT_COLUMN)
+
+    @property
+    def lacking_ok(self) -> bool:
+        """Whether rows of the dataset may lack a response."""
+        return self.partial or self.limit is not None
 
     @property
     def text_columns(self) -> tuple[str, ...]:
@@ -173,21 +182,17 @@ def build(kind: type[T], options: Mapping[str, Any], of: str, **defaults: Any) -
 
 def check(given: Iterable[str], known: Iterable[str], of: str) -> None:
     """Check the names of options."""
-    known = sorted(known)
-    for name in given:
-        if name not in known:
-            raise ValueError(
-                f"{of} has no option {name!r:.80}.{nearest(name, known)} The known ones are {', '.join(known)}."
-            )
+    check_names(f"{of} has no option", given, sorted(known))
 
 
-def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a name of something that does not exist."""
+def check_names(lacking: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse a name of something that does not exist, in a sentence that begins with `lacking`."""
     known = [*known]
     for name in names:
         if name not in known:
-            near = nearest(name, known)
-            raise ValueError(f"There is no {what} {name!r:.80}.{near} The known ones are {', '.join(known)}.")
+            raise ValueError(
+                f"{lacking} {name!r:.80}.{nearest(name, known)} The known ones are {', '.join(known)}."
+            )
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -1,9 +1,8 @@
 """Defines a benchmark's record, and finds the records of all benchmarks.
 
-Each benchmark has a package in `halluscope.benchmarks`, called its room. The room's `__init__` holds the record
-`BENCHMARK`; its modules do the work: `rows`, `build`, `metric`, `report`. Most rooms hold a metric and the
-datasets that it is scored on. A room may also hold only a metric, or only datasets for training. tests/test_contract.py
-checks that each record is complete.
+Each benchmark has a package in `halluscope.benchmarks`. Its `__init__` holds the record `BENCHMARK`; its modules do the
+work: `rows`, `build`, `metric`, `report`. Most packages hold a metric and the datasets that it is scored on; a few hold
+only a metric, or only datasets for training. tests/test_contract.py checks that each record is complete.
 """
 
 import importlib
@@ -26,7 +25,7 @@ from halluscope.vocabularies import read_toml
 
 T = TypeVar("T")
 
-ROOMS = "halluscope.benchmarks"
+PACKAGES = "halluscope.benchmarks"
 
 HIGHER: Literal["higher"] = "higher"
 LOWER: Literal["lower"] = "lower"
@@ -65,7 +64,7 @@ class Dataset:
     images: str = ""  # the config that holds the images; "" if the rows hold them
     image_key: str = "image_id"  # the column that identifies an image; null in a row without an image
     file: str = "file_name"  # the column with the image's file name, for a folder of images
-    builder: str = "build:BUILDER"  # its builder in the room, as "module:name" or "module:name.attribute"
+    builder: str = "build:BUILDER"  # its builder in the package, as "module:name" or "module:name.attribute"
     # options of the metric that the dataset determines, such as its vocabulary
     options: Mapping[str, Any] = field(default_factory=dict)
     harness: Mapping[str, Any] = field(default_factory=dict)  # options that the harnesses set by default
@@ -134,22 +133,22 @@ class Judges(NamedTuple):
 class Benchmark(NamedTuple):
     """The record of a benchmark."""
 
-    name: str  # the name of the room, of the metric, and of its folder in metrics/
+    name: str  # the name of the package, of the metric, and of its folder in metrics/
     title: str  # the name that is shown to readers
     about: str  # what it measures, in a few words
     description: str  # what it measures, in a few sentences
     citation: str  # BibTeX
     links: tuple[str, ...]  # where to read more
     licence: str  # what the licences of its upstream files allow
-    principal: str = ""  # the score by which models are compared; "" in a room without a metric
+    principal: str = ""  # the score by which models are compared; "" in a package without a metric
     # the scores that it reports, in this order, each with its direction, "" for none. "main_hal" also stands for
-    # "main_hal/count". Empty in a room without a metric.
+    # "main_hal/count". Empty in a package without a metric.
     scores: Mapping[str, Any] = {}
     # the other numbers in its result, with their directions; an asterisk stands for any characters, or none
     extra_numbers: Mapping[str, Any] = {}
     # its own datasets; a metric without datasets of its own names others in `reads`
     datasets: tuple[Dataset, ...] = ()
-    reads: tuple[str, ...] = ()  # the names of datasets of other rooms that it is scored on
+    reads: tuple[str, ...] = ()  # the names of datasets of other packages that it is scored on
     # what an LVLM is asked; `QUESTION` stands for the row's own question. Rows without a question may have a
     # column `prompt`, which is asked instead.
     prompt: str = QUESTION
@@ -173,19 +172,19 @@ class Benchmark(NamedTuple):
     means: tuple[str, ...] = ()
     points: tuple[str, ...] = ()  # the scores that are not shares of 1, but points on a scale, or counts
     extras: tuple[str, ...] = ()  # the extras of this package that it needs
-    # a module that the room does not have ("rows", "report") -> the object in `metric` that has that
+    # a module that the package does not have ("rows", "report") -> the object in `metric` that has that
     # module's functions
     engine: Mapping[str, str] = {}
 
     def module(self, name: str) -> Any:
-        """Return a module of its room, or the engine's object in its place."""
+        """Return a module of its package, or the engine's object in its place."""
         if name in self.engine:
             return getattr(self.module("metric"), self.engine[name])
-        return importlib.import_module(f"{ROOMS}.{self.name}.{name}")
+        return importlib.import_module(f"{PACKAGES}.{self.name}.{name}")
 
     @property
     def folder(self) -> Path:
-        """The folder of its room."""
+        """The folder of its package."""
         return PACKAGE / "benchmarks" / self.name
 
     @property
@@ -332,14 +331,14 @@ def declared(module: str) -> Benchmark:
     return Benchmark(datasets=datasets, options=tuple(options), **about)
 
 
-def rooms() -> list[Benchmark]:
-    """Return the records of all rooms, in the order of their names."""
+def records() -> list[Benchmark]:
+    """Return all records, in the order of their names."""
     return list(_all().values())
 
 
 def benchmarks() -> list[Benchmark]:
-    """Return all benchmarks, which are the rooms with a metric, in the order of their names."""
-    return [room for room in rooms() if room.has_metric]
+    """Return all benchmarks, which are the records with a metric, in the order of their names."""
+    return [one for one in records() if one.has_metric]
 
 
 def benchmark(name: str) -> Benchmark:
@@ -354,33 +353,33 @@ def dataset(name: str) -> Dataset:
 
 def _named(what: str, name: str, known: Mapping[str, T], example: str) -> T:
     kind(f"the {what}'s name", name, str, f"a name such as {example!r}")
-    check_names(what, [name], known)
+    check_names(f"There is no {what}", [name], known)
     return known[name]
 
 
-def identity(of: Benchmark) -> Dataset:
+def first_dataset(of: Benchmark) -> Dataset:
     """Return the dataset whose ids identify a benchmark's rows."""
     return of.datasets[0] if of.datasets else dataset(of.reads[0])
 
 
 def datasets() -> list[Dataset]:
-    """Return all datasets, in the order of their rooms."""
-    return [dataset for one in rooms() for dataset in one.datasets]
+    """Return all datasets, in the order of their packages."""
+    return [dataset for one in records() for dataset in one.datasets]
 
 
 def names() -> list[str]:
-    """Return the names of all rooms and datasets."""
+    """Return the names of all packages and datasets."""
     return list(_known())
 
 
 def _known() -> dict[str, Benchmark]:
-    return _all() | {dataset.name: one for one in rooms() for dataset in one.datasets}
+    return _all() | {dataset.name: one for one in records() for dataset in one.datasets}
 
 
 def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
     """Return the benchmark and the dataset whose rows have these columns."""
     known = ", ".join(dataset.name for one in benchmarks() for dataset in one.datasets)
-    for one in sorted(rooms(), key=lambda room: room.has_metric):
+    for one in sorted(records(), key=lambda record: record.has_metric):
         if not (found := one.dataset(columns)):
             continue
         if not one.has_metric:
@@ -394,6 +393,6 @@ def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
 
 @cache
 def _all() -> dict[str, Benchmark]:
-    house = importlib.import_module(ROOMS)
-    names = [room.name for room in iter_modules(house.__path__) if room.ispkg]
-    return {name: importlib.import_module(f"{ROOMS}.{name}").BENCHMARK for name in names}
+    packages = importlib.import_module(PACKAGES)
+    names = [one.name for one in iter_modules(packages.__path__) if one.ispkg]
+    return {name: importlib.import_module(f"{PACKAGES}.{name}").BENCHMARK for name in names}

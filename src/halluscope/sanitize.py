@@ -71,11 +71,11 @@ def short_repr(value: Any, longest: int = 80) -> str:
 
 
 def quoted(text: str, longest: int = 300) -> str:
-    """Return what a server or a judge says, as `heard` has it, in quotation marks for a message."""
-    return f"'{heard(text, longest)}'"
+    """Return what a server or a judge says, as `external_text` has it, in quotation marks for a message."""
+    return f"'{external_text(text, longest)}'"
 
 
-def heard(text: str, longest: int | None = None) -> str:
+def external_text(text: str, longest: int | None = None) -> str:
     """Return what a server or a judge says, as `one_line` makes it.
 
     A text that repeats a key too short to be blacked out is withheld as a whole. This counts only for the key

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +34,7 @@ from halluscope.responses.match import (
 )
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of
-from halluscope.validation import listed, texts
+from halluscope.validation import texts
 
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
 
@@ -62,16 +63,8 @@ def matched(
                 own[option] = [value]
     chosen = {**benchmark.options_of(name), **own}
     with sources(dataset) as written:
-        ready = prepare(benchmark, list(map(_listed, responses)), written, chosen, matching)
+        ready = prepare(benchmark, responses, written, chosen, matching)
     return benchmark, ready, chosen
-
-
-def _listed(responses: Given) -> Given:
-    if isinstance(responses, tuple) and len(responses) == 2 and isinstance(responses[0], str):
-        return responses[0], _listed(responses[1])
-    if isinstance(responses, str | Path | Mapping) or hasattr(responses, "columns"):
-        return responses
-    return listed("responses", responses, "a file, a list of rows, a table, or texts by id")
 
 
 def prepare(
@@ -79,23 +72,21 @@ def prepare(
     responses: Sequence[Given],
     dataset: Sequence[str],
     options: Mapping[str, Any],
-    matching: MatchingOptions | None = None,
+    matching: MatchingOptions = MatchingOptions(),
 ) -> list[Ready]:
     """Match all responses to the dataset before any are scored."""
     if not benchmark.is_scored:
         instead = f", or call get_benchmark({benchmark.name!r}).compute" if benchmark.has_metric else ""
         raise ValueError(f"{benchmark.name} is not scored on a dataset; expected another benchmark{instead}.")
-    matching = matching or MatchingOptions()
-    module, one = benchmark.module("rows"), registry.identity(benchmark)
+    module, one = benchmark.module("rows"), registry.first_dataset(benchmark)
     functions = [getattr(module, name) for name in FUNCTIONS if hasattr(module, name)]
     check(options, benchmark.keywords.union(*map(keywords, functions)) - {"responses"}, benchmark.name)
     check_distinct(dataset)
     reading = Reading(
         [each.name for each in benchmark.datasets] or list(benchmark.reads),
-        matching.limit,
         {name for each in benchmark.datasets for name in each.own or (*each.id, *each.columns)},
         one.also,
-        matching.text_columns,
+        matching,
     )
     with _inspecting(responses[0] if len(responses) == 1 else None):
         read = files.read(responses, reading)
@@ -109,13 +100,11 @@ def prepare(
         one.id,
         one.also,
         benchmark.partial_ok,
-        wanted=lambda row: bool(wanted(row, **choice)),
+        wanted=partial(wanted, **choice),
         only={column: options[column] for column in one.also if options.get(column)},
-        partial=matching.partial or matching.limit is not None,
-        first=matching.limit is not None,
+        options=matching,
         prompt="" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
-        column=matching.id_column,
-        target="" if matching.text_column else benchmark.target,
+        target=benchmark.target,
         index_columns=one.index,
         also_by=one.also_by,
         **hooks,
@@ -173,7 +162,7 @@ def _inspecting(given: Any) -> Iterator[None]:
 
 
 def _origin(benchmark: Benchmark, dataset: Sequence[str], options: Mapping[str, Any]) -> str:
-    paths = [Path(Source.of(written).name) for written in dataset]
+    paths = [Source.of(written).path for written in dataset]
     if any(map(is_subset, paths)):
         return SUBSET
     of = published.dataset_of(benchmark, options)
@@ -188,7 +177,7 @@ def _built(dataset: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield what the stats.json of each dataset says about the build, if there is one."""
     for source in map(Source.of, dataset):
         try:
-            stats = read_stats(Path(source.name) / STATS)
+            stats = read_stats(source.path / STATS)
             config = source.config or registry.dataset(stats["name"]).config or "default"
         except (ValueError, OSError):
             continue
@@ -209,7 +198,7 @@ def remark(benchmark: Benchmark, ready: Ready) -> str:
 
 
 def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
-    matched, also = ready.matched, registry.identity(benchmark).also
+    matched, also = ready.matched, registry.first_dataset(benchmark).also
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
     if matched.beside_gold:
@@ -265,7 +254,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     dataset's; "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be
     compared; "labels", those that are read as "yes" and "no".
     """
-    matched, identity = ready.matched, registry.identity(benchmark)
+    matched, identity = ready.matched, registry.first_dataset(benchmark)
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
     result: dict[str, Any] = benchmark.compute(matched.texts, **{**others, **ready.inputs})
     columns = (map(attrgetter(name), matched.rows) for name in identity.id)
@@ -323,22 +312,6 @@ def variants(benchmark: Benchmark, options: Mapping[str, Any]) -> list[dict[str,
     return [dict(options)]
 
 
-def of_rows(
-    benchmark: Benchmark,
-    rows: Sequence[Any],
-    texts: Sequence[str],
-    options: Mapping[str, Any],
-    prompt: str = "",
-) -> dict[str, Any]:
-    """Score texts whose rows are known, as a harness gives them."""
-    module = benchmark.module("rows")
-    inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
-    result: dict[str, Any] = benchmark.compute(texts, **dict(options) | inputs)
-    if prompt:
-        result["signature"] = changed(result["signature"], prompts=prompt)
-    return result
-
-
 def of_each(
     benchmark: Benchmark,
     rows: Sequence[Any],
@@ -346,9 +319,12 @@ def of_each(
     options: Mapping[str, Any],
     prompt: str = "",
 ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-    """Score texts as `of_rows` does, and return each row's values of the scores that are means."""
-    table = {benchmark.items: True} if benchmark.means else {}
-    result = of_rows(benchmark, rows, texts, {**options, **table}, prompt)
+    """Score texts whose rows are known, as a harness gives them; also return each row's values of the means."""
+    module, table = benchmark.module("rows"), {benchmark.items: True} if benchmark.means else {}
+    inputs = module.inputs(module.read_all(rows), **taken(module.inputs, options))
+    result: dict[str, Any] = benchmark.compute(texts, **{**options, **table, **inputs})
+    if prompt:
+        result["signature"] = changed(result["signature"], prompts=prompt)
     items = result.pop(benchmark.items) if table else [{}] * len(rows)
     return result, [
         {name: float(item[name]) for name in benchmark.means if item[name] is not None} for item in items
@@ -358,5 +334,5 @@ def of_each(
 def clusters(benchmark: Benchmark, rows: Sequence[Any]) -> list[Hashable]:
     """Return each row's cluster of dependent rows, by default its image."""
     module = benchmark.module("rows")
-    of_image = attrgetter(registry.identity(benchmark).image_key)
+    of_image = attrgetter(registry.first_dataset(benchmark).image_key)
     return list(map(getattr(module, "cluster_of", of_image), module.read_all(rows)))

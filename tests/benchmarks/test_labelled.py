@@ -137,7 +137,7 @@ def test_answers_are_found_by_file_and_object_in_any_order(tmp_path):
 def test_answers_about_other_images_are_scored_by_what_they_state(tmp_path):
     folder = small_datasets.build("dash_b", tmp_path)
     rows = answers(dash_b.GRADED.load([str(folder)]), object_name="kite")
-    result = halluscope.score("dash_b", written(tmp_path, rows), folder)
+    result = halluscope.score("dash_b", written(tmp_path, rows), folder, text_column="response")
     assert result["tpr"] == 1 and result["tnr"] == 0
     assert "questions:their_own_rows" in result["signature"]
     with pytest.raises(ValueError, match="not among the 4 rows"):

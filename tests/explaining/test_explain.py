@@ -532,7 +532,7 @@ def test_what_a_room_states(benchmark):
         (["--by", "f2"], "POPE has no score 'f2'; expected one of accuracy"),
         (["--examples", "-1"], "--examples is -1; expected 0 or more"),
         (["--protocols", "repope"], "--corrected is not given, and repope needs it"),
-        (["--limit", "0"], "a whole number of responses, at least 1"),
+        (["--limit", "0"], "a whole number of responses of at least 1"),
     ],
 )
 def test_words_that_cannot_be(three, capsys, words, said):

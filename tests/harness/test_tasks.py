@@ -391,15 +391,15 @@ def test_a_set_is_judged_once(
     data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     judged: list[list[str]] = []
-    of_rows = scoring.of_rows
+    of_each = scoring.of_each
 
-    def score(benchmark: Benchmark, rows: Any, texts: list[str], *others: Any) -> dict[str, Any]:
+    def score(benchmark: Benchmark, rows: Any, texts: list[str], *others: Any) -> Any:
         judged.append(texts)
-        return of_rows(benchmark, rows, texts, *others)
+        return of_each(benchmark, rows, texts, *others)
 
     caplog.set_level("INFO")
 
-    monkeypatch.setattr(scoring, "of_rows", score)
+    monkeypatch.setattr(scoring, "of_each", score)
     texts = ["A dog.", "", "A dog and a person."]
     figures = answered("throne_coco", texts, judges="lexical")
     assert judged == [texts]
@@ -460,7 +460,7 @@ def test_a_document_that_cannot_be_scored_is_no_end_of_a_harness(
     data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = list(harness.dataset("pope", **harness_data.settings(data))["test"])
-    monkeypatch.setattr(scoring, "of_rows", raises(MemoryError()))
+    monkeypatch.setattr(scoring, "of_each", raises(MemoryError()))
     answers = [harness.answers(row, ["Yes."]) for row in rows]
     assert all(math.isnan(one["accuracy"]) for one in answers)
     assert caplog.text.count("pope is not scored: MemoryError") == 1
@@ -495,7 +495,7 @@ def test_the_prompt_that_was_asked_is_in_the_signature(
     items = [harness.items(row, ["Yes."])["f1"] for row in rows]
     if broken:  # what is kept tells it too
         with monkeypatch.context() as without:
-            without.setattr(scoring, "of_rows", raises(MemoryError()))
+            without.setattr(scoring, "of_each", raises(MemoryError()))
             harness.score(items)
         assert cli.main([*command_in(caplog.text), "--json"]) == 0
         assert "|prompts:short|" in json.loads(capsys.readouterr().out)[0]["signature"]
@@ -537,7 +537,7 @@ def test_a_judge_without_memory_loses_no_answer(
     assert not [*tmp_path.rglob("responses/*")]  # what is scored needs no second copy
     harness._results.clear()
     with monkeypatch.context() as broken:
-        broken.setattr(scoring, "of_rows", raises(torch.OutOfMemoryError("CUDA out of memory. Tried\nto")))
+        broken.setattr(scoring, "of_each", raises(torch.OutOfMemoryError("CUDA out of memory. Tried\nto")))
         assert is_not_scored(answered(task, texts, **given))
     assert f"{task} is not scored: OutOfMemoryError: CUDA out of memory. Tried\\nto" in caplog.text
     assert cli.main([*command_in(caplog.text), "--json", "--bootstrap", "0"]) == 0
@@ -579,7 +579,7 @@ def test_a_part_is_scored_as_a_part(
 ) -> None:
     rows = list(harness.dataset("pope", **harness_data.settings(data))["test"])[:4]
     items = [harness.items(row, ["Yes."])["accuracy"] for row in rows]
-    monkeypatch.setattr(scoring, "of_rows", raises(MemoryError()))
+    monkeypatch.setattr(scoring, "of_each", raises(MemoryError()))
     assert math.isnan(harness.score(items))
     assert cli.main([*command_in(caplog.text), "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)

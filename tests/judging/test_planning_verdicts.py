@@ -31,7 +31,7 @@ def command(tmp_path, capsys):
     """Run `halluscope` on a small dataset with responses; return its JSON output, or its error."""
 
     def run(verb, name, judge, *more, ends=0):
-        dataset = registry.identity(registry.benchmark(name))
+        dataset = registry.first_dataset(registry.benchmark(name))
         built = tmp_path / dataset.name
         if not built.exists():
             small_datasets.build(dataset.name, tmp_path)

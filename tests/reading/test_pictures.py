@@ -16,7 +16,7 @@ from PIL.Image import Image
 
 from halluscope import limits
 from halluscope.errors import BuildError, HalluscopeError, LimitExceeded
-from halluscope.files.opening import inside, is_there
+from halluscope.files.opening import inside, is_file
 from halluscope.files.pictures import open_picture
 from halluscope.reading import pictures
 from halluscope.reading.datasets import read_rows
@@ -285,7 +285,7 @@ def test_names_that_are_no_files_of_a_folder(name: str, message: str, tmp_path: 
 
 def test_names_of_files_that_are_not_there(tmp_path: Path) -> None:
     for name in ("nothing.png", "x" * 5000, "C:/a.png", "C:\\a.png", "http://127.0.0.1/a.png", "", "."):
-        assert not is_there(inside(tmp_path, name))
+        assert not is_file(inside(tmp_path, name))
         with pytest.raises(BuildError, match="The image of it is called .*, which is not in"):
             pictures.open_named(name, tmp_path, "The image of it")
     for odd in (None, 17, ["a.png"]):

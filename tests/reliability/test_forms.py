@@ -48,7 +48,7 @@ def signature(name: str, rows: list[dict[str, Any]]) -> str:
     options = {**registry.benchmark(name).options_of(name), **registry.dataset(name).harness}
     if registry.benchmark(name).judges and registry.benchmark(name).judges.kind == "votes":
         options["judges"] = "lexical"
-    return scoring.of_rows(registry.benchmark(name), rows, ["No."] * len(rows), options)["signature"]
+    return scoring.of_each(registry.benchmark(name), rows, ["No."] * len(rows), options)[0]["signature"]
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
@@ -107,7 +107,7 @@ def test_what_reads_the_rows_of_others_tells_the_form(tmp_path: Path) -> None:
     rows = [{"image_id": 1, "objects": ["dog"], "prompt": DESCRIBE}]
     options = {"synonyms": str(words), "allow_other_synonyms": True}
     for form, told in (([], None), (parallel_form(rows, 1).rows, form_name(1))):
-        result = scoring.of_rows(registry.benchmark("chair"), form or rows, ["A dog."], options)
+        result, _ = scoring.of_each(registry.benchmark("chair"), form or rows, ["A dog."], options)
         assert keys_of(result["signature"]).get("form") == told
 
 

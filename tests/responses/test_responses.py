@@ -7,6 +7,7 @@ import json
 import random
 import time
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope.errors import LimitExceeded
+from halluscope.options import MatchingOptions
 from halluscope.reading.presence import ImageObjects
 from halluscope.responses import parsers, thoughts
 from halluscope.responses.files import TEXTS, Reading, read, text_of
@@ -30,8 +32,8 @@ def lines(path, *rows):
     return path
 
 
-def responses(source, **how):
-    (found,) = read([source], Reading(**how))
+def responses(source, dataset=(), parts=MappingProxyType({}), **options):
+    (found,) = read([source], Reading((), dataset, parts, MatchingOptions(**options)))
     return found
 
 
@@ -52,7 +54,7 @@ def test_responses(tmp_path):
     assert (got.left_out, got.other_prompts) == (0, 0)
     assert matched(path, limit=1).texts == ["A dog."]
     assert matched([{"image_id": "000007", "response": ""}]).rows == IMAGES[:1]
-    with pytest.raises(ValueError, match="The limit is 0; expected a whole number of responses, at least 1"):
+    with pytest.raises(ValueError, match="limit is 0; expected a whole number of responses of at least 1"):
         matched(path, limit=0)
 
 
@@ -123,8 +125,8 @@ def test_a_row_of_the_dataset_is_no_response():
             [{"image_id": 7, "caption": "a"}, {"image_id": "07", "caption": "b"}],
             r"line 2: image_id 7 is already in .*r\.jsonl, line 1; expected one response per row. Remove one",
         ),
-        ([[1, 2]], "entry 1: expected an object"),
-        (["7"], "line 1: expected an object"),
+        ([[1, 2]], "entry 1 is 1; expected an object"),
+        (["7"], "line 1 is 7; expected an object"),
         ([], "r.jsonl holds no responses; expected one JSON object per line"),
     ],
 )
@@ -260,7 +262,7 @@ def test_file_names_that_share_their_last_part():
 
 
 def test_a_column_of_ids_that_is_named():
-    mine = DESCRIBED._replace(column="picture")
+    mine = DESCRIBED._replace(options=MatchingOptions(id_column="picture"))
     row = {"picture": 3, "image_id": "of something else", "response": ""}
     assert matched([row], mine).rows == IMAGES[1:2] and matched([row], mine).by == "picture"
     bare = [{"image_id": image.image_id, "response": ""} for image in IMAGES]
@@ -304,7 +306,7 @@ def test_questions_are_answered_whole_and_scored_in_their_order():
         r"them, or pass --partial \(partial=True\)",
     ):
         matched(some, ALL, ASKED)
-    part = matched(some, ALL._replace(partial=True), ASKED)
+    part = matched(some, ALL._replace(options=MatchingOptions(partial=True)), ASKED)
     assert (part.rows, part.texts, part.of) == (ASKED[1:], texts[1:], 4)
 
 
@@ -342,7 +344,11 @@ def test_rows_that_are_not_wanted_are_left_out_with_their_responses():
     bare = [{"response": f"About {question.question}"} for question in ASKED]
     assert matched(bare, popular, ASKED).texts == matched(bare[2:], popular, ASKED).texts == got.texts
     with pytest.raises(ValueError, match="holds no response to any of the 2 rows that the options select"):
-        matched([answer(question) for question in ASKED[:2]], popular._replace(partial=True), ASKED)
+        matched(
+            [answer(question) for question in ASKED[:2]],
+            popular._replace(options=MatchingOptions(partial=True)),
+            ASKED,
+        )
     nothing = Identity(ALL.id, ALL.also, wanted=lambda row: False)
     with pytest.raises(ValueError, match="None of the 4 rows is left to score: the options select no row of"):
         matched(bare, nothing, ASKED)
@@ -618,7 +624,7 @@ def test_a_file_of_questions_is_no_file_of_responses():
         with pytest.raises(ValueError, match=message):
             asked(source)
     with pytest.raises(ValueError, match=message):
-        asked([{**row, "label": "yes"} for row in rows], text_columns=("text",))
+        asked([{**row, "label": "yes"} for row in rows], text_column="text")
     other = [Question(0, "Is there a dog?"), Question(1, "Is there a bus?"), Question(2, "Is there a car?")]
     with pytest.raises(ValueError, match=message):
         asked(rows, other)

@@ -26,10 +26,10 @@ SAID = (
 
 def made(benchmark: Benchmark, tmp_path: Path, said: Any = SAID, **options: Any) -> Run:
     """Score a benchmark's small dataset, by default with a judge that needs no model."""
-    name = registry.identity(benchmark).name
+    name = registry.first_dataset(benchmark).name
     built = small_datasets.build(name, tmp_path) if not (tmp_path / name).exists() else tmp_path / name
     rows = benchmark.module("rows").load([str(built)])
-    key = registry.identity(benchmark).key
+    key = registry.first_dataset(benchmark).key
     responses = [
         {column: getattr(row, column) for column in key} | {"response": said[number % len(said)]}
         for number, row in enumerate(rows)

@@ -67,7 +67,7 @@ def test_scored_written_read_and_scored_once_more(benchmark, tmp_path):
     rows = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
     assert [row["response"] for row in rows] == run.ready.matched.texts
     assert all(not row.keys() & {"response", "ballots", "inputs"} for row in run.found)
-    assert all(set(registry.identity(benchmark).key) <= row.keys() for row in rows)
+    assert all(set(registry.first_dataset(benchmark).key) <= row.keys() for row in rows)
     again = folders.read(folder)
     assert (again.name, again.scores.keys()) == (run.name, run.scores.keys())
 

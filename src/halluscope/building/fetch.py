@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from halluscope.building.spec import UNKNOWN, Source
+from halluscope.building.spec import UNKNOWN, Upstream
 from halluscope.errors import BuildError
 from halluscope.files.opening import Readable, check_file, chunks, leads_out
 from halluscope.paths import cache_folder
@@ -30,7 +30,7 @@ class Fetched(NamedTuple):
 
 
 def fetch(
-    source: Source,
+    source: Upstream,
     option: str,
     user_path: Path | None = None,
     cache: Path | None = None,
@@ -55,7 +55,7 @@ def fetch(
     return Fetched(path, sha256, sha256 == expected)
 
 
-def download(source: Source, option: str, cache: Path | None = None) -> Path:
+def download(source: Upstream, option: str, cache: Path | None = None) -> Path:
     import pooch
 
     if source.sha256 == UNKNOWN:
@@ -87,7 +87,7 @@ def sha256_of(file: Readable) -> str:
     return digest.hexdigest()
 
 
-def _locate(source: Source, option: str, user_path: Path) -> Readable:
+def _locate(source: Upstream, option: str, user_path: Path) -> Readable:
     name = source.member or source.url.rpartition("/")[2]
     where = f"{option} {user_path}"
     if not user_path.exists():

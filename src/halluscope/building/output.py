@@ -27,7 +27,7 @@ from halluscope.building.build_info import CARD, DATA, SPEC, STATS, replaceable
 from halluscope.building.fetch import Fetched, fetch, sha256_of
 from halluscope.building.spec import Spec
 from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, inside, is_there, leads_out, read_bytes
+from halluscope.files.opening import Readable, inside, is_file, leads_out, read_bytes
 from halluscope.files.pictures import open_picture
 from halluscope.files.writing import new_folder, real
 from halluscope.paths import share
@@ -218,7 +218,7 @@ class Order:
 
 
 def missing(names: Iterable[str], folder: Readable, exact: bool = False) -> list[str]:
-    return [name for name in names if not is_there(_file(name, folder, exact))]
+    return [name for name in names if not is_file(_file(name, folder, exact))]
 
 
 def check_images(names: Sequence[str], folder: Readable, only_present: bool, exact: bool) -> None:
@@ -253,7 +253,7 @@ def _file(name: str, folder: Readable, exact: bool = False) -> Readable:
     parts = name.split("/")
     ends = ["/".join(parts[start:]) for start in range(1 if exact else len(parts))]
     files = [inside(folder, end) if isinstance(folder, Path) else folder / end for end in ends]
-    return next(filter(is_there, files), files[0])
+    return next(filter(is_file, files), files[0])
 
 
 def card(spec: Spec, stats: Mapping[str, Any], features: Mapping[str, Features]) -> str:

@@ -16,7 +16,7 @@ its sha256 is recorded, and only the expected counts check it."""
 
 
 @dataclass(frozen=True)
-class Source:
+class Upstream:
     """A file at the URL where its authors publish it, pinned by its sha256."""
 
     url: str
@@ -42,7 +42,7 @@ class Spec:
     publish_images: bool  # whether the licence lets anybody publish the images
     split: str
     expected: Mapping[str, int]  # counts of a complete dataset, such as {"images": 5000}
-    sources: Mapping[str, Source]  # by the names that the builder gives them
+    sources: Mapping[str, Upstream]  # by the names that the builder gives them
     file: Path  # the spec.toml itself
     vocabulary: str | None = None  # the built-in one that the classes must belong to
     built_from: str | None = None  # the dataset of this project that this one is made from, without sources
@@ -65,7 +65,7 @@ def load(name: str) -> Spec:
 def read(file: Path) -> Spec:
     """Read a spec.toml; tests/building/test_building.py checks all that come with the package."""
     content = tomllib.loads(read_text(file))
-    sources = {name: Source(**source) for name, source in content["sources"].items()}
+    sources = {name: Upstream(**source) for name, source in content["sources"].items()}
     return Spec(**content | {"sources": sources, "file": file})
 
 

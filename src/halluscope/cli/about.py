@@ -23,7 +23,7 @@ def list(_: Namespace) -> None:
     from halluscope.judging.cache import Cache
 
     rows = []
-    for benchmark in registry.rooms():
+    for benchmark in registry.records():
         data = [(dataset.name, _built(dataset.name)) for dataset in benchmark.datasets]
         reads = f"({', '.join(benchmark.reads)})" if benchmark.reads else ""
         (first, built), *others = data or [(reads, "")]

@@ -56,7 +56,7 @@ def _judged_texts(
         )
     options = common.options_of(args, benchmark)
     (one,) = common.ready(args, benchmark, options, dataset)
-    columns = registry.identity(benchmark).id
+    columns = registry.first_dataset(benchmark).id
     ids = [" ".join(str(getattr(row, column)) for column in columns) for row in one.matched.rows]
     return one, ids, options
 

@@ -118,8 +118,8 @@ def parallel(args: argparse.Namespace) -> None:
 
 
 def _form(rows: Any, args: argparse.Namespace) -> forms.ParallelForm:
-    room = next((room for room in registry.rooms() if room.dataset([*rows[0]])), None)
-    subject = getattr(room.module("rows") if room else None, "subject", forms.unknown)
+    known = next((one for one in registry.records() if one.dataset([*rows[0]])), None)
+    subject = getattr(known.module("rows") if known else None, "subject", forms.unknown)
     if args.check and not args.model:
         raise ValueError("--check needs --model: only a model's wordings are checked, not those of rules.")
     wordings, by = None, ""

@@ -118,7 +118,7 @@ def _pictures(args: Namespace, wanted: set[str]) -> dict[str, Picture]:
             raise ValueError("--credits is about images; give --dataset or --images too.")
         return {}
     # a file that `score --dataset` took holds no images of its own
-    is_file = bool(args.dataset) and Path(Source.of(args.dataset).name).is_file()
+    is_file = bool(args.dataset) and Source.of(args.dataset).path.is_file()
     dataset = None if is_file else args.dataset
     try:
         if not (dataset or args.images):

@@ -71,14 +71,14 @@ class Explanation:
         responses: Sequence[Given],
         dataset: Sequence[str],
         options: Values,
-        matching: MatchingOptions | None = None,
+        matching: MatchingOptions = MatchingOptions(),
     ) -> None:
         """Match the responses to the rows of each protocol."""
         self.benchmark, self.stated, self.protocols = benchmark, stated, chosen
         self.files: list[str] = []  # the names of the files of responses, one file per prompt
         self.not_computed: dict[str, str] = {}  # name of a protocol -> reason
         self._responses, self._dataset, self._options = responses, dataset, options
-        self._matching, self._identity = matching, registry.identity(benchmark)
+        self._matching, self._identity = matching, registry.first_dataset(benchmark)
         self._made: dict[str, Any] = {}
         self._keep_possible(self._match)
 

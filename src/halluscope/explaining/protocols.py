@@ -80,7 +80,7 @@ class Protocols:
 
     def chosen(self, names: Sequence[str] = ()) -> list[Protocol]:
         """Return the protocols of these names; the usual ones if there are none."""
-        check_names("protocol", names, [one.name for one in self.each])
+        check_names("There is no protocol", names, [one.name for one in self.each])
         return [one for one in self.each if (one.name in names if names else not one.only_named)]
 
 

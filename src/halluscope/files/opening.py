@@ -391,7 +391,7 @@ def inside(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def is_there(file: Readable) -> bool:
+def is_file(file: Readable) -> bool:
     """Whether a file exists; False, not an error, for a name that is too long or invalid."""
     try:
         return file.is_file()

@@ -32,7 +32,7 @@ from halluscope.reporting.tables import (
     table,
     uncertainty,
 )
-from halluscope.sanitize import heard
+from halluscope.sanitize import external_text
 
 
 class View:
@@ -152,7 +152,7 @@ class View:
     def reasons(self, row: Values) -> Iterator[Fact]:
         for name, label in self.data.get("notes", {}).items():
             if row.get(name):
-                yield Fact(label, [(heard(row[name], 1000), "plain")])
+                yield Fact(label, [(external_text(row[name], 1000), "plain")])
 
     def known(self, asked: Values) -> Iterator[Fact]:
         for name, label in self.data.get("known", {}).items():

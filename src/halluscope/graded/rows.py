@@ -1,7 +1,7 @@
 """Reads and builds the rows of a benchmark by the columns that its data file declares."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, make_dataclass, replace
+from dataclasses import make_dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -71,10 +71,9 @@ class Row:
     @property
     def row(self) -> dict[str, Any]:
         """The row as the dataset has it, without the image."""
-        values = asdict(self)  # type: ignore[call-overload]
         return {
             name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
+            for name, value in vars(self).items()
             if name != "form"
         }
 
@@ -156,7 +155,7 @@ class Rows:
         columns = {*self.columns, *self.upstream.values(), "form"}
         for source in sources:
             named = Source.of(source)
-            if ending(Path(named.name)) == ".csv":
+            if ending(named.path) == ".csv":
                 rows += self.read_upstream(named.path)
             else:
                 rows += read_columns(source, columns)
@@ -170,7 +169,7 @@ class Rows:
         return rows
 
     def read_all(self, rows: Iterable[Any], where: str = "references") -> list[Any]:
-        return read_once(((f"{where}[{number}]", row) for number, row in enumerate(rows)), self.read)
+        return read_once(tables.numbered(where, rows), self.read)
 
     def read(self, row: Any, where: str, number: int = 0) -> Any:
         """Read a row of the dataset, or of the authors' file; `number` is its id if it has none."""

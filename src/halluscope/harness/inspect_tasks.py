@@ -290,4 +290,4 @@ def humblebench(**settings: Any) -> Task:
 
 
 # The tasks by the names of their datasets
-TASKS = {one.name: globals()[one.name] for room in registry.benchmarks() for one in room.datasets}
+TASKS = {one.name: globals()[one.name] for benchmark in registry.benchmarks() for one in benchmark.datasets}

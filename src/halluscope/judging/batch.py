@@ -223,7 +223,7 @@ def _completion(row: Mapping[str, Any]) -> Any:
         kind, what, words = "HTTP", response.get("status_code"), response.get("body")
         if what == 200:
             return words
-    reason = f"{kind} {sanitize.heard(sanitize.short_repr(what, 400), 40)}"
+    reason = f"{kind} {sanitize.external_text(sanitize.short_repr(what, 400), 40)}"
     return Failure(reason, raw_message=json.dumps(words, ensure_ascii=False))
 
 

@@ -380,5 +380,5 @@ class Client:
 
 def _fit_to_be_logged(record: logging.LogRecord) -> bool:
     """Make a log record of the HTTP libraries safe to show."""
-    record.msg, record.args = sanitize.heard(record.getMessage()), ()
+    record.msg, record.args = sanitize.external_text(record.getMessage()), ()
     return True

@@ -171,7 +171,7 @@ def reply_of(completion: Any, ends: tuple[str, ...] = ("stop",), empty: bool = F
     except (AttributeError, IndexError, KeyError, TypeError):
         return Failure("not the JSON of a chat completion", 200)
     if not isinstance(ended, str) or ended not in ends:
-        return Failure(f"finish_reason {sanitize.heard(sanitize.short_repr(ended, 400), 40)}", 200)
+        return Failure(f"finish_reason {sanitize.external_text(sanitize.short_repr(ended, 400), 40)}", 200)
     if not isinstance(reply, str) or not (empty or reply.strip()):
         return Failure(EMPTY, 200)
     return sanitize.redact(reply)

@@ -16,7 +16,6 @@ from typing import Any
 
 from halluscope.errors import BuildError
 from halluscope.files.opening import (
-    check_file,
     check_once,
     file_key,
     json_rows,
@@ -27,7 +26,7 @@ from halluscope.files.opening import (
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
 from halluscope.paths import is_there
-from halluscope.reading.tables import PARQUET, check_parquet, damaged
+from halluscope.reading.tables import PARQUET, Located, damaged, objects, parquet
 from halluscope.sanitize import short_repr
 
 Row = Mapping[str, Any]
@@ -85,17 +84,15 @@ class Source:
     @property
     def is_json(self) -> bool:
         """Whether the dataset is read as a JSON file: by its ending, or because it is a file that is not Parquet."""
-        path = Path(self.name)
-        return path.suffix in JSON or (path.is_file() and path.suffix != ".parquet")
+        return self.path.suffix in JSON or (self.path.is_file() and self.path.suffix != ".parquet")
 
     @property
     def folder(self) -> Path | None:
         """The dataset's folder, in which its rows may name files; None for a file, or a Hub id."""
-        return Path(self.name) if Path(self.name).is_dir() else None
+        return self.path if self.path.is_dir() else None
 
     @property
     def path(self) -> Path:
-        check_file(Path(self.name))
         return Path(self.name)
 
 
@@ -141,17 +138,14 @@ def _saved(rows: Any, path: Path) -> str:
 def read_rows(written: str) -> Any:
     source = Source.of(written)
     if source.is_json:
-        located = list(json_rows(source.path))
-        if wrong := next((one for one in located if not isinstance(one[1], dict)), None):
-            raise ValueError(f"{wrong[0]} is {short_repr(wrong[1])}; expected an object.")
-        rows: Any = [row for _, row in located]
+        rows: Any = [row for _, row in objects(json_rows(source.path))]
     else:
         rows = _dataset(source, written)
     if not len(rows):
         raise ValueError(f"{written} holds no rows.")
-    if not source.is_json and is_subset(folder := Path(source.name)):
+    if not source.is_json and is_subset(source.path):
         warnings.warn(
-            f"{folder} {SUBSET} of the dataset, so its scores cannot be compared with published ones.",
+            f"{source.path} {SUBSET} of the dataset, so its scores cannot be compared with published ones.",
             stacklevel=2,
         )
     return rows
@@ -177,7 +171,7 @@ def check_distinct(sources: Sequence[str]) -> None:
 
     def key(written: str) -> Hashable:
         source = Source.of(written)
-        return file_key(Path(source.name)), source.config, source.split
+        return file_key(source.path), source.config, source.split
 
     check_once(sources, key, "dataset")
 
@@ -186,13 +180,13 @@ def configs(written: str) -> list[str]:
     """Return the names of a dataset's configs; [] if it cannot be loaded, which `read_rows` reports in full."""
     from datasets import get_dataset_config_names
 
-    name = Source.of(written).name
-    _check_folder(Path(name))
-    if not _may_be_loaded(name):
+    source = Source.of(written)
+    _check_folder(source.path)
+    if not _may_be_loaded(source):
         return []
     try:
         with hub_or_cache():
-            return list(get_dataset_config_names(name))
+            return list(get_dataset_config_names(source.name))
     except Exception:  # the library raises its own errors, and fsspec's, pyarrow's and the Hub's
         return []
 
@@ -202,12 +196,8 @@ def read_columns(
 ) -> Iterable[Any]:
     """Read the rows of a file or a dataset as `read_rows` does, but of a dataset only the columns in `names`."""
     source = Source.of(written)
-    if is_plain := Path(source.name).suffix == ".parquet" and source.split is None:
-        from pyarrow.parquet import ParquetFile  # alone: the library datasets takes a second to import
-
-        with damaged(source.path, PARQUET):
-            rows = ParquetFile(source.path)
-            check_parquet(rows.metadata, str(source.path))
+    if is_plain := source.path.suffix == ".parquet" and source.split is None:
+        rows = parquet(source.path)
         columns = rows.schema_arrow.names
         if not rows.metadata.num_rows:
             raise ValueError(f"{written} holds no rows.")
@@ -232,9 +222,7 @@ def _of_tables(tables: Iterable[Any], name: str) -> Iterator[Any]:
             yield from table.to_pylist()
 
 
-def read_once(
-    located: Iterable[tuple[str, Any]], read: Callable[[Any, str, int], Any], id: str = "id"
-) -> list[Any]:
+def read_once(located: Iterable[Located], read: Callable[[Any, str, int], Any], id: str = "id") -> list[Any]:
     """Read rows with their locations into records, and check that no id occurs twice."""
     first, records = dict[Hashable, str](), []
     for number, (where, row) in enumerate(located):
@@ -290,9 +278,9 @@ def _as_stored(feature: Any) -> Any:
 def _load(source: Source) -> Any:
     import datasets
 
-    folder = Path(source.name)
+    folder = source.path
     if folder.suffix == ".parquet":
-        _check_parquet(source.path)
+        parquet(folder).close()
         with damaged(folder, PARQUET):
             return datasets.load_dataset("parquet", data_files=escape(str(folder)))
     is_unbuilt = (folder / "spec.toml").is_file() and not (folder / "data").is_dir()  # of a clone
@@ -307,7 +295,7 @@ def _load(source: Source) -> Any:
     _check_folder(folder)
     there = True
     try:
-        if not _may_be_loaded(source.name):
+        if not _may_be_loaded(source):
             raise ValueError("it is neither a folder nor a Hub id")
         if any((folder / name).is_file() for name in (STATE, STATES)):
             saved = datasets.load_from_disk(source.name)
@@ -327,9 +315,9 @@ def _load(source: Source) -> Any:
         ) from error
 
 
-def _may_be_loaded(name: str) -> bool:
-    """Whether a name is that of a folder, or can be a Hub id. The library takes URLs too; we do not."""
-    return Path(name).is_dir() or bool(_HUB_ID.fullmatch(name) and not name.startswith("."))
+def _may_be_loaded(source: Source) -> bool:
+    """Whether a source is a folder, or its name can be a Hub id. The library takes URLs too; we do not."""
+    return source.path.is_dir() or bool(_HUB_ID.fullmatch(source.name) and not source.name.startswith("."))
 
 
 def _check_folder(folder: Path) -> None:
@@ -350,14 +338,7 @@ def _check_folder(folder: Path) -> None:
                 )
     for file in folder.rglob("*.parquet"):
         if file.is_file():
-            _check_parquet(file)
-
-
-def _check_parquet(file: Path) -> None:
-    import pyarrow.parquet as pq
-
-    with damaged(file, PARQUET), pq.ParquetFile(file) as content:
-        check_parquet(content.metadata, str(file))
+            parquet(file).close()
 
 
 def _named_by(card: Path) -> Iterator[Any]:

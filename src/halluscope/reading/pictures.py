@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from PIL.Image import Image
 
 from halluscope.errors import BuildError
-from halluscope.files.opening import inside, is_there, read_bytes
+from halluscope.files.opening import inside, is_file, read_bytes
 from halluscope.files.pictures import open_picture
 from halluscope.sanitize import one_line, short_repr
 
@@ -44,7 +44,7 @@ def open_named(file: Any, folder: Path, name: str) -> Image:
         path = inside(folder, file)
     except BuildError as error:
         raise BuildError(f"{name} cannot be opened: {error}") from error
-    if not is_there(path):
+    if not is_file(path):
         raise BuildError(f"{name} is called {short_repr(file)}, which is not in {folder}.")
     return open_picture(read_bytes(path, "image"), f"{name}, {path},")
 
@@ -89,7 +89,7 @@ def of_folder(folder: Path, wanted: set[str], keep: int | None = None) -> Find:
     if not folder.is_dir():
         raise ValueError(f"There is no folder {folder}; expected the one that holds the images.")
     paths = {name: inside(folder, name) for name in wanted}
-    if missing := [name for name, path in paths.items() if not is_there(path)]:
+    if missing := [name for name, path in paths.items() if not is_file(path)]:
         shown = one_line(min(missing), 200)
         raise ValueError(
             f"{len(missing):,} of the {len(wanted):,} images are not in {folder}, such as {shown}."

@@ -9,6 +9,7 @@ from typing import Any
 from halluscope.files.opening import json_rows, read_json
 from halluscope.reading.datasets import Source, read_columns, read_once, stated
 from halluscope.reading.fields import Fields
+from halluscope.reading.tables import Located, numbered
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
@@ -17,9 +18,6 @@ ENOUGH = 100
 
 # The other columns that a row may have
 TEXTS = ("file_name", "prompt", "form")
-
-# A row's location, as text for messages, and the row
-Located = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def inputs(images: Sequence[ImageObjects]) -> dict[str, Any]:
 
 
 def read_all(rows: Iterable[Any], where: str = "references") -> list[ImageObjects]:
-    return read_once(((f"{where}[{number}]", row) for number, row in enumerate(rows)), _read, "image_id")
+    return read_once(numbered(where, rows), _read, "image_id")
 
 
 def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
@@ -70,11 +68,11 @@ def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
     else:
         names = ("image_id", "objects", *TEXTS)
         rows = read_columns(written, names, names[:2], "a presence dataset")
-        known = stated(Path(source.name), "counts", "images_per_class")
+        known = stated(source.path, "counts", "images_per_class")
         classes = vocabulary.classes if vocabulary and isinstance(known, dict) else ()
         missing = [name for name in classes if name not in known]
         if vocabulary and missing:
-            _warn(f"{Path(source.name)} was built from annotations without", missing, vocabulary)
+            _warn(f"{source.path} was built from annotations without", missing, vocabulary)
         yield from ((f"{written}, row {number}", row) for number, row in enumerate(rows))
 
 

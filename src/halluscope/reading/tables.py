@@ -5,7 +5,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -86,6 +86,19 @@ def are_ids(content: Mapping[Any, Any]) -> bool:
     )
 
 
+def numbered(where: str, rows: Iterable[Any]) -> Iterator[Located]:
+    """Yield rows that are given in Python with their locations, such as "references[0]"."""
+    return ((f"{where}[{number}]", row) for number, row in enumerate(rows))
+
+
+def objects(located: Iterable[Located]) -> list[Located]:
+    """Return rows, after checking that each is an object."""
+    found = [*located]
+    if wrong := next((one for one in found if not isinstance(one[1], Mapping)), None):
+        raise ValueError(f"{wrong[0]} is {short_repr(wrong[1], 120)}; expected an object.")
+    return found
+
+
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
     """Yield the rows of an object of id -> text, of id -> an object, or of id -> a list of objects (`ROWS`)."""
     for key, value in content.items():
@@ -153,13 +166,9 @@ PARQUET = "a Parquet file, or is cut off"
 
 
 def _parquet(file: Readable) -> Iterator[Located]:
-    import pyarrow.parquet as pq
-
     with damaged(file, PARQUET):
-        content = pq.ParquetFile(io.BytesIO(read_bytes(file)))
-        check_parquet(content.metadata, str(file))
         size = done = 0
-        for batch in content.iter_batches(ROWS_AT_ONCE):
+        for batch in parquet(file, io.BytesIO(read_bytes(file))).iter_batches(ROWS_AT_ONCE):
             rows = batch.to_pylist()
             size += sum(len(cell) for row in rows for cell in row.values() if isinstance(cell, str | bytes))
             limits.check("unpacked", size, str(file))
@@ -167,11 +176,17 @@ def _parquet(file: Readable) -> Iterator[Located]:
             done += len(rows)
 
 
-def check_parquet(metadata: Any, where: str) -> None:
-    """Check the size that a Parquet file states: the number of rows, and the size of each row group when unpacked."""
-    limits.check("rows", metadata.num_rows, where)
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        limits.check("unpacked", group.total_byte_size, where)
+def parquet(file: Readable, content: Any = None) -> Any:
+    """Open a Parquet file (`content`: its bytes), after checking the sizes that it states: rows, unpacked groups."""
+    from pyarrow.parquet import ParquetFile  # alone: the library datasets takes a second to import
+
+    check_file(file)
+    with damaged(file, PARQUET):
+        opened = ParquetFile(content or file)
+        limits.check("rows", opened.metadata.num_rows, str(file))
+        for group in map(opened.metadata.row_group, range(opened.metadata.num_row_groups)):
+            limits.check("unpacked", group.total_byte_size, str(file))
+    return opened
 
 
 def _spreadsheet(file: Readable) -> Iterator[Located]:

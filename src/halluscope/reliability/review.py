@@ -99,7 +99,7 @@ def draw(
 
 def identify(row: Row, index: int) -> dict[str, str]:
     """Return the columns of a row that a reviewer sees."""
-    labels = [*ANSWERS, *(room.target for room in registry.rooms())]  # may hold a row's right answer
+    labels = [*ANSWERS, *(one.target for one in registry.records())]  # may hold a row's right answer
     question = _first(row, QUESTIONS, str)
     response = _first(row, (name for name in TEXTS if name not in labels), str)
     if question is None and not response:

@@ -145,7 +145,7 @@ def judges(keys: Mapping[str, str]) -> list[str]:
 @cache
 def tables() -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
-    for benchmark in registry.rooms():
+    for benchmark in registry.records():
         file = benchmark.folder / FILE
         if file.is_file():
             for table in tomllib.loads(file.read_text(encoding="utf-8")).get("tables", ()):

@@ -6,7 +6,7 @@ Inspect, as `.eval` or as JSON, is read into the form of lm-eval's samples, with
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,10 +16,12 @@ from typing import Any, NamedTuple
 
 from halluscope import limits
 from halluscope.files.opening import check_once, decoded, ending, members, parse, plain_name, read_json
+from halluscope.options import MatchingOptions
 from halluscope.paths import is_there
 from halluscope.reading import tables
 from halluscope.reading.tables import Located
 from halluscope.sanitize import one_line, short_repr
+from halluscope.validation import is_number, listed
 
 # The columns where a response's text is looked for; the first that a row has counts
 TEXTS = (
@@ -126,14 +128,15 @@ class Reading(NamedTuple):
     """How files of responses are read."""
 
     tasks: Collection[str] = ()  # the harness tasks whose samples are accepted; if empty, those of any task
-    limit: int | None = None  # read only this many responses of each LVLM, from the first on
     # columns that mark a row as the dataset's own, which holds the right answer, not a response
     dataset: Collection[str] = ()
     # column -> its values; the file name of a part may contain one of them, such as "random" in A of
     # "NAME=A,B,C"
     parts: Mapping[str, Collection[str]] = {}
-    # the columns with the text, of which each row has one; () for `TEXTS`. The first that a row has counts
-    text_columns: tuple[str, ...] = ()
+    options: MatchingOptions = MatchingOptions()
+
+
+USUAL = Reading()
 
 
 @dataclass
@@ -144,13 +147,8 @@ class _Stated:
     figures: dict[str, float] = field(default_factory=dict)
 
 
-def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
+def read(given: Sequence[Given], how: Reading = USUAL) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
-    how = how or Reading()
-    if how.limit is not None and (type(how.limit) is not int or how.limit < 1):
-        raise ValueError(
-            f"The limit is {short_repr(how.limit)}; expected a whole number of responses, at least 1."
-        )
     named = [_files(one) for one in given]
     check_once(file for _, files, _ in named for file in files)
     each = [_read(name, files, rows, how) for name, files, rows in named]
@@ -165,13 +163,12 @@ def read(given: Sequence[Given], how: Reading | None = None) -> list[Responses]:
 
 
 def text_of(
-    row: Any, where: str, dataset: Collection[str] = (), columns: tuple[str, ...] = ()
+    row: Row, where: str, dataset: Collection[str] = (), columns: tuple[str, ...] = ()
 ) -> tuple[str, str]:
     """Return a response's text, from the first of `TEXTS` or of the named columns that the row has, and its column."""
-    there = row if isinstance(row, dict | Mapping) else {}
-    known, name = _text_columns(tuple(there), columns)
+    known, name = texts_among(tuple(row), columns)
     if not name:
-        texts = ", ".join(str(name) for name, value in there.items() if isinstance(value, str))
+        texts = ", ".join(str(name) for name, value in row.items() if isinstance(value, str))
         raise ValueError(
             f"{where}: expected an object with the LVLM's text under "
             f"{'the key' if len(known) == 1 else 'one of the keys'} {', '.join(known)}; got {short_repr(row, 120)}. If "
@@ -201,27 +198,21 @@ def text_of(
 
 
 @lru_cache(1000)
-def _text_columns(there: tuple[Any, ...], columns: tuple[str, ...]) -> tuple[Sequence[str], str]:
-    known = columns or [name for name in TEXTS if name != "text" or not text_asks(there)]
+def texts_among(there: tuple[Any, ...], columns: tuple[str, ...] = ()) -> tuple[Sequence[str], str]:
+    """Return the columns that may hold a row's text, by default those of `TEXTS`, and the first that is there."""
+    text_asks = LABEL in there and {*QUESTIONS} & {*there} == {"text"}
+    known = columns or [name for name in TEXTS if name != "text" or not text_asks]
     return known, next((name for name in known if name in there), "")
 
 
-def text_asks(columns: Iterable[str]) -> bool:
-    """Whether the column `text` of rows with these columns is the question, not the response."""
-    there = {*columns}
-    return LABEL in there and there & {*QUESTIONS} == {"text"}
-
-
-def text_columns(rows: Sequence[Any], gold: str = "") -> tuple[str, ...]:
+def text_columns(rows: Sequence[Row], gold: str = "") -> tuple[str, ...]:
     """Return the column with the texts of rows that have none of `TEXTS`, if only one can be meant.
 
     If `gold` holds the right answers, it is the first other of `TEXTS`, or else the only one that is named so.
     """
-    first = next(iter(rows), None)
-    if not isinstance(first, Mapping):
-        return ()
+    first: Row = next(iter(rows), {})
     there = tuple(name for name in first if name != gold)
-    if name := _text_columns(there, ())[1]:
+    if name := texts_among(there)[1]:
         return (name,) if gold else ()
     if len(first) > 1 and {*IDS, *QUESTIONS}.isdisjoint(first):
         return ()
@@ -234,9 +225,9 @@ def text_columns(rows: Sequence[Any], gold: str = "") -> tuple[str, ...]:
     ]
     said = [*filter(SAYS.match, names)]
     names = said or [name for name in names if not gold and not _KNOWN.fullmatch(name)]
-    if len(names) != 1 or not all(isinstance(row, Mapping) for row in rows):
+    if len(names) != 1:
         return ()
-    texts = [row.get(*names) for row in rows]
+    texts: list[Any] = [row.get(*names) for row in rows]
     are_texts = all(isinstance(text, str) for text in texts) and any(map(_LETTER.search, texts))
     return (*names,) if are_texts else ()
 
@@ -254,9 +245,9 @@ def is_by_name(given: Any) -> bool:
     return isinstance(given, Mapping) and bool(given) and all(map(is_of_one, given.values()))
 
 
-def _image_column(row: Any) -> str:
+def _image_column(row: Row) -> str:
     """Return the column that names the image of a row without any of `IDS`, if only one does; else ""."""
-    if not isinstance(row, Mapping) or not {*IDS}.isdisjoint(row):
+    if not {*IDS}.isdisjoint(row):
         return ""
     names = [name for name, value in row.items() if isinstance(value, str) and is_image_file(value)]
     return names[0] if len(names) == 1 else ""
@@ -275,13 +266,8 @@ def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
         if equals and name and not is_there(str(given)):
             return name, [Path(part.strip()) for part in parts.split(",")], []
         return "", [Path(given)], []
-    with suppress(TypeError):  # of what cannot be iterated over
-        if not isinstance(given, Set | bytes):
-            return "", [], [{TEXTS[0]: row} if isinstance(row, str) else row for row in given]
-    raise ValueError(
-        f"responses is {short_repr(given)} ({type(given).__name__}); expected a file, a list of rows with an id and "
-        "a text, or {id: text}."
-    )
+    rows = listed("responses", given, "a file, a list of rows with an id and a text, a table, or {id: text}")
+    return "", [], [{TEXTS[0]: row} if isinstance(row, str) else row for row in rows]
 
 
 def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
@@ -307,31 +293,28 @@ def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
 def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -> Responses:
     """Read responses, by the user's name, that of the model that a harness or each row states, or none."""
     source, stated = ", ".join(map(str, files)) or "responses", _Stated()
-    found = [*islice(_located(files, rows, how, stated), how.limit)]
+    found = tables.objects(islice(_located(files, rows, how, stated), how.options.limit))
     if not found:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     for end, beside in ((0, 1), (-1, -2)) if len(found) > 2 else ():
-        if _shares_nothing(found[end][1], found[beside][1]):  # settings, or scores
-            stated.figures.update(_numbers(found.pop(end)[1]))
-    if sampled := _is_sample(found[0][1]):
+        if {*found[end][1]}.isdisjoint([*found[beside][1], *TEXTS]):  # settings, or scores
+            stated.figures.update(_figures(found.pop(end)[1]))
+    if sampled := found[0][1].keys() >= SAMPLE:
         found = [*_of_samples(found, how.tasks)]
         if len(files) == 1 and not stated.model:
             stated = _results_beside(files[0])
     if image := _image_column(found[0][1]):
-        found = [
-            (where, {"image": row.get(image), **row} if isinstance(row, Mapping) else row)
-            for where, row in found
-        ]
-    if not how.text_columns:
-        first = found[0][1]
-        is_of_dataset = isinstance(first, Mapping) and {*how.dataset} <= first.keys()
-        gold = {_text_columns(tuple(first), ())[1]} & {*how.dataset} if is_of_dataset else ()
-        how = how._replace(text_columns=text_columns([row for _, row in found], *gold))
-    models = [row.get(MODEL) if isinstance(row, Mapping) else None for _, row in found]
+        found = [(where, {"image": row.get(image), **row}) for where, row in found]
+    columns, first = how.options.text_columns, found[0][1]
+    if not columns:
+        is_of_dataset = {*how.dataset} <= first.keys()
+        gold = {texts_among(tuple(first))[1]} & {*how.dataset} if is_of_dataset else ()
+        columns = text_columns([row for _, row in found], *gold)
+    models = [row.get(MODEL) for _, row in found]
     if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
         stated.model = models[0].strip() and models[0]
-    found, labels = _as_yes_no(found, how.text_columns)
-    each = [Response(where, row, *text_of(row, where, how.dataset, how.text_columns)) for where, row in found]
+    found, labels = _as_yes_no(found, columns)
+    each = [Response(where, row, *text_of(row, where, how.dataset, columns)) for where, row in found]
     longest = max(each, key=lambda one: len(one.text))
     limits.check("cell", len(longest.text), f"{longest.where}: {longest.column}")
     if all(_LIST.fullmatch(response.text) for response in each):
@@ -339,21 +322,14 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     return Responses(name or stated.model, source, each, sampled, stated.figures, labels)
 
 
-def _shares_nothing(row: Any, response: Any) -> bool:
-    """Whether a row has neither a text nor any column of a response."""
-    if not isinstance(row, Mapping) or not isinstance(response, Mapping):
-        return False
-    return {*row}.isdisjoint([*response, *TEXTS])
-
-
 def _as_yes_no(found: list[Located], columns: tuple[str, ...]) -> tuple[list[Located], Sequence[str]]:
     """Put "yes" and "no" in place of labels, if each row has one of a pair such as 1 and 0; also return the pair."""
     _, first = found[0]
-    name = _text_columns(tuple(first), columns)[1] if isinstance(first, Mapping) else ""
+    name = texts_among(tuple(first), columns)[1]
     labels = next((pair for pair in _LABELS if name and _label(first[name]) in pair), None)
     if labels is None:
         return found, ()
-    of_rows = [_label(row.get(name)) if isinstance(row, Mapping) else "" for _, row in found]
+    of_rows = [_label(row.get(name)) for _, row in found]
     if not labels.keys() >= {*of_rows}:
         return found, ()
     rows = zip(found, of_rows, strict=True)
@@ -369,11 +345,11 @@ def _label(value: Any) -> str:
 
 def located(file: Path) -> Iterator[Located]:
     """Yield a file's rows, whatever they are, with their locations."""
-    return _located([file], [], Reading(), _Stated())
+    return _located([file], [], USUAL, _Stated())
 
 
 def _located(files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated) -> Iterator[Located]:
-    yield from ((f"responses[{number}]", row) for number, row in enumerate(rows))
+    yield from tables.numbered("responses", rows)
     for file in files:
         part = {}  # the columns and values that the name of a part's file gives to its rows
         for column, values in how.parts.items() if len(files) > 1 else ():
@@ -448,7 +424,7 @@ def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> 
     lists are read if the key of each names a part, such as "random". An object of ids stands for a list.
     """
     lists, parts = dict[str, Sequence[Row]](), {}
-    if {*_OWN, *how.text_columns}.isdisjoint(row):
+    if {*_OWN, *how.options.text_columns}.isdisjoint(row):
         says = _says(row)
         for name, value in row.items():
             part = {
@@ -471,7 +447,7 @@ def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> 
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
     if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
         own["image"] = image
-    figures.update(_numbers({name: value for name, value in row.items() if name not in lists}))
+    figures.update(_figures({name: value for name, value in row.items() if name not in lists}))
     for name, found in lists.items():
         if chat := _turns(found):
             yield where, {**own, **chat}
@@ -510,13 +486,17 @@ def _turns(turns: Sequence[Row]) -> dict[str, str]:
     return last if TEXTS[0] in last else {}
 
 
-def _numbers(row: Row) -> Iterator[tuple[str, float]]:
-    """Yield the numbers in an object of objects, each with its last key."""
+def numbers(row: Row, *keys: Any) -> Iterator[tuple[Sequence[Any], float]]:
+    """Yield the numbers in an object of objects, each with its keys from outside in."""
     for name, value in row.items():
         if isinstance(value, Mapping):
-            yield from _numbers(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield str(name), float(value)
+            yield from numbers(value, *keys, name)
+        elif is_number(value):
+            yield (*keys, name), value
+
+
+def _figures(row: Row) -> dict[str, float]:
+    return {str(name): float(value) for (*_, name), value in numbers(row)}
 
 
 # Logs of harnesses
@@ -580,10 +560,6 @@ def _inspected(samples: Iterable[Located], log: str) -> Iterator[Located]:
         raise ValueError(f"{log} holds no samples; expected a log that was written with its samples.")
 
 
-def _is_sample(row: Any) -> bool:
-    return isinstance(row, Mapping) and row.keys() >= SAMPLE
-
-
 def _of_samples(found: Sequence[Located], tasks: Collection[str]) -> Iterator[Located]:
     """Yield samples as rows of responses, in the order of their documents, by which those without one are matched."""
     numbers = [_at(row, "doc_id") for _, row in found]
@@ -605,9 +581,9 @@ def _of_samples(found: Sequence[Located], tasks: Collection[str]) -> Iterator[Lo
         yield where, own | {TEXTS[0]: sample["filtered_resps"]}
 
 
-def _of_sample(sample: Any, where: str, tasks: Collection[str]) -> Row:
+def _of_sample(sample: Row, where: str, tasks: Collection[str]) -> Row:
     """Return what a sample says about its row."""
-    if not _is_sample(sample):
+    if not sample.keys() >= SAMPLE:
         raise ValueError(
             f"{where} is not a sample: expected doc_id and filtered_resps, as lm-eval and lmms-eval write them with "
             f"--log_samples; got {short_repr(sample, 120)}."

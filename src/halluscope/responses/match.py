@@ -17,6 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from halluscope.options import MatchingOptions
 from halluscope.responses.files import (
     IDS,
     IMAGES,
@@ -88,16 +89,12 @@ class Identity(NamedTuple):
     wanted: Callable[[Any], bool] = lambda row: True
     # column of `also` -> the value that is wanted; responses with another value are left out
     only: Mapping[str, str] = {}
-    partial: bool = False  # whether rows may lack a response
-    # whether only the first responses were read; matched by order, they belong to the first rows
-    first: bool = False
+    options: MatchingOptions = MatchingOptions()
     prompt: str = ""  # what an LVLM is asked if rows have neither a question nor a prompt of their own
-    column: str | None = None  # the column with a response's id; None to look for it
     # returns the name of an older published version of the questions, given rows and the prompts that responses to
     # them state; its rows are whole by themselves. "" for the dataset's own version, or an unknown one
     version_of: Callable[[Sequence[Any], Sequence[str]], str] = lambda rows, prompts: ""
-    # the rows' column with the right answer, which no file of responses may repeat; "" to allow it
-    target: str = ""
+    target: str = ""  # the rows' column with the right answer
     # the columns whose values an `index` may join by "_"
     index_columns: tuple[str, ...] = ()
     # columns of responses that together identify a row too -> the columns of the rows
@@ -107,10 +104,11 @@ class Identity(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns where a response's id is looked for, in this order, if one column identifies a row."""
-        (own,) = self.id
+        """The columns that identify a row; if it is one, all where a response's id is looked for, in this order."""
+        own, *more = self.id
         images = own in IMAGES
-        return (own, *(name for name in IDS if name != own and (images or name not in IMAGES)))
+        others = [] if more else [name for name in IDS if name != own and (images or name not in IMAGES)]
+        return (*self.id, *others)
 
 
 class Matched(NamedTuple, Generic[R]):
@@ -191,7 +189,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         raise ValueError(
             f"{responses.source} holds no response to any of the {found.needed:,} rows that the options select."
         )
-    if responses.sampled and len(pairs) < found.needed and not identity.partial:
+    if responses.sampled and len(pairs) < found.needed and not identity.options.lacking_ok:
         raise ValueError(
             f"{responses.name} holds samples of {len(pairs)} of the {found.needed} rows: the run had a limit, or was "
             f"cut off. Pass --limit {len(pairs)} (limit={len(pairs)}) to score them anyway."
@@ -237,11 +235,11 @@ class _Matching:
     ) -> None:
         self.source, self.each, self.rows, self.identity = source, each, rows, identity
         self.wanted = [row for row in rows if identity.wanted(row)]
-        # the rows that responses may belong to by their order
-        self.first = self.wanted[: len(each)] if identity.first else self.wanted
+        # the rows that responses may belong to by their order: the first, if only the first responses were read
+        self.first = self.wanted[: len(each)] if identity.options.limit else self.wanted
         self.columns = dict.fromkeys(chain.from_iterable(one.row for one in each))
         self.questions = [name for name in QUESTIONS if name in self.columns]
-        own = {*identity.id, identity.column}
+        own = {*identity.id, identity.options.id_column}
         self.images = [name for name in IMAGES if name in self.columns and name not in own]
 
     def found(self) -> _Pairs:
@@ -295,8 +293,8 @@ class _Matching:
 
     def id_columns(self) -> list[tuple[str, ...]]:
         """Return the columns that may hold the responses' ids; [] if the responses have no ids."""
-        own, column = self.identity.id, self.identity.column
-        names = (column,) if column else own if len(own) > 1 else self.identity.columns
+        own, column = self.identity.id, self.identity.options.id_column
+        names = (column,) if column else self.identity.columns
         held = list(filter(self._holds, names))
         if column and not held:
             first = self.each[0]
@@ -375,10 +373,7 @@ class _Matching:
         pairs = [(wanted[i], matched[i]) for i in (matched if identity.partial_ok else sorted(matched))]
         found = self._agreeing(by, pairs, len(wanted))
         if not identity.partial_ok and len(pairs) < len(wanted):
-            missing = self._missing(wanted, [row for row, _ in pairs])
-            self._check_none_missing(
-                len(missing), len(wanted), missing and _named(of_rows, *_keys(missing[:1], of_rows))
-            )
+            self._check_none_missing(self._missing(wanted, [row for row, _ in pairs]), len(wanted))
         return found
 
     def _missing(self, rows: Sequence[Any], answered: Sequence[Any]) -> list[Any]:
@@ -408,19 +403,24 @@ class _Matching:
             found.append(files.get(text) or files.get(_base(text)) or plain)
         return found
 
-    def _check_none_missing(self, missing: int, of: int, such_as: Any) -> None:
-        if missing and not self.identity.partial:
+    def _check_none_missing(self, missing: Sequence[Any], of: int) -> None:
+        if missing and not self.identity.options.lacking_ok:
             raise _Incomplete(
-                f"{self.source} has no response to {missing:,} of the {of:,} rows of the dataset, such as {such_as}. "
-                "Answer them, or pass --partial (partial=True) to score the rows that have one."
+                f"{self.source} has no response to {len(missing):,} of the {of:,} rows of the dataset, such as "
+                f"{self._named(missing[0])}. Answer them, or pass --partial (partial=True) to score the rows that "
+                "have one."
             )
+
+    def _named(self, row: Any) -> str:
+        """Name a row by what identifies it."""
+        names = [*self.identity.id, *filter(partial(getattr, row), self.identity.also)]
+        return _named(names, *_keys([row], names))
 
     def by_order(self) -> _Pairs:
         count = len(self.each)
         rows = self.first if count == len(self.first) else self.rows
         if count != len(rows):
-            several = len(self.identity.id) > 1
-            names = ", ".join(self.identity.id) if several else " or ".join(self.identity.columns)
+            names = (", " if len(self.identity.id) > 1 else " or ").join(self.identity.columns)
             raise ValueError(
                 f"{self.source} holds {count:,} responses without an id, and the dataset has {len(self.wanted):,} "
                 f"rows; expected one response per row in the same order, or an id in each response: {names}."
@@ -450,7 +450,7 @@ class _Matching:
         identity, sets, images = self.identity, self._sets(), self._stated_images()
         keys = [*zip(images, questions, strict=True)] if images else []
         pairs: list[Pair] = []
-        needed, lacking = 0, []
+        needed, lacking = 0, list[tuple[Sequence[Any], int]]()
         while (first := len(pairs)) < len(questions):
             runs = {
                 name: _run_by_image(rows, keys[first:], identity.target)
@@ -474,11 +474,9 @@ class _Matching:
                 rows = run
             rows = [*filter(identity.wanted, rows)]
             needed += len(rows)
-            if missing := self._missing(rows, run):
-                such_as = _named(identity.id, *_keys(missing[:1], identity.id))
-                lacking.append((len(missing), len(rows), such_as))
-        if lacking:
-            self._check_none_missing(*lacking[0])
+            lacking.append((self._missing(rows, run), len(rows)))
+        for missing, of in lacking:
+            self._check_none_missing(missing, of)
         by = f"{IMAGE if images else ORDER} and {QUESTION}"
         order = {id(row): index for index, row in enumerate(self.rows)}
         return self._agreeing(by, sorted(pairs, key=lambda pair: order[id(pair[0])]), needed)
@@ -514,8 +512,7 @@ class _Matching:
             for (_, by_set), index in zip(way, here, strict=True):
                 answered |= dict.fromkeys(map(id, by_set.values()), self.each[index])
         pairs = [(row, answered[id(row)]) for row in self.wanted if id(row) in answered]
-        missing = len(self.wanted) - len(pairs)
-        self._check_none_missing(missing, len(self.wanted), "the questions that it lacks")
+        self._check_none_missing([row for row in self.wanted if id(row) not in answered], len(self.wanted))
         return self._agreeing(f"{ORDER} and {QUESTION}", pairs, len(self.wanted))
 
     def _sets(self) -> dict[str, list[Any]]:
@@ -569,9 +566,8 @@ class _Matching:
             if OTHER in states:
                 index = states.index(OTHER)
                 row, response = pairs[index]
-                names = [*self.identity.id, *filter(partial(getattr, row), self.identity.also)]
                 raise ValueError(
-                    f"{response.where} ({_named(names, *_keys([row], names))}, matched by {by}) has the {column} "
+                    f"{response.where} ({self._named(row)}, matched by {by}) has the {column} "
                     f"{short_repr(values[index], 120)}, but its row in the dataset has {short_repr(owns[index], 120)}. "
                     "Are these responses to another file or sampling, or in another order?"
                 )
@@ -615,14 +611,15 @@ class _Matching:
 
     def beside_gold(self, pairs: list[Pair]) -> tuple[list[Pair], str]:
         """Take the texts of another column if those of `GOLD` are the right answers; also return its name."""
-        target = self.identity.target
+        target, options = self.identity.target, self.identity.options
 
         def are_gold(pairs: list[Pair]) -> bool:
             return all(
                 single_spaced(one.text).lower() == str(getattr(row, target, "")).lower() for row, one in pairs
             )
 
-        if not (target and len(pairs) >= FEWEST_GOLD and pairs[0][1].column == GOLD and are_gold(pairs)):
+        may_be_gold = target and not options.text_column and len(pairs) >= FEWEST_GOLD
+        if not (may_be_gold and pairs[0][1].column == GOLD and are_gold(pairs)):
             return pairs, ""
         rows = [one.row for _, one in pairs]
         if columns := text_columns(rows, GOLD):

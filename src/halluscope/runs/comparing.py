@@ -203,7 +203,7 @@ def resampled(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Resam
 
 def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
     """Return the indices of the rows that all runs have, in the same order: name of a run -> indices."""
-    key = attrgetter(*registry.identity(benchmark_of(runs.values())).key)
+    key = attrgetter(*registry.first_dataset(benchmark_of(runs.values())).key)
     rows = {
         name: {key(row): at for at, row in enumerate(run.ready.matched.rows)} for name, run in runs.items()
     }

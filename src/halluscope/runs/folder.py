@@ -188,7 +188,7 @@ def read(folder: Path) -> Run:
                 "score differently. Install the version that made it."
             )
         benchmark = registry.benchmark(about["benchmark"])
-        key = registry.identity(benchmark).key
+        key = registry.first_dataset(benchmark).key
         rows = [item for _, item in json_rows(folder / ITEMS)]
         options, whole = (
             _with_files(benchmark, about[name], partial(_path, folder)) for name in ("options", INPUTS)
@@ -287,7 +287,7 @@ def items(run: Run) -> Iterator[dict[str, Any]]:
     """Yield a row per image or question: id, response, what was found, votes, and the row's inputs to the metric."""
     matched, columns, poll = run.ready.matched, run.columns, run.record.poll
     votes = poll.lines() if poll else ()
-    key = registry.identity(run.benchmark).key
+    key = registry.first_dataset(run.benchmark).key
     for index, (row, text, found) in enumerate(zip(matched.rows, matched.texts, run.found, strict=True)):
         yield {
             **{part: getattr(row, part) for part in key},

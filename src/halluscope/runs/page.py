@@ -105,7 +105,7 @@ def shown_result(
         if option in benchmark.input_options and is_like_a_list(value)
     }
     # the parts of a row's id that its reference does not hold: an option, or else its index
-    dataset = registry.identity(benchmark)
+    dataset = registry.first_dataset(benchmark)
     unless = {part: range(len(found)) if part in dataset.id else [""] * len(found) for part in dataset.key}
     ids = {part: columns.get(f"{part}s", columns.get(part, otherwise)) for part, otherwise in unless.items()}
     rows = [

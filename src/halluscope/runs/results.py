@@ -76,7 +76,7 @@ def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -
     known = dict.fromkeys(
         score for _, one in flat_ones for score, value in one.items() if isinstance(value, int | float)
     )
-    check_names("score", {*names} - {*known}, [score for score in known if "/" not in score])
+    check_names("There is no score", {*names} - {*known}, [score for score in known if "/" not in score])
     columns = list(names) or [score for score in benchmark.scores if score in known]
     return table(flat_ones, columns, benchmark.is_points, turned=not names)._replace(intervals=columns)
 

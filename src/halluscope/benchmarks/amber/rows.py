@@ -14,6 +14,7 @@ from halluscope.files.opening import Readable, json_rows
 from halluscope.graded.rows import Row, Rows, Values
 from halluscope.reading.datasets import Source, read_columns
 from halluscope.reading.fields import Fields
+from halluscope.reading.tables import numbered
 from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.sanitize import short_repr
 from halluscope.validation import listed, texts
@@ -35,10 +36,6 @@ class AmberRow(Row):
     def question(self) -> str:
         """The question; if a response names its question, it must be this one. "" for a description."""
         return self.prompt if self.task == DISCRIMINATIVE else ""
-
-    @property
-    def row(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "form"}
 
 
 def _annotated(row: Fields, name: str) -> tuple[str, ...]:
@@ -166,13 +163,12 @@ def read_pairs(similar: Any) -> list[tuple[str, str]]:
     "amber:similar".
     """
     if not isinstance(similar, str | Path):
-        given = listed("similar", similar, "pairs of words, or a file of pairs")
-        located = [(f"similar[{number}]", pair) for number, pair in enumerate(given)]
+        located = numbered("similar", listed("similar", similar, "pairs of words, or a file of pairs"))
     elif (source := Source.of(str(similar))).is_json:
-        located = list(json_rows(source.path))
+        located = json_rows(source.path)
     else:
         rows = read_columns(str(similar), PAIR, PAIR, "pairs of synonyms")
-        located = [(f"{similar}[{number}]", [row[name] for name in PAIR]) for number, row in enumerate(rows)]
+        located = numbered(str(similar), ([row[name] for name in PAIR] for row in rows))
     found = set()
     for where, pair in located:
         two = texts(where, pair)

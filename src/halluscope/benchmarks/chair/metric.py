@@ -240,10 +240,10 @@ def load_synonyms(path: str | Path | None = None, allow_other: bool = False) -> 
     official list), nor is one with a capital letter ("iPhone").
     """
     from halluscope.building import fetch
-    from halluscope.building.spec import Source
+    from halluscope.building.spec import Upstream
 
     kind("synonyms", path, str | Path | None, "the path of a synonym list, or None")
-    file = Path(path or fetch.download(Source(URL, SHA256), "synonyms=... (--synonyms)"))
+    file = Path(path or fetch.download(Upstream(URL, SHA256), "synonyms=... (--synonyms)"))
     sha256 = fetch.sha256_of(file)
     if sha256 != SHA256 and not allow_other:
         raise ValueError(

@@ -1,7 +1,6 @@
 """What DASH-B's data file cannot say: its authors' two lists of images, its parsers, and its scores."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from halluscope.errors import BuildError
@@ -42,7 +41,7 @@ class DashB(Labelled):
     """DASH-B's metric."""
 
     def load(self, sources: Sequence[str]) -> list[Any]:
-        files = [Path(Source.of(source).name) for source in sources]
+        files = [Source.of(source).path for source in sources]
         halves = [file.stem.removeprefix(LIST) if file.suffix == ".json" else "" for file in files]
         if not {*halves} <= {*HALVES}:
             return super().load(sources)

@@ -19,7 +19,7 @@ from halluscope.graded.rows import Values
 from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Mark
 from halluscope.reporting.tables import Named, is_defined
-from halluscope.sanitize import heard, short_repr
+from halluscope.sanitize import external_text, short_repr
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
 from halluscope.validation import id_of
@@ -148,7 +148,9 @@ class HQHView(View):
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         yield from super().verdict(row, text)
         if unplaced := [quote for quote in row.get("evidence", ()) if not places(quote, text)]:
-            yield Fact("claims quoted in other words", [(heard(quote, 300), "bad") for quote in unplaced])
+            yield Fact(
+                "claims quoted in other words", [(external_text(quote, 300), "bad") for quote in unplaced]
+            )
 
     def badness(self, row: Values) -> float:
         return float((row["correct"] is False) + (row["extra_claims"] or 0))

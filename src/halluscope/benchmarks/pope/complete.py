@@ -15,7 +15,7 @@ from datasets import Features, Image, Value
 from numpy.typing import NDArray
 
 from halluscope import vocabularies
-from halluscope.building.build_info import compare, read_stats
+from halluscope.building.build_info import STATS, compare, read_stats
 from halluscope.building.command import builder
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import GROUP_ROWS, Order, Table
@@ -55,7 +55,7 @@ class Presence(NamedTuple):
 
 def read(folder: Path, of: str) -> Presence:
     """Read the built presence dataset `of` in a folder, after comparing its files with its stats.json."""
-    file = folder / "stats.json"
+    file = folder / STATS
     if not file.is_file():
         raise BuildError(
             f"--source {folder} is not a dataset that halluscope built: it has no stats.json. Build it first: "
@@ -129,7 +129,7 @@ def make(order: Order) -> Path:
         raise BuildError(
             f"--source {folder} is a subset or a changed copy of {of}; pass --subset if you mean it."
         )
-    source = Fetched(folder, sha256_of(folder / "stats.json"), not is_subset)
+    source = Fetched(folder, sha256_of(folder / STATS), not is_subset)
     return order.save(out, tables(built, spec.vocabulary or "coco"), numbers, {of: source})
 
 

@@ -18,6 +18,7 @@ from halluscope.files.opening import Readable, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading.datasets import Source, read_columns
 from halluscope.reading.fields import Fields
+from halluscope.responses.match import plain_question
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
 
@@ -111,8 +112,8 @@ def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def plain(text: str) -> str:
-    """Return a question's first line with single spaces, and "image" for the "imange" of older versions."""
-    return " ".join(text.partition("\n")[0].replace("imange", "image").split())
+    """Return a question's first line as `plain_question` has it."""
+    return plain_question(text.partition("\n")[0])
 
 
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:

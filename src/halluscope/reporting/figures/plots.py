@@ -97,7 +97,7 @@ def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[P
 
 def check(names: Sequence[str]) -> None:
     """Check that figures of these names exist."""
-    check_names("figure", names, FIGURES)
+    check_names("There is no figure", names, FIGURES)
 
 
 def _about(drawn: Runs, runs: Runs) -> str:
