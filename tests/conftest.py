@@ -120,11 +120,11 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def ran(capsys):
-    """Run a command, by default one that succeeds, and return what it alone printed."""
+    """Run a command, by default one that succeeds, and return what it alone printed; its start is split at spaces."""
 
-    def run(*words, status: int = 0):
+    def run(start: str, *words, status: int = 0):
         capsys.readouterr()
-        ended = cli.main([*map(str, words)])
+        ended = cli.main([*start.split(), *map(str, words)])
         printed = capsys.readouterr()
         assert ended == status, printed.err
         return printed

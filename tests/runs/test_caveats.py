@@ -81,8 +81,8 @@ def test_the_page_and_the_text_say_that_a_build_is_a_subset(tmp_path, ran):
     page = unescape((tmp_path / "page.html").read_text("utf-8"))
     lines = [{"image_id": row.image_id, "caption": "A dog."} for row in read(folder).ready.matched.rows]
     (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    words = ["score", "throne", "--responses", tmp_path / "mine.jsonl", "--judges", "lexical", "--published"]
-    words += ["--dataset", tmp_path / "throne_coco", "--bootstrap", "0"]
+    words = ["score throne --judges lexical --published --bootstrap 0 --responses", tmp_path / "mine.jsonl"]
+    words += ["--dataset", tmp_path / "throne_coco"]
     as_text, as_json = ran(*words), ran(*words, "--json")
     for text in (page, as_text.out, as_json.err):
         assert "The dataset was built with --subset: it is a part or a changed copy of the benchmark." in text
