@@ -85,19 +85,17 @@ def test_a_knife_is_invented_beside_a_fork():
     all images: no more than elsewhere.
     """
     came = [
-        {
-            **({"fork": FOUND} if number < 20 else {}),
-            **({"knife": HALLUCINATED} if number < 11 or number == 40 else {}),
-            **({"knife": MISSED} if number >= 90 else {}),
-            **({"dog": MISSED} if number % 2 == 0 else {}),
-        }
+        dict.fromkeys(["fork"] * (number < 20), FOUND)
+        | dict.fromkeys(["knife"] * (number < 11 or number == 40), HALLUCINATED)
+        | dict.fromkeys(["knife"] * (number >= 90) + ["dog"] * (number % 2 == 0), MISSED)
         for number in range(100)
     ]
-    (pair,) = plots.together(item(number, **of) for number, of in enumerate(came))
+    items = [item(number, **of) for number, of in enumerate(came)]
+    (pair,) = plots.together(items)
     assert (pair.invented, pair.beside) == ("knife", "fork")
     assert (pair.when, pair.otherwise) == (share(11, 12), share(20, 90))
     assert pair.times == pytest.approx((11 / 12) / (20 / 90))
-    assert plots.together((item(number, **of) for number, of in enumerate(came)), fewest=12) == []
+    assert plots.together(items, fewest=12) == []
 
 
 def test_an_image_counts_once():
@@ -122,10 +120,8 @@ def test_chance_is_not_shown():
         there = draws.random((150, 12)) < draws.uniform(0.02, 0.3, 12)
         invented = (draws.random((150, 12)) < 0.1) & ~there
         came = np.where(there, MISSED, np.where(invented, HALLUCINATED, ABSENT))
-        rows = (
-            item(row, **{f"c{place}": str(of) for place, of in enumerate(came[row])}) for row in range(150)
-        )
-        any_shown += bool(plots.together(rows))
+        classes = [{f"c{place}": str(of) for place, of in enumerate(row)} for row in came]
+        any_shown += bool(plots.together(item(row, **of) for row, of in enumerate(classes)))
     assert any_shown <= 5  # more than 5 of 40 come with a chance below 2 %
 
 
@@ -159,13 +155,10 @@ def test_where_mentions_stand():
 @settings(max_examples=25)
 @given(ITEMS)
 def test_mentions_add_up(items):
-    marks = [
-        {(one.start, one.of, one.kind) for one in row.marks if one.kind in ("good", "bad") and one.of}
-        for row in items
-    ]
-    found = plots.by_tenth(items)
-    assert sum(share.total for share in found) == sum(map(len, marks))
-    assert sum(share.part for share in found) == sum(kind == "bad" for row in marks for *_, kind in row)
+    marks = {(n, one.start, one.of, one.kind) for n, row in enumerate(items) for one in row.marks if one.of}
+    kinds, found = Counter(kind for *_, kind in marks), plots.by_tenth(items)
+    assert sum(share.total for share in found) == kinds["good"] + kinds["bad"]
+    assert sum(share.part for share in found) == kinds["bad"]
 
 
 def test_bins_of_lengths():
@@ -194,10 +187,8 @@ def test_bins_hold_each_row_once(items):
     known = [one for one in items if one.classes] or items
     found = plots.by_length(items)
     assert sum(one.rows.total for one in found) in (0, len(known))
-    assert sum(one.said.part for one in found) in (
-        0,
-        sum([*row.classes.values()].count(HALLUCINATED) for row in known),
-    )
+    invented = sum([*row.classes.values()].count(HALLUCINATED) for row in known)
+    assert sum(one.said.part for one in found) in (0, invented)
     assert [one.words for one in found] == sorted({one.words for one in found})
     lengths = {len(one.text.split()) for one in known}
     assert len(found) <= min(plots.BINS, max(1, len(lengths)))
@@ -216,34 +207,30 @@ def test_agreement_by_hand():
     assert (alike[0, 1], alike[1, 0]) == pytest.approx((0.7, 0.4)) and np.isnan(np.diag(alike)).all()
 
 
-def test_questions_that_were_not_put():
-    """Where asking stopped early, only questions asked of both count, and there is no kappa."""
-    votes = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
-    alike = plots.agreement(votes)
-    assert alike[0, 1] == 0.5 and math.isnan(alike[1, 0])
-
-
-def test_voters_that_say_the_same_always_have_no_kappa():
-    alike = plots.agreement(np.zeros((4, 3, 2), np.int8))
-    assert alike[0, 1] == 1 and math.isnan(alike[1, 0])
+def test_votes_without_a_kappa():
+    """Where asking stopped early, only questions asked of both count; or voters say the same always."""
+    early = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
+    for votes, same in ((early, 0.5), (np.zeros((4, 3, 2), np.int8), 1)):
+        alike = plots.agreement(votes)
+        assert alike[0, 1] == same and math.isnan(alike[1, 0])
 
 
 # Scores
 
 
 def test_scores_against_each_other():
-    pope, throne = registry.benchmark("pope"), registry.benchmark("throne")
-    chair, gavie = registry.benchmark("chair"), registry.benchmark("gavie")
-    full = [dict.fromkeys(one.scores, 0.5) for one in (pope, throne, chair, gavie)]
-    asked = zip((pope, throne, chair, gavie), full, strict=True)
-    assert [plots.two_scores(one, [result, result]) for one, result in asked] == [
-        ("precision", "recall"),
-        ("precision_cls", "recall_cls"),
-        ("chair_i", "recall"),
-        ("accuracy", "relevancy"),
-    ]
-    alone = {"accuracy": 0.5, "recall": float("nan"), "precision": None}
-    assert plots.two_scores(pope, [full[0], alone]) == ()
+    pairs = {
+        "pope": ("precision", "recall"),
+        "throne": ("precision_cls", "recall_cls"),
+        "chair": ("chair_i", "recall"),
+        "gavie": ("accuracy", "relevancy"),
+    }
+    for name, pair in pairs.items():
+        benchmark = registry.benchmark(name)
+        full = dict.fromkeys(benchmark.scores, 0.5)
+        assert plots.two_scores(benchmark, [full, full]) == pair
+        alone = {score: float("nan") if score == pair[1] else None for score in benchmark.scores}
+        assert plots.two_scores(benchmark, [full, alone]) == ()
 
 
 def test_groups_of_a_score():
