@@ -9,6 +9,8 @@ import warnings
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from halluscope import cli, registry, terminal
@@ -21,6 +23,7 @@ from halluscope.reporting.formats import (
     MARKDOWN,
     TABLE,
     WIDEST,
+    aligned,
     text_notes,
     written,
 )
@@ -250,6 +253,29 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
     assert [list(map(len, table)) for table in tables[:1]] == [list(map(len, table)) for table in tables[1:]]
     assert {len(row) for row in tables[0]} == {len(tables[0][0])}
     assert "'=1|&\\%\\n" in {cell for row in tables[0] for cell in row}
+
+
+# Tables no wider than a terminal, with nothing lost
+
+ROWS_OF_12 = st.lists(st.lists(st.integers(0, 99).map(str), min_size=12, max_size=12), min_size=1, max_size=3)
+
+
+@given(ROWS_OF_12, st.integers(1, 2))
+def test_a_wide_table_comes_in_parts(rows, left):
+    """Each part repeats the left columns; the other columns appear once, in order."""
+    header = [f"column {number}" for number in range(12)]
+    parts = aligned(rows, header, left).split("\n\n")
+    assert len(parts) > 1 and all(len(line) <= WIDEST for part in parts for line in part.splitlines())
+    cells = [[line.split() for line in part.splitlines()[2:]] for part in parts]
+    whole = [
+        row[0][:left] + [cell for part in row for cell in part[left:]] for row in zip(*cells, strict=True)
+    ]
+    assert whole == rows
+
+
+def test_names_that_leave_no_room_leave_the_table_whole():
+    shown = aligned([["x" * 61, *"123"]], ["responses", "first score", "second score", "third score"])
+    assert len(shown.splitlines()) == 3
 
 
 # The command line
