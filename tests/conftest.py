@@ -144,6 +144,14 @@ def refused(ran):
     return lambda *words: ran(*words, status=2).err
 
 
+@pytest.fixture(scope="session")
+def data(tmp_path_factory) -> Path:
+    """A folder of small datasets by name, with images."""
+    from tests.harness import data as harness_data
+
+    return harness_data.build_all(tmp_path_factory.mktemp("data"))
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
