@@ -134,6 +134,8 @@ def test_the_scores_are_those_of_halluscope_score(data, logs, name, tmp_path):
     assert harness_data.as_scored(name, signature(log)) == ours[SIGNATURE]
     assert {*theirs} == {*benchmark.scores} | {f"{score}_stderr" for score in benchmark.means}
     assert log.results.headline.metric == benchmark.principal
+    config = log.plan.config  # decoding is greedy, and as long as the benchmark says
+    assert (config.temperature, config.max_tokens) == (0.0, benchmark.max_new_tokens)
     write_eval_log(read_eval_log(log.location), str(tmp_path / "log.json"), format="json")
     assert json.dumps(scored(data, name, str(tmp_path / "log.json"))) == json.dumps(ours)
 
@@ -202,12 +204,6 @@ def test_an_image_is_sent_as_it_is_stored_or_without_loss(data):
     kind, _, content = data_uri(image).partition(",")
     assert kind == "data:image/png;base64"
     assert Pillow.open(BytesIO(base64.b64decode(content))).tobytes() == image.tobytes()
-
-
-def test_decoding_is_greedy_and_as_long_as_the_benchmark_says(logs):
-    for name, log in logs.items():
-        config = log.plan.config
-        assert (config.temperature, config.max_tokens) == (0.0, registry.benchmark(name).max_new_tokens)
 
 
 def test_a_part_and_answers_without_scores(data, images, tmp_path):

@@ -5,7 +5,6 @@ import math
 import os
 import re
 import shlex
-from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -125,17 +124,14 @@ def command(run: Run, task: str, file: Path) -> list[str]:
 def test_standard_errors(run):
     """lm-eval's own error treats questions as independent; ours, of nine questions about three images, does not."""
     samples = [json.loads(line) for line in run.samples["pope_c"].open()]
-    values = [sample["accuracy"] for sample in samples]
-    images = [sample["doc"]["image_id"] for sample in samples]
-    mean, found = sum(values) / len(values), run.results["pope_c"]
-    away = [value - mean for value in values]
-    independent = sum(one**2 for one in away) / (len(values) - 1) / len(values)
-    assert found["accuracy"] == pytest.approx(mean)
-    assert found["accuracy_stderr"] == pytest.approx(math.sqrt(independent))
-    pairs = permutations(range(len(away)), 2)
-    together = sum(away[i] * away[j] for i, j in pairs if images[i] == images[j])
-    clustered = math.sqrt(max(0.0, independent + together / len(values) ** 2))
-    assert found["accuracy_stderr_clustered"] == pytest.approx(clustered) and clustered > 0
+    values, found = [sample["accuracy"] for sample in samples], run.results["pope_c"]
+    assert found["accuracy"] == pytest.approx(sum(values) / len(values))
+    independent, by_image = (
+        harness_data.clustered_error(values, clusters)
+        for clusters in (range(len(values)), [sample["doc"]["image_id"] for sample in samples])
+    )
+    assert found["accuracy_stderr"] == pytest.approx(independent)
+    assert found["accuracy_stderr_clustered"] == pytest.approx(by_image) and by_image > 0
 
 
 def test_another_prompt_is_another_task(run, json_of):
@@ -162,9 +158,7 @@ def test_samples_of_another_task_or_not_all(run, refused, tmp_path):
         assert f"is a sample of the task '{other}'" in refused(*command(run, task, run.samples[other]))
 
 
-@pytest.fixture
-def evaluate(run, monkeypatch, tmp_path):
-    """Run lm-eval on throne_coco in this process."""
+def test_lm_eval_ends_well_where_a_judge_runs_out_of_memory(run, monkeypatch, tmp_path, caplog, json_of):
     from lm_eval import simple_evaluate
     from lm_eval.api.model import LM
     from lm_eval.tasks import TaskManager
@@ -182,27 +176,18 @@ def evaluate(run, monkeypatch, tmp_path):
 
         def loglikelihood_rolling(self, requests): ...
 
+    def answer(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory.")
+
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(run.data))
     monkeypatch.setenv(functions.TASKS, json.dumps(harness_data.settings(run.data)))
     monkeypatch.setattr(functions, "_results", {})
-
-    def evaluated():
-        manager = TaskManager(include_path=str(tasks.write("lm-eval", tmp_path)), include_defaults=False)
-        results = simple_evaluate(Says(), tasks=["throne_coco"], task_manager=manager, log_samples=False)
-        return results["results"]["throne_coco"]
-
-    return evaluated
-
-
-def test_lm_eval_ends_well_where_a_judge_runs_out_of_memory(evaluate, monkeypatch, caplog, json_of):
-    def answer(*_):
-        raise torch.OutOfMemoryError("CUDA out of memory.")
-
+    manager = TaskManager(include_path=str(tasks.write("lm-eval", tmp_path)), include_defaults=False)
     with monkeypatch.context() as broken:
         broken.setattr(LexicalJudge, "answer", answer)
-        results = evaluate()
-    assert math.isnan(results["precision_all,none"])
+        ended = simple_evaluate(Says(), tasks=["throne_coco"], task_manager=manager, log_samples=False)
+    assert math.isnan(ended["results"]["throne_coco"]["precision_all,none"])
     error = r"OutOfMemoryError: CUDA out of memory\. .+ to score them: halluscope (.+)"
     (words,) = re.findall(error, caplog.text)
     (result,) = json_of(*shlex.split(words), "--bootstrap", "0")

@@ -60,18 +60,13 @@ def written(request, tmp_path_factory):
     return request.param, tasks.write(request.param, tmp_path_factory.mktemp("tasks") / "of" / "it")
 
 
-def folder_of(name: str) -> str:
-    """Return the path of a dataset's task."""
-    return registry.benchmark(name).name
-
-
 def test_a_file_for_each_dataset_and_prompt(written):
     harness_name, folder = written
     endings = ("yaml", "json") if harness_name == "lmms-eval" else ("yaml",)
-    made = {f"{folder_of(name)}/README.md" for name in harness_data.TASKS}
+    made = {f"{registry.benchmark(name).name}/README.md" for name in harness_data.TASKS}
     for name in harness_data.TASKS:
         for prompt in ("", *(f"_{prompt}" for prompt in registry.benchmark(name).prompts)):
-            made |= {f"{folder_of(name)}/{name}{prompt}.{ending}" for ending in endings}
+            made |= {f"{registry.benchmark(name).name}/{name}{prompt}.{ending}" for ending in endings}
     assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == made
     assert f"pope/pope_short.{endings[0]}" in made
 
@@ -79,16 +74,14 @@ def test_a_file_for_each_dataset_and_prompt(written):
 @pytest.mark.parametrize("name", harness_data.TASKS)
 def test_task_files_say_what_the_benchmarks_say(name, written):
     harness_name, folder = written
-    task = yaml.load((folder / folder_of(name) / f"{name}.yaml").read_text(), _Loader)
+    task = yaml.load((folder / registry.benchmark(name).name / f"{name}.yaml").read_text(), _Loader)
     benchmark = registry.benchmark(name)
     length = {"lm-eval": "max_gen_toks", "lmms-eval": "max_new_tokens"}[harness_name]
     assert task["generation_kwargs"][length] == benchmark.max_new_tokens
     assert task["generation_kwargs"]["do_sample"] is False and task["generation_kwargs"]["until"] == []
     errors = {f"{mean}_stderr_clustered": None for mean in benchmark.means if harness_name == "lm-eval"}
-    assert {metric["metric"]: metric["higher_is_better"] for metric in task["metric_list"]} == {
-        **{score: way == HIGHER if way else None for score, way in benchmark.scores.items()},
-        **errors,
-    }
+    ways = {score: way == HIGHER if way else None for score, way in benchmark.scores.items()} | errors
+    assert {metric["metric"]: metric["higher_is_better"] for metric in task["metric_list"]} == ways
     by = {metric["metric"]: metric["aggregation"].rpartition(".")[2] for metric in task["metric_list"]}
     averaged = [] if benchmark.judges or harness_name == "lmms-eval" else benchmark.means
     expected = dict.fromkeys(benchmark.scores, "score") | dict.fromkeys(averaged, "mean")
@@ -99,7 +92,7 @@ def test_task_files_say_what_the_benchmarks_say(name, written):
         assert (task["task"], task["dataset_kwargs"]) == (name, {"task": name})
     else:
         assert task["task"] == ("halluscope_pope" if name == "pope" else name)
-        marker = folder / folder_of(name) / task["dataset_kwargs"]["data_files"]["test"]
+        marker = folder / registry.benchmark(name).name / task["dataset_kwargs"]["data_files"]["test"]
         assert json.loads(marker.read_text()) == {"halluscope_task": name}
         assert task["cluster_key"] == "cluster"
 
@@ -237,9 +230,7 @@ def test_where_datasets_are_looked_for(data, monkeypatch, tmp_path):
     assert sources.where("pope") == "my-org/pope"
     monkeypatch.delenv(sources.DATASETS)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        ValueError, match=r"pope is not in .*Build it \(halluscope build pope\), or say where"
-    ):
+    with pytest.raises(ValueError, match=r"pope is not in .*Build it \(halluscope build pope\), or say"):
         sources.where("pope")
     (tmp_path / "datasets" / "pope" / "data").mkdir(parents=True)
     assert sources.where("pope") == "datasets/pope"
@@ -423,20 +414,7 @@ def test_each_document_adds_its_part(data, task):
         assert math.isnan(score) or score == pytest.approx(sum(added) / len(added))
         error = harness.error([one[f"{name}_stderr_clustered"] for one in of_lm_eval])
         shared = [one["cluster"] for one in logged if "score" in one]
-        assert error == pytest.approx(by_definition(added, shared), nan_ok=True)
-
-
-def by_definition(values: list[float], clusters: list[Any]) -> float:
-    """Miller (2024), equation 4, pair by pair."""
-    rows, mean = len(values), sum(values) / len(values) if values else math.nan
-    if len(set(clusters)) < 2:
-        return math.nan
-    squared = sum((value - mean) ** 2 for value in values) / (rows - 1) / rows
-    for i in range(rows):
-        for j in range(rows):
-            if i != j and clusters[i] == clusters[j]:
-                squared += (values[i] - mean) * (values[j] - mean) / rows**2
-    return math.sqrt(max(0.0, squared))
+        assert error == pytest.approx(harness_data.clustered_error(added, shared), nan_ok=True)
 
 
 def test_a_document_that_cannot_be_scored_is_no_end_of_a_harness(pope, breaks, caplog):

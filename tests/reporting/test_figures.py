@@ -17,27 +17,23 @@ from halluscope.reporting.figures.plots import share
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark
 from halluscope.stats.ratios import fisher
 
-CAME = (FOUND, HALLUCINATED, MISSED, ABSENT)
-ITEMS = st.lists(
-    st.builds(
-        Item,
-        id=st.integers(0, 99).map(str),
-        text=st.text("ab ", min_size=8, max_size=40),
-        image=st.none() | st.sampled_from("xyz"),
-        marks=st.lists(
-            st.builds(
-                Mark,
-                start=st.integers(0, 7),
-                end=st.just(8),
-                kind=st.sampled_from(KINDS),
-                says=st.just(""),
-                of=st.sampled_from(["", "dog", "cup"]),
-            )
-        ),
-        classes=st.dictionaries(st.sampled_from("pqrst"), st.sampled_from(CAME)),
-    ),
-    max_size=25,
+MARKS = st.builds(
+    Mark,
+    st.integers(0, 7),
+    st.just(8),
+    st.sampled_from(KINDS),
+    st.just(""),
+    st.sampled_from(["", "dog", "cup"]),
 )
+ITEM = st.builds(
+    Item,
+    id=st.integers(0, 99).map(str),
+    text=st.text("ab ", min_size=8, max_size=40),
+    image=st.none() | st.sampled_from("xyz"),
+    marks=st.lists(MARKS),
+    classes=st.dictionaries(st.sampled_from("pqrst"), st.sampled_from((FOUND, HALLUCINATED, MISSED, ABSENT))),
+)
+ITEMS = st.lists(ITEM, max_size=25)
 
 
 def item(number, image=None, **came):
@@ -100,16 +96,13 @@ def test_a_knife_is_invented_beside_a_fork():
 
 def test_an_image_counts_once():
     """Questions about an image are merged: a class that is present by one of them is not invented in another."""
-    rows = [
-        item(f"{part} {number}", str(number), **{part: FOUND}) for number in range(40) for part in ("a", "b")
-    ]
-    wrong = [item(f"w {number}", str(number), z=HALLUCINATED) for number in range(6)]
-    bare = [item(number, f"bare {number}", c=MISSED) for number in range(200)]
-    found = plots.together([*rows, *wrong, *wrong, *bare])
-    assert [(one.beside, one.when, one.otherwise) for one in found] == [
-        (name, share(6, 6), share(40, 240)) for name in ("a", "b")
-    ]
-    there = [item(f"t {number}", str(number), z=MISSED) for number in range(6)]
+    rows = [item(f"{part} {n}", str(n), **{part: FOUND}) for n in range(40) for part in ("a", "b")]
+    wrong = [item(f"w {n}", str(n), z=HALLUCINATED) for n in range(6)]
+    bare = [item(n, f"bare {n}", c=MISSED) for n in range(200)]
+    pairs = plots.together([*rows, *wrong, *wrong, *bare])
+    found = [(one.beside, one.when, one.otherwise) for one in pairs]
+    assert found == [(name, share(6, 6), share(40, 240)) for name in ("a", "b")]
+    there = [item(f"t {n}", str(n), z=MISSED) for n in range(6)]
     assert plots.together([*rows, *wrong, *there, *bare]) == []
 
 
@@ -236,14 +229,8 @@ def test_scores_against_each_other():
 def test_groups_of_a_score():
     """Groups have names with "/", or separate tables; a group that is undefined everywhere is left out."""
     benchmark = registry.benchmark("hqh")
-    result = {
-        "main_hal": 0.3,
-        "main_hal/count": 0.5,
-        "main_hal/OCR": 0.25,
-        "main_hal/color": None,
-        "overall_hal/count": float("nan"),
-        "interval": {"main_hal/count": (0.25, 0.75)},
-    }
+    result = {"main_hal": 0.3, "main_hal/count": 0.5, "main_hal/OCR": 0.25, "main_hal/color": None}
+    result |= {"overall_hal/count": float("nan"), "interval": {"main_hal/count": (0.25, 0.75)}}
     name, (found,) = plots.groups(benchmark, [result])
     assert name == "main_hal" and [*found] == ["count", "OCR"]
     assert found["count"] == Point(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)

@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from halluscope import sanitize
 from halluscope.reporting.page.content import Figure, Page
-from halluscope.reporting.page.writing import Report, write
+from halluscope.reporting.page.writing import write
 from halluscope.reporting.report_items import Item, Mark, Shown
 from tests.reporting.pages import HOSTILE, page_of, small_page
 
@@ -334,15 +334,3 @@ def test_a_million_characters_are_shown_as_far_as_wanted(browser, opened):
     assert 21_500 <= shown() < 21_510
     choose(browser, q="dog dog")
     assert count(browser) == "1 item"
-
-
-def test_in_a_notebooks_frame_which_has_no_address(browser, tmp_path):
-    (tmp_path / "notebook.html").write_text(Report(small_page())._repr_html_(), encoding="utf-8")
-    browser.get((tmp_path / "notebook.html").as_uri())
-    browser.switch_to.frame(0)
-    choose(browser, q="number 13")
-    assert count(browser) == "1 of 45 items"
-    choose(browser, q="number 4")
-    assert count(browser) == "6 of 45 items"
-    browser.find_element(By.LINK_TEXT, "item 43").click()
-    assert cards(browser) == [["item 42", "item 43"]] and count(browser) == "1 of 45 items"
