@@ -375,19 +375,6 @@ def test_a_broken_image_in_a_dataset_is_named(tmp_path):
         source.image(source.rows[2])
 
 
-@small_datasets.needs("hqh")
-def test_two_files_of_one_number(data, tmp_path):
-    for name in ("10.jpg", "10.png", "11.jpg", "011.png"):
-        Image.new("RGB", (5, 4)).save(tmp_path / name)
-    (tmp_path / "10.txt").write_text("What it shows.")
-    said = r"holds 10\.jpg and 10\.png; keep only the one that is the image 10"
-    with pytest.raises(ValueError, match=said):
-        sources.open_source(str(data / "hqh"), str(tmp_path))
-    (tmp_path / "10.png").unlink()
-    source = sources.open_source(str(data / "hqh"), str(tmp_path))
-    assert source.image(source.rows[0]) is not None
-
-
 def test_file_names_that_are_none(coco, tmp_path):
     images = str(tmp_path / "throne_coco-inputs/val2017")
     rows = read_rows(str(coco)).to_list()

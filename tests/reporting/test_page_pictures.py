@@ -71,9 +71,13 @@ def test_files_are_found_by_their_number_or_their_name(tmp_path):
     assert called(tmp_path, {17, "18", 19, 20, "a.jpg", "b.jpg"}) == found
     (tmp_path / "017.jpg").write_bytes(b"")
     assert called(tmp_path, {17}) == {17: "017.jpg"}
-    (tmp_path / "17.jpg").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"holds 017.jpg and 17.jpg; keep only the one that is the image 17"):
-        called(tmp_path, {17})
+    for other in ("17.jpg", "17.png"):
+        (tmp_path / other).write_bytes(b"")
+        said = f"holds 017.jpg and {other}; keep only the one that is the image 17"
+        with pytest.raises(ValueError, match=said):
+            called(tmp_path, {17})
+        assert called(tmp_path, {"18"}) == {"18": "18.PNG"}, "of others there may be two"
+        (tmp_path / other).unlink()
 
 
 def test_credits_of_an_annotation_file(tmp_path):
