@@ -158,9 +158,6 @@ def test_precision_and_name_are_in_the_key(vlm, model, tmp_path):
     assert other.key.startswith("tiny@") and other.key != vlm.key
 
 
-# The file
-
-
 def test_it_goes_on_where_it_stopped(source, vlm, tmp_path):
     out, options = tmp_path / "part.jsonl", {"max_new_tokens": TOKENS, "batch_size": 4, "progress": False}
     complete = answered(vlm, source, tmp_path / "whole.jsonl", batch_size=4)
@@ -255,9 +252,6 @@ def test_a_second_process_is_told(data, source, model, vlm, tmp_path, refused, m
     assert answer(vlm, source, out, max_new_tokens=4, progress=False) == 18
     assert len(told) == 3 and all("Another process is writing to" in said for said in told)
     assert len(lines(out)) == len({(row["sampling"], row["question_id"]) for row in lines(out)}) == 18
-
-
-# Bad input
 
 
 def test_bad_models_and_datasets(data, tmp_path, tiny_t5, refused):

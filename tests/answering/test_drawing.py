@@ -23,9 +23,6 @@ def short(monkeypatch):
     monkeypatch.setattr("halluscope.answering.answer.FIRST_TOKENS", 6)
 
 
-# Draws
-
-
 def test_a_draw_is_the_softmax_at_a_temperature():
     """20,000 draws of one token of four, against the formula; each count within five standard deviations."""
     scores, temperature, n = torch.tensor([[1.0, 0.0, 2.0, float("-inf")]]), 0.5, 20_000
@@ -71,9 +68,6 @@ def test_runs_that_were_drawn_otherwise_do_not_mix(vlm, source, tmp_path):
     with pytest.raises(ValueError, match="was made with first None"):
         answered(vlm, source, out, sample=Sample(1), first=LIST)
     assert out.read_bytes() == before
-
-
-# A first turn
 
 
 def test_a_first_turn_is_asked_shown_and_kept(vlm, source, tmp_path, short):
@@ -125,9 +119,6 @@ def test_a_first_turn_needs_a_chat_template(template, why, source, tmp_path):
     with pytest.raises(ValueError, match=f"A first turn needs a chat template, and that of other@.* {why}"):
         answered(other, source, tmp_path / "a.jsonl", first=LIST)
     assert not (tmp_path / "a.jsonl").exists()
-
-
-# The command
 
 
 @pytest.mark.filterwarnings("ignore:.* questions are scored")

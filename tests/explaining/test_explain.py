@@ -62,9 +62,6 @@ def rounded(parts: dict[str, float]) -> dict[str, float]:
     return {aspect: round(part, 9) for aspect, part in parts.items() if part}
 
 
-# Worked examples
-
-
 @pytest.fixture
 def three(tmp_path) -> list[str]:
     """Three of POPE's questions, two about what is there, and a response to each."""
@@ -162,9 +159,6 @@ def test_other_labels_of_other_questions(three, tmp_path, refused):
     other = {"question_id": 0, "image": "1.jpg", "text": "Is there a cow in the image?", "label": "yes"}
     words = [*three, "--corrected", lines(tmp_path / "repope_random.json", [other]), "--protocols", "repope"]
     assert "corrected has no row for question_id 0, sampling random" in refused("explain pope", *words)
-
-
-# Prompts
 
 
 @needs("pope")
@@ -473,9 +467,6 @@ def test_what_a_room_states(benchmark):
             for option, value in way.options.items():
                 choices = next((o.choices for o in benchmark.options if o.name == option), ())
                 assert not choices or value in choices, f"{one.name}: {option}"
-
-
-# Malformed input
 
 
 @needs("pope")

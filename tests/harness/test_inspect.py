@@ -277,9 +277,6 @@ def test_two_models_at_the_same_time(data, tmp_path):
         assert figures(log) == pytest.approx({name: ours[name] for name in figures(log)}, nan_ok=True)
 
 
-# Judges
-
-
 @needs("hqh")
 def test_a_language_model_judges_when_all_samples_are_there(images, tmp_path, monkeypatch, serve, access_key):
     sets: list[int] = []

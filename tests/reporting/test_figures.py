@@ -40,9 +40,6 @@ def item(number, image=None, **came):
     return Item(str(number), "a text", image, classes=came)
 
 
-# Classes
-
-
 def test_precision_and_recall_of_a_class():
     """Said in three rows, there in two of them, and once not said: 2 of 3, and 2 of 3."""
     rows = [
@@ -69,9 +66,6 @@ def test_the_worst_classes_are_those_of_all_models_together():
     one = {"a": (9, 1, 0), "b": (0, 2, 0)}
     other = {"a": (9, 1, 1), "c": (0, 0, 2)}
     assert plots.worst([one, other], 2) == ["a", "b"]  # 3, 2, and 2 by the order of names
-
-
-# What comes together
 
 
 def test_a_knife_is_invented_beside_a_fork():
@@ -125,9 +119,6 @@ def test_fishers_test_counts_the_ways(one, other):
     for both in range(max(0, one + other - 8), min(one, other) + 1):
         expected = sum(way >= both for way in ways) / len(ways)
         assert fisher(both, one, other, 8) == pytest.approx(expected)
-
-
-# Texts
 
 
 def test_where_mentions_stand():
@@ -187,9 +178,6 @@ def test_bins_hold_each_row_once(items):
     assert len(found) <= min(plots.BINS, max(1, len(lengths)))
 
 
-# Judges
-
-
 def test_agreement_by_hand():
     """Two voters, ten questions: both yes 3, both no 4, first alone 2, second alone 1.
 
@@ -206,9 +194,6 @@ def test_votes_without_a_kappa():
     for votes, same in ((early, 0.5), (np.zeros((4, 3, 2), np.int8), 1)):
         alike = plots.agreement(votes)
         assert alike[0, 1] == same and math.isnan(alike[1, 0])
-
-
-# Scores
 
 
 def test_scores_against_each_other():

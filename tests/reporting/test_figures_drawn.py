@@ -153,9 +153,6 @@ def test_without_matplotlib_or_with_an_unknown_figure(monkeypatch):
         plots.figures([model("one", 1)], THRONE)
 
 
-# The command
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")

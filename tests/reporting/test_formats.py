@@ -90,9 +90,6 @@ def told(text, style):
     return written(report(text), style)
 
 
-# CSV
-
-
 def rows_of(text):
     csv.field_size_limit(10**7)
     return list(csv.reader(io.StringIO(told(text, CSV), newline=""), strict=True))
@@ -122,9 +119,6 @@ def test_csv_is_one_table_with_all_digits():
     assert rows_of(HARMLESS)[2][3] == "-0.25"
 
 
-# Markdown
-
-
 def markdown(text):
     """Return the kinds of its blocks, the other elements in each, and the texts."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(told(text, MARKDOWN))
@@ -142,8 +136,6 @@ def test_markdown_changes_in_one_cell(text):
     assert texts == [one.replace(HARMLESS, one_line(text).strip()) for one in harmless]
     assert "| harmless | 1 | **50.0** | 25.0 to 75.0 |" in told(HARMLESS, MARKDOWN)
 
-
-# LaTeX
 
 SAYS = {
     "textbackslash": "\\",
@@ -210,9 +202,6 @@ def test_latex_is_booktabs_with_the_headings_of_papers():
     assert written([Table("s", names, [[""] * 8])], LATEX).split("\n")[3] == heads
 
 
-# For people, and JSON
-
-
 @each_hostile
 def test_tables_for_people_keep_their_form(text):
     lines, others = (told(each, TABLE).split("\n") for each in (text, HARMLESS))
@@ -220,9 +209,6 @@ def test_tables_for_people_keep_their_form(text):
     tables = [line for line in lines if re.search(r"-{3}  |  \S+$", line) and one_line(text) not in line]
     assert max(map(len, tables)) <= WIDEST
     assert json.loads(to_json({text: text})) == {text: text}
-
-
-# Every benchmark
 
 
 @pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
@@ -276,9 +262,6 @@ def test_a_wide_table_comes_in_parts(rows, left):
 def test_names_that_leave_no_room_leave_the_table_whole():
     shown = aligned([["x" * 61, *"123"]], ["responses", "first score", "second score", "third score"])
     assert len(shown.splitlines()) == 3
-
-
-# The command line
 
 
 @needs("pope")

@@ -41,9 +41,6 @@ def told(folder: Path) -> list[str]:
     return list(differences(folder))
 
 
-# Every benchmark
-
-
 @each(ALL)
 def test_scored_written_read_and_scored_once_more(benchmark, tmp_path):
     run = made(benchmark, tmp_path)
@@ -281,9 +278,6 @@ def test_what_is_known_of_the_responses_is_kept(tmp_path):
     assert told(write(scored, tmp_path / "run")) == []
 
 
-# The commands
-
-
 @needs("throne")
 def test_score_and_verify(words, ran, refused):
     several = words.replace("mine.jsonl", "mine.jsonl other.jsonl")
@@ -329,9 +323,6 @@ def test_files_that_options_name_are_kept(tmp_path):
     outside = {"synonyms": "../labels.json"}
     change(folder, "run.json", lambda run: {**run, "options": run["options"] | outside})
     assert "is outside the folder" in told(folder)[0]
-
-
-# From Python
 
 
 @needs("throne")
