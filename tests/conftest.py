@@ -1,6 +1,7 @@
 """Shared fixtures: small models, a seeded generator, and a folder of upstream files if there is one."""
 
 import importlib.util
+import json
 import os
 import shutil
 from functools import cache
@@ -14,6 +15,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+from halluscope import cli
 from halluscope.judging import client
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import CausalJudge
@@ -114,6 +116,40 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test touches the user's store, or depends on the width of a terminal."""
     monkeypatch.setenv("HALLUSCOPE_STORE", str(tmp_path / "answers.sqlite"))
     monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def ran(capsys):
+    """Run a command, by default one that succeeds, and return what it alone printed; its start is split at spaces."""
+
+    def run(start: str, *words, status: int = 0):
+        capsys.readouterr()
+        ended = cli.main([*start.split(), *map(str, words)])
+        printed = capsys.readouterr()
+        assert ended == status, printed.err
+        return printed
+
+    return run
+
+
+@pytest.fixture
+def json_of(ran):
+    """Run a command with --json, and return what it printed."""
+    return lambda *words: json.loads(ran(*words, "--json").out)
+
+
+@pytest.fixture
+def refused(ran):
+    """Run a command that is refused, and return the message."""
+    return lambda *words: ran(*words, status=2).err
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory) -> Path:
+    """A folder of small datasets by name, with images."""
+    from tests.harness import data as harness_data
+
+    return harness_data.build_all(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture

@@ -1,46 +1,29 @@
 """Sampled responses, and a first turn before the question, with the tiny vision-language model."""
 
-import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from halluscope import cli
-from halluscope.answering import sources
-from halluscope.answering.answer import FIRST_TOKENS, Sample, answer
+from halluscope.answering.answer import FIRST_TOKENS, Sample
 from halluscope.answering.models import Noise, Vlm
 from tests import tiny_vlm
-from tests.answering.test_answering import TOKENS, command, lines
+from tests.answering.test_answering import TOKENS, answered, command, lines
 from tests.files.disk import full
 from tests.harness import data as harness_data
 
 LIST = "Give a list of objects and locations in the image."
 
 
-@pytest.fixture(scope="module")
-def source(data: Path) -> sources.Source:
-    return sources.open_source(str(data / "pope"), harness_data.pictures(data, "pope"))
-
-
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
+def short(monkeypatch):
     """The tiny model never ends a response by itself."""
     monkeypatch.setattr("halluscope.answering.answer.FIRST_TOKENS", 6)
 
 
-def answered(vlm: Vlm, source: sources.Source, out: Path, **options: Any) -> bytes:
-    answer(vlm, source, out, **{"max_new_tokens": TOKENS, "progress": False} | options)
-    return out.read_bytes()
-
-
-# Draws
-
-
-def test_a_draw_is_the_softmax_at_a_temperature() -> None:
+def test_a_draw_is_the_softmax_at_a_temperature():
     """20,000 draws of one token of four, against the formula; each count within five standard deviations."""
     scores, temperature, n = torch.tensor([[1.0, 0.0, 2.0, float("-inf")]]), 0.5, 20_000
     noise = Noise(torch, temperature, [1])
@@ -50,9 +33,7 @@ def test_a_draw_is_the_softmax_at_a_temperature() -> None:
         assert abs(found[token] - n * share) <= 5 * np.sqrt(n * share * (1 - share)), token
 
 
-def test_a_file_is_the_same_in_any_batches_and_however_often_it_was_cut_off(
-    vlm: Vlm, source: sources.Source, tmp_path: Path
-) -> None:
+def test_a_file_is_the_same_in_any_batches_and_however_often_it_was_cut_off(vlm, source, tmp_path):
     sample = Sample(seed=3, temperature=1.5)
     whole = answered(vlm, source, tmp_path / "a.jsonl", sample=sample, batch_size=1)
     assert answered(vlm, source, tmp_path / "b.jsonl", sample=sample, batch_size=7) == whole
@@ -64,9 +45,7 @@ def test_a_file_is_the_same_in_any_batches_and_however_often_it_was_cut_off(
     assert lines(out)[0]["run"]["sample"] == {"seed": 3, "temperature": 1.5}
 
 
-def test_another_seed_is_another_run_and_greedy_is_a_third(
-    vlm: Vlm, source: sources.Source, tmp_path: Path
-) -> None:
+def test_another_seed_is_another_run_and_greedy_is_a_third(vlm, source, tmp_path):
     texts = {}
     for name, sample in (("greedy", None), ("0", Sample(0)), ("1", Sample(1)), ("cold", Sample(0, 0.01))):
         answered(vlm, source, tmp_path / name, sample=sample)
@@ -78,14 +57,11 @@ def test_another_seed_is_another_run_and_greedy_is_a_third(
     assert lines(tmp_path / "greedy")[0]["run"]["sample"] is None
 
 
-def test_runs_that_were_drawn_otherwise_do_not_mix(vlm: Vlm, source: sources.Source, tmp_path: Path) -> None:
+def test_runs_that_were_drawn_otherwise_do_not_mix(vlm, source, tmp_path):
     out = tmp_path / "a.jsonl"
     before = answered(vlm, source, out, sample=Sample(1), limit=3)
-    for sample, said in (
-        (None, "not None"),
-        (Sample(2), "not {'seed': 2"),
-        (Sample(1, 0.5), "'temperature': 0.5"),
-    ):
+    others = {None: "not None", Sample(2): "not {'seed': 2", Sample(1, 0.5): "'temperature': 0.5"}
+    for sample, said in others.items():
         with pytest.raises(ValueError, match="line 1 was made with sample .*Name a new file") as refused:
             answered(vlm, source, out, sample=sample)
         assert said in str(refused.value)
@@ -94,12 +70,7 @@ def test_runs_that_were_drawn_otherwise_do_not_mix(vlm: Vlm, source: sources.Sou
     assert out.read_bytes() == before
 
 
-# A first turn
-
-
-def test_a_first_turn_is_asked_shown_and_kept(
-    vlm: Vlm, source: sources.Source, tmp_path: Path, short: None
-) -> None:
+def test_a_first_turn_is_asked_shown_and_kept(vlm, source, tmp_path, short):
     out = tmp_path / "a.jsonl"
     answered(vlm, source, out, first=LIST, batch_size=4)
     for row, line in zip(source.rows, lines(out), strict=True):
@@ -114,15 +85,13 @@ def test_a_first_turn_is_asked_shown_and_kept(
     assert FIRST_TOKENS == 1024 and "first" not in lines(tmp_path / "b.jsonl")[0]
 
 
-def test_the_turns_as_the_model_gets_them(vlm: Vlm) -> None:
+def test_the_turns_as_the_model_gets_them(vlm):
     turns = vlm._rendered([LIST, "a cup", "Is it?"], True)
     assert turns == f"user: <image>{LIST}assistant: a cupuser: Is it?assistant:"
     assert vlm._rendered([LIST, "a cup", "Is it?"], False).count("<image>") == 0
 
 
-def test_a_first_turn_goes_on_where_it_was_killed(
-    vlm: Vlm, source: sources.Source, tmp_path: Path, short: None
-) -> None:
+def test_a_first_turn_goes_on_where_it_was_killed(vlm, source, tmp_path, short):
     options: dict[str, Any] = {"first": LIST, "sample": Sample(5), "batch_size": 4}
     whole, out = answered(vlm, source, tmp_path / "a.jsonl", **options), tmp_path / "b.jsonl"
     assert len({line["first"] for line in lines(tmp_path / "a.jsonl")}) > 9
@@ -145,30 +114,22 @@ def test_a_first_turn_goes_on_where_it_was_killed(
         ),
     ],
 )
-def test_a_first_turn_needs_a_chat_template(
-    template: str | None, why: str, source: sources.Source, tmp_path: Path
-) -> None:
+def test_a_first_turn_needs_a_chat_template(template, why, source, tmp_path):
     other = Vlm(str(tiny_vlm.make(tmp_path / "other", chat_template=template)), "cpu")
     with pytest.raises(ValueError, match=f"A first turn needs a chat template, and that of other@.* {why}"):
         answered(other, source, tmp_path / "a.jsonl", first=LIST)
     assert not (tmp_path / "a.jsonl").exists()
 
 
-# The command
-
-
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
-def test_two_runs_of_a_model_are_a_test_and_a_retest(
-    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], short: None
-) -> None:
+def test_two_runs_of_a_model_are_a_test_and_a_retest(data, model, tmp_path, short, ran, json_of):
     always = ["--device", "cpu", "--quiet", "--images", data / "pictures", "--max-new-tokens", TOKENS]
-    printed = {}
-    for seed in ("1", "2"):
+    always += ["--sample", "--temperature", "1.2", "--first", LIST]
+    printed = []
+    for seed in (1, 2):
         out = tmp_path / f"{seed}.jsonl"
-        more = ["--sample", "--seed", seed, "--temperature", "1.2", "--first", LIST]
-        assert cli.main(command(model, data / "pope", out, *always, *more)) == 0
-        assert lines(out)[0]["run"]["sample"] == {"seed": int(seed), "temperature": 1.2}
-        assert cli.main([*harness_data.score_command(data, "pope", "--responses", str(out)), "--json"]) == 0
-        printed[seed] = json.loads(capsys.readouterr().out)[0]
-    assert printed["1"]["texts"] != printed["2"]["texts"]
-    assert printed["1"]["signature"] == printed["2"]["signature"]
+        ran(*command(model, data / "pope", out, *always, "--seed", seed))
+        assert lines(out)[0]["run"]["sample"] == {"seed": seed, "temperature": 1.2}
+        printed += json_of(*harness_data.score_command(data, "pope", "--responses", str(out)))
+    one, other = printed
+    assert one["texts"] != other["texts"] and one["signature"] == other["signature"]

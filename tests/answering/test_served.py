@@ -16,7 +16,6 @@ import ray
 from datasets import Dataset
 from PIL import Image
 
-from halluscope import cli
 from halluscope.answering import sources
 from halluscope.answering.answer import Sample, answer, plan
 from halluscope.answering.models import ServedVlm, Workers
@@ -46,8 +45,13 @@ def pixels(url: str) -> Image.Image:
     return Image.open(BytesIO(base64.b64decode(data)))
 
 
-def usual(prompt, count, body) -> Said:
-    return reply("ready" if isinstance(prompt, str) else f"no, {parts(body)[0]}")
+def script_of(say):
+    """A server's script: it is ready, and says what `say` does of a question and its images."""
+    return lambda prompt, count, body: reply("ready") if isinstance(prompt, str) else say(*parts(body))
+
+
+def nothing(question, images) -> Said:
+    return reply(f"no, {question}")
 
 
 def model_of(server, **options) -> ServedVlm:
@@ -56,25 +60,24 @@ def model_of(server, **options) -> ServedVlm:
 
 @pytest.mark.parametrize("name", ["pope", "throne_coco", "hallusionbench"])
 def test_it_equals_the_same_model_in_process(name, data, vlm, serve, tmp_path):
-    def script(prompt, count, body):
-        if isinstance(prompt, str) and prompt.startswith("Reply with one word"):
-            return reply("ready")
-        question, images = parts(body)
+    def say(question, images):
         shown = [pixels(url) for url in images] or None
-        (said,) = vlm.reply([[question]], shown, body["max_tokens"])
+        (said,) = vlm.reply([[question]], shown, 8)
         return reply(said)
 
     source, here, there = opened(data, name), tmp_path / "here.jsonl", tmp_path / "there.jsonl"
     count = answer(vlm, source, here, max_new_tokens=8, progress=False)
-    assert answer(model_of(serve(script)), source, there, max_new_tokens=8, progress=False) == count
-    keep = ("run",)
-    ours = [{key: value for key, value in line.items() if key not in keep} for line in lines(there)]
-    theirs = [{key: value for key, value in line.items() if key not in keep} for line in lines(here)]
-    assert sorted(map(json.dumps, ours)) == sorted(map(json.dumps, theirs))
+    server = serve(script_of(say))
+    assert answer(model_of(server), source, there, max_new_tokens=8, progress=False) == count
+    assert {body["max_tokens"] for body in server.bodies if parts(body)[1]} == {8}
+    ours, theirs = (
+        sorted(json.dumps(line | {"run": None}) for line in lines(file)) for file in (here, there)
+    )
+    assert ours == theirs
 
 
 def test_a_jpeg_is_sent_as_it_is_stored_and_others_as_png(data, serve, tmp_path):
-    source, server = opened(data, "pope"), serve(usual)
+    source, server = opened(data, "pope"), serve(script_of(nothing))
     answer(model_of(server), source, tmp_path / "out.jsonl", limit=2, progress=False)
     _, (url,) = parts(server.bodies[-1])
     stored = {file.read_bytes() for file in (data / "pictures").rglob("*.jpg")}
@@ -86,11 +89,10 @@ def many(data: Path, tmp_path: Path, count: int) -> sources.Source:
     """Write a dataset of `count` questions, and open it."""
     rows = read_rows(str(data / "pope"))
     made = [dict(rows[place % len(rows)]) | {"question_id": place} for place in range(count)]
-    (tmp_path / "pope" / "data").mkdir(parents=True)
-    Dataset.from_list(made, features=rows.features).to_parquet(
-        tmp_path / "pope" / "data" / "coco-test.parquet"
-    )
-    return sources.open_source(str(tmp_path / "pope"), str(data / "pictures"), keep=8)
+    folder = tmp_path / "pope"
+    (folder / "data").mkdir(parents=True)
+    Dataset.from_list(made, features=rows.features).to_parquet(folder / "data" / "coco-test.parquet")
+    return sources.open_source(str(folder), str(data / "pictures"), keep=8)
 
 
 def test_no_row_is_lost_and_none_asked_twice_under_faults(data, serve, tmp_path):
@@ -133,44 +135,37 @@ def test_no_row_is_lost_and_none_asked_twice_under_faults(data, serve, tmp_path)
     assert (outlook.requests, outlook.done, outlook.is_measured) == (10, 0, False)
 
 
-def test_half_a_reply_is_no_response_and_is_asked_again(data, serve, tmp_path):
-    source, out = opened(data, "pope"), tmp_path / "out.jsonl"
-    broken = {"now": True}
+def test_half_a_reply_is_no_response_and_is_asked_again(source, serve, tmp_path):
+    out, broken = tmp_path / "out.jsonl", [source.rows[3]["question"]]
 
-    def script(prompt, count, body):
-        if isinstance(prompt, str):
-            return reply("ready")
-        if broken["now"] and parts(body)[0] == source.rows[3]["question"]:
-            return Said(b'{"choices": [{"mess')
-        return reply("no")
+    def say(question, images):
+        return Said(b'{"choices": [{"mess') if question in broken else reply("no")
 
-    model = model_of(serve(script))
+    model = model_of(serve(script_of(say)))
     written = answer(model, source, out, progress=False)
     assert 0 < written < 18 and written + model.failures["not JSON"] == 18
-    with pytest.raises(
-        JudgingFailed, match=r"questions got no response \(\d+ x not JSON\)\. Repeat the command"
-    ):
+    said = r"questions got no response \(\d+ x not JSON\)\. Repeat the command"
+    with pytest.raises(JudgingFailed, match=said):
         model.check_complete()
-    broken["now"] = False
+    broken.clear()
     assert answer(model, source, out, progress=False) == 18 - written
     assert len(lines(out)) == 18
 
 
 def test_a_server_that_takes_no_images_is_named_at_once(data, serve, tmp_path):
-    def script(prompt, count, body):
-        return reply("ready") if isinstance(prompt, str) else refuse(400, "tiny is not a multimodal model")
-
-    server = serve(script)
+    server = serve(script_of(lambda *_: refuse(400, "tiny is not a multimodal model")))
     with pytest.raises(JudgeUnavailable, match=r"no reply from 'tiny': HTTP 400.*not a multimodal model"):
         answer(model_of(server, at_once=2), many(data, tmp_path, 100), tmp_path / "out.jsonl", progress=False)
     assert len(server.bodies) < 20
 
 
-def test_drawn_responses_and_a_first_turn(data, serve, tmp_path):
+def test_drawn_responses_and_a_first_turn(source, serve, tmp_path):
     server = serve(lambda prompt, count, body: reply(f"{body.get('seed')} {len(body['messages'])}"))
-    source, out = opened(data, "pope"), tmp_path / "out.jsonl"
-    sample = Sample(seed=5, temperature=0.7)
-    answer(model_of(server), source, out, sample=sample, first="What do you see?", limit=4, progress=False)
+    out, drawn = (
+        tmp_path / "out.jsonl",
+        {"sample": Sample(seed=5, temperature=0.7), "first": "What do you see?"},
+    )
+    answer(model_of(server), source, out, **drawn, limit=4, progress=False)
     for line in lines(out):
         assert line["first"].endswith(" 1") and line["response"].endswith(" 3")
         assert line["first"].split()[0] != line["response"].split()[0]
@@ -179,24 +174,22 @@ def test_drawn_responses_and_a_first_turn(data, serve, tmp_path):
     assert body["messages"][1] == {"role": "assistant", "content": body["messages"][1]["content"]}
 
 
-def test_by_the_command_line(data, serve, tmp_path, capsys):
+def test_by_the_command_line(data, serve, tmp_path, ran, refused):
     server = serve(lambda prompt, count, body: Said(reply("no").body | {"usage": USAGE}))
     out = tmp_path / "answers.jsonl"
     words = command(f"openai:tiny@{server.url}", data / "pope", out, "--images", data / "pictures")
-    assert cli.main([*words, "--quiet", "--limit", "4", "--at-once", "2"]) == 0
-    assert cli.main([*words, "--plan", "--prices", "1000", "0"]) == 0
-    said = capsys.readouterr().err
+    ran(*words, "--quiet", "--limit", 4, "--at-once", 2)
+    said = ran(*words, "--plan", "--prices", 1000, 0).err
     assert "14 requests to send, 4 responses there" in said and "8,960 tokens read" in said
     assert "price 8.96" in said
-    assert cli.main([*words, "--quiet", "--samples", "2", "--seed", "7"]) == 0
+    ran(*words, "--quiet", "--samples", 2, "--seed", 7)
     assert len(lines(tmp_path / "answers-seed7.jsonl")) == len(lines(tmp_path / "answers-seed8.jsonl")) == 18
-    assert cli.main([*words, "--device", "cpu"]) == 2
-    assert "--device is for models on this machine" in capsys.readouterr().err
+    assert "--device is for models on this machine" in refused(*words, "--device", "cpu")
 
 
 @pytest.mark.long
-def test_workers_answer_as_one_process_does(data, model, vlm, tmp_path):
-    source, here, there = opened(data, "pope"), tmp_path / "here.jsonl", tmp_path / "there.jsonl"
+def test_workers_answer_as_one_process_does(source, model, vlm, tmp_path):
+    here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
     options = {"max_new_tokens": 4, "batch_size": 2, "progress": False}
     answer(vlm, source, here, **options)
     try:

@@ -36,15 +36,8 @@ def main() -> int:
             "SCRIPTED_API_KEY": "none",
         }
         tasks = [f"halluscope/{name}" for name in harness_data.TASKS]
-        model = (
-            "--model",
-            "openai-api/scripted/model",
-            "--log-dir",
-            str(folder / "logs"),
-            "--display",
-            "none",
-        )
-        said("inspect_ai", "eval", *tasks, *model)
+        options = f"--model openai-api/scripted/model --display none --log-dir {folder / 'logs'}"
+        said("inspect_ai", "eval", *tasks, *options.split())
         wrong = [line for name in harness_data.TASKS for line in differences(name, folder)]
     wrong += [f"{len(pictureless(server))} questions came without an image"] if pictureless(server) else []
     server.close()

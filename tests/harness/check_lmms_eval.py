@@ -61,9 +61,8 @@ def main() -> int:
 
 def said(module: str, *arguments: str) -> tuple[str, str]:
     """Run a module, and return what it prints and logs."""
-    ran = subprocess.run(
-        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", module, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise RuntimeError(f"{module} ended with {ran.returncode}: {ran.stderr[-3000:]}")
     return ran.stdout, ran.stderr
@@ -110,13 +109,11 @@ def errors(name: str, dataset: str, figures: dict[str, Any], samples: list[dict[
 
 def same(theirs: Any, ours: Any) -> bool:
     """Whether two scores are equal; our JSON has null for NaN."""
-    if isinstance(theirs, float):
-        return (
-            ours is None
-            if math.isnan(theirs)
-            else isinstance(ours, float | int) and math.isclose(theirs, ours)
-        )
-    return bool(theirs == ours)
+    if not isinstance(theirs, float):
+        return bool(theirs == ours)
+    if math.isnan(theirs):
+        return ours is None
+    return isinstance(ours, float | int) and math.isclose(theirs, ours)
 
 
 def without_image(include: str) -> list[str]:

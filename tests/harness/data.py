@@ -1,6 +1,8 @@
 """Data for the tests of harnesses: a small copy of each dataset, and images for those built without."""
 
 import json
+import math
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,18 @@ def score_command(folder: Path, name: str, *files: str) -> list[str]:
 def as_scored(name: str, line: str) -> str:
     """Return a harness's signature as `halluscope score` gives it for the samples, which have ids."""
     return changed(line, responses=",".join(["id", *registry.dataset(name).also]))
+
+
+def clustered_error(values: list[float], clusters: list[Any]) -> float:
+    """The standard error of a mean by its definition, pair by pair: Miller (arXiv:2411.00640), equation 4."""
+    if len(set(clusters)) < 2:
+        return math.nan
+    rows, mean = len(values), sum(values) / len(values)
+    away = [value - mean for value in values]
+    squared = sum(one**2 for one in away) / (rows - 1) / rows
+    pairs = permutations(range(rows), 2)
+    squared += sum(away[i] * away[j] for i, j in pairs if clusters[i] == clusters[j]) / rows**2
+    return math.sqrt(max(0.0, squared))
 
 
 def environment(folder: Path) -> dict[str, str]:

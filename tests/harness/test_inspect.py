@@ -15,11 +15,11 @@ from zlib import crc32
 
 import inspect_ai
 import pytest
-from inspect_ai.log import EvalLog, EvalSample, read_eval_log, write_eval_log
+from inspect_ai.log import EvalLog, read_eval_log, write_eval_log
 from inspect_ai.model import ContentImage, ContentText, ModelOutput, ModelUsage, get_model
 from PIL import Image as Pillow
 
-from halluscope import cli, registry, scoring
+from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.files.pictures import data_uri, open_picture
 from halluscope.harness import functions
@@ -28,7 +28,7 @@ from halluscope.harness.functions import Evaluation
 from halluscope.registry import SIGNATURE
 from halluscope.signature import keys_of
 from tests.harness import data as harness_data
-from tests.scripted_server import ScriptedServer, reply
+from tests.scripted_server import reply
 from tests.small_datasets import needs
 
 pytestmark = [
@@ -44,22 +44,22 @@ SAID = ("Yes, there is a dog.", "No.", "A person holds a cup, no dog.", "I canno
 QUIET: Any = {"display": "none", "log_realtime": False}
 
 
-def text_for(prompt: str, image: bytes) -> str:
-    """Return the mock model's response: always the same to the same prompt and image, otherwise another."""
-    return SAID[crc32(prompt.encode() + image) % len(SAID)]
+def answer_of(text: str) -> ModelOutput:
+    """A mock model's output. It reports usage, so that Inspect downloads no table of tokens."""
+    answer = ModelOutput.from_content("mockllm/model", text)
+    answer.usage = ModelUsage()
+    return answer
 
 
 def mock(said: list[Any] | None = None) -> Any:
-    """A model that records its prompts in `said`. It reports usage, so that Inspect downloads no table of tokens."""
+    """A model that says the same to the same prompt and image, and records its prompts in `said`."""
 
-    def output(messages: list[Any], *_: Any) -> ModelOutput:
+    def output(messages, *_):
         (message,) = messages
         if said is not None:
             said.append(message.content)
-        images = "" if isinstance(message.content, str) else message.content[0].image
-        answer = ModelOutput.from_content("mockllm/model", text_for(message.text, images.encode()))
-        answer.usage = ModelUsage()
-        return answer
+        image = "" if isinstance(message.content, str) else message.content[0].image
+        return answer_of(SAID[crc32((message.text + image).encode()) % len(SAID)])
 
     return get_model("mockllm/model", custom_outputs=output, memoize=False)
 
@@ -71,27 +71,19 @@ def run(task: Any, folder: Path, model: Any = None, **options: Any) -> EvalLog:
     return log
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return harness_data.build_all(tmp_path_factory.mktemp("data"))
-
-
 @pytest.fixture(autouse=True)
-def _set(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _set(data, monkeypatch):
     monkeypatch.setenv(sources.DATASETS, str(data))
     monkeypatch.delenv(functions.TASKS, raising=False)
 
 
 @pytest.fixture(scope="module")
-def logs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, EvalLog]:
+def logs(data, tmp_path_factory):
     """A run of each task."""
     folder = tmp_path_factory.mktemp("logs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(sources.DATASETS, str(data))
-        made = [
-            tasks.TASKS[name](**of) if name in tasks.TASKS else None
-            for name, of in harness_data.settings(data).items()
-        ]
+        made = [tasks.TASKS[name](**of) for name, of in harness_data.settings(data).items()]
         found = inspect_ai.eval(made, model=mock(), log_dir=str(folder), max_tasks=4, **QUIET)
     return {log.eval.task.removeprefix("halluscope/"): log for log in found}
 
@@ -110,59 +102,50 @@ def signature(log: EvalLog) -> str:
     return str(log.results.early_stopping.metadata[SIGNATURE])
 
 
-def samples(log: EvalLog) -> list[EvalSample]:
-    assert log.samples
-    return log.samples
+@pytest.fixture(scope="session")
+def images(data):
+    """The option of a task that names a folder of images."""
+    return {"images": str(data / "pictures")}
 
 
 def scored(data: Path, name: str, file: str, **options: Any) -> dict[str, Any]:
     """Return the result of `halluscope score` for a file."""
     dataset = registry.dataset(name)
-    judged = {
-        option: value for option, value in harness_data.settings(data)[name].items() if option != "images"
-    }
+    options = {**harness_data.settings(data)[name], **dataset.harness, **options}
+    options.pop("images", None)
     place = f"{data / name}{f':{dataset.config}' if dataset.config else ''}"
-    benchmark, (ready,), chosen = scoring.matched(
-        name, [file], place, {**judged, **dataset.harness, **options}
-    )
+    benchmark, (ready,), chosen = scoring.matched(name, [file], place, options)
     return scoring.compute(benchmark, ready, chosen)
 
 
-def test_each_dataset_is_a_task_that_inspect_finds() -> None:
+def test_each_dataset_is_a_task_that_inspect_finds():
     assert [*tasks.TASKS] == harness_data.TASKS
     (entry,) = entry_points(group="inspect_ai", name="halluscope")
     assert entry.load() is tasks
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
-def test_the_scores_are_those_of_halluscope_score(data: Path, logs: dict[str, EvalLog], name: str) -> None:
+def test_the_scores_are_those_of_halluscope_score(data, logs, name, tmp_path):
+    """For the log as a zip, and as JSON."""
     log, benchmark = logs[name], registry.benchmark(name)
     ours, theirs = scored(data, name, log.location), figures(log)
-    for score in benchmark.scores:
-        expected = ours.get(score, math.nan)
-        assert theirs[score] == expected or (math.isnan(theirs[score]) and math.isnan(expected)), score
+    scores = {score: ours.get(score, math.nan) for score in benchmark.scores}
+    assert {score: theirs[score] for score in scores} == pytest.approx(scores, rel=0, abs=0, nan_ok=True)
     assert harness_data.as_scored(name, signature(log)) == ours[SIGNATURE]
     assert {*theirs} == {*benchmark.scores} | {f"{score}_stderr" for score in benchmark.means}
-    assert log.results and log.results.headline and log.results.headline.metric == benchmark.principal
+    assert log.results.headline.metric == benchmark.principal
+    config = log.plan.config  # decoding is greedy, and as long as the benchmark says
+    assert (config.temperature, config.max_tokens) == (0.0, benchmark.max_new_tokens)
+    write_eval_log(read_eval_log(log.location), str(tmp_path / "log.json"), format="json")
+    assert json.dumps(scored(data, name, str(tmp_path / "log.json"))) == json.dumps(ours)
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
-def test_the_log_in_json_scores_as_the_zip(
-    data: Path, logs: dict[str, EvalLog], name: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "log.json"
-    write_eval_log(read_eval_log(logs[name].location), str(file), format="json")
-    ours = scored(data, name, logs[name].location)
-    assert json.dumps(scored(data, name, str(file))) == json.dumps(ours)
-
-
-@pytest.mark.parametrize("name", harness_data.TASKS)
-def test_a_score_is_the_mean_of_its_samples(logs: dict[str, EvalLog], name: str) -> None:
+def test_a_score_is_the_mean_of_its_samples(logs, name):
     theirs = figures(logs[name])
     for score in registry.benchmark(name).means:
         values, groups = [], defaultdict(list)
-        for sample in samples(logs[name]):
-            assert sample.scores
+        for sample in logs[name].samples:
             if not math.isnan(added := sample.scores["scores"].as_dict()[score]):
                 values.append(added)
                 groups[sample.metadata["cluster"]].append(added)
@@ -181,10 +164,10 @@ def by_hand(values: list[float], groups: list[list[float]]) -> float:
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
-def test_samples_say_which_row_they_are(data: Path, logs: dict[str, EvalLog], name: str) -> None:
+def test_samples_say_which_row_they_are(data, logs, name):
     source = sources.open_source(str(data / name), harness_data.pictures(data, name))
     rows = {" ".join(map(str, source.dataset.identity(row).values())): row for row in source.rows}
-    asked = samples(logs[name])
+    asked = logs[name].samples
     assert {sample.id for sample in asked} <= {*rows} and len(asked) >= 2
     for sample in asked:
         row = rows[str(sample.id)]
@@ -199,16 +182,15 @@ def test_samples_say_which_row_they_are(data: Path, logs: dict[str, EvalLog], na
 
 
 @needs("hallusionbench")
-def test_a_question_without_an_image(data: Path, tmp_path: Path) -> None:
+def test_a_question_without_an_image(data, images, tmp_path):
     asked: list[Any] = []
-    given = {"images": harness_data.pictures(data, "hallusionbench"), "protocol": "official"}
-    log = run("hallusionbench", tmp_path, mock(asked), task_args=given)
+    log = run("hallusionbench", tmp_path, mock(asked), task_args=images | {"protocol": "official"})
     assert sorted(isinstance(content, str) for content in asked) == [False, False, True]
     ours = scored(data, "hallusionbench", log.location, protocol="official")
     assert figures(log)["qAcc"] == ours["qAcc"] and keys_of(signature(log))["protocol"] == "official"
 
 
-def test_an_image_is_sent_as_it_is_stored_or_without_loss(data: Path) -> None:
+def test_an_image_is_sent_as_it_is_stored_or_without_loss(data):
     source = sources.open_source(str(data / "throne_coco"))
     for row in source.rows:
         file = data / "throne_coco-inputs" / "val2017" / row["file_name"]
@@ -224,31 +206,20 @@ def test_an_image_is_sent_as_it_is_stored_or_without_loss(data: Path) -> None:
     assert Pillow.open(BytesIO(base64.b64decode(content))).tobytes() == image.tobytes()
 
 
-def test_decoding_is_greedy_and_as_long_as_the_benchmark_says(logs: dict[str, EvalLog]) -> None:
-    for name, log in logs.items():
-        config = log.plan.config
-        assert (config.temperature, config.max_tokens) == (0.0, registry.benchmark(name).max_new_tokens)
-
-
-def test_a_part_is_scored_as_a_part(data: Path, tmp_path: Path) -> None:
-    log = run("pope", tmp_path, limit=4, task_args={"images": harness_data.pictures(data, "pope")})
+def test_a_part_and_answers_without_scores(data, images, tmp_path):
+    log = run("pope", tmp_path, limit=4, task_args=images)
     assert keys_of(signature(log))["data"].startswith("pope-4-")
     with pytest.raises(ValueError, match="has no response to 2 of the 6 rows"):
         scored(data, "pope", log.location)
     assert scored(data, "pope", log.location, partial=True)["accuracy"] == figures(log)["accuracy"]
+    bare, full = (run("pope", tmp_path, score=score, task_args=images) for score in (False, True))
+    assert bare.status == "success" and not (bare.results and bare.results.scores)
+    assert scored(data, "pope", bare.location)["f1"] == figures(full)["f1"]
 
 
-def test_answers_without_scores(data: Path, tmp_path: Path) -> None:
-    images = harness_data.pictures(data, "pope")
-    log = run("pope", tmp_path, score=False, task_args={"images": images})
-    assert log.status == "success" and not (log.results and log.results.scores)
-    full = run("pope", tmp_path, task_args={"images": images})
-    assert scored(data, "pope", log.location)["f1"] == figures(full)["f1"]
-
-
-def test_options_and_prompts_of_a_benchmark(data: Path, tmp_path: Path) -> None:
-    given = {"images": harness_data.pictures(data, "pope"), "parser": "strict", "prompt": "short"}
+def test_options_and_prompts_of_a_benchmark(data, images, tmp_path):
     asked: list[Any] = []
+    given = images | {"parser": "strict", "prompt": "short"}
     log = run("pope", tmp_path, mock(asked), task_args=given, limit=2)
     keys = keys_of(signature(log))
     assert (keys["parser"], keys["prompts"]) == ("strict", "short")
@@ -257,65 +228,47 @@ def test_options_and_prompts_of_a_benchmark(data: Path, tmp_path: Path) -> None:
     assert keys_of(ours[SIGNATURE])["prompts"] == "short"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_what_a_task_does_not_take(images):
+    for given, said in (
         ({"prasor": "strict"}, "pope has no option 'prasor'."),
         ({"prompt": "long"}, "pope has no prompt 'long'; expected short."),
         ({"dataset": 7}, "dataset of pope is 7; expected the name of a folder."),
         ({"objects": ["dog"]}, "pope has no option 'objects'."),
-    ],
-)
-def test_what_a_task_does_not_take(data: Path, given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
-        tasks.TASKS["pope"](**{"images": str(data / "pictures"), **given})
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            tasks.TASKS["pope"](**images | given)
 
 
-def test_several_epochs_are_refused_before_a_model_is_asked(data: Path, tmp_path: Path) -> None:
+def test_several_epochs_are_refused_before_a_model_is_asked(data, tmp_path):
     asked: list[Any] = []
     log = run("throne_coco", tmp_path, mock(asked), epochs=2)
     assert log.status == "error" and log.error and "epochs is 2; expected 1" in log.error.message
     assert asked == []
 
 
-def test_a_run_that_was_retried_is_scored_as_a_whole(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_was_retried_is_scored_as_a_whole(data, images, tmp_path, monkeypatch):
     asked: list[Any] = []
 
-    def output(*given: Any) -> ModelOutput:
+    def output(*given):
         asked.append(given)
         if len(asked) == 5:
             raise ConnectionError("no route")
-        return yes()
+        return answer_of("Yes.")
+
+    async def generate(*_, **__):
+        return answer_of("Yes.")
 
     model = get_model("mockllm/model", custom_outputs=output, memoize=False)
-    given = {"images": harness_data.pictures(data, "pope")}
-    broken = run("pope", tmp_path, model, task_args=given, max_samples=1)
+    broken = run("pope", tmp_path, model, task_args=images, max_samples=1)
     assert broken.status == "error" and len(asked) == 5
     assert scored(data, "pope", broken.location, partial=True)["part"] == [4, 18]
-    monkeypatch.setattr(type(model.api), "generate", answering(yes()))
+    monkeypatch.setattr(type(model.api), "generate", generate)
     (log,) = inspect_ai.eval_retry(broken, log_dir=str(tmp_path), **QUIET)
     assert keys_of(signature(log))["data"].startswith("pope-18-")
     assert figures(log)["yes_ratio"] == scored(data, "pope", log.location)["yes_ratio"] == 1
 
 
-def yes() -> ModelOutput:
-    answer = ModelOutput.from_content("mockllm/model", "Yes.")
-    answer.usage = ModelUsage()
-    return answer
-
-
-def answering(answer: ModelOutput) -> Any:
-    """Return a function that always generates this output."""
-
-    async def generate(*_: Any, **__: Any) -> ModelOutput:
-        return answer
-
-    return generate
-
-
-def test_two_models_at_the_same_time(data: Path, tmp_path: Path) -> None:
+def test_two_models_at_the_same_time(data, tmp_path):
     models = [mock(), mock()]
     found = inspect_ai.eval("halluscope/throne_coco", model=models, log_dir=str(tmp_path), **QUIET)
     assert len({signature(log) for log in found}) == 1 and len(found) == 2
@@ -324,58 +277,37 @@ def test_two_models_at_the_same_time(data: Path, tmp_path: Path) -> None:
         assert figures(log) == pytest.approx({name: ours[name] for name in figures(log)}, nan_ok=True)
 
 
-# Judges
-
-
-def judged(script: Any, data: Path, tmp_path: Path) -> tuple[EvalLog, list[str]]:
-    """A run of hqh, judged behind an endpoint, and the prompts that the endpoint got."""
-    server = ScriptedServer(script)
-    try:
-        given = {"images": harness_data.pictures(data, "hqh"), "judge": f"openai:judge@{server.url}"}
-        return run("hqh", tmp_path, task_args=given), server.prompts
-    finally:
-        server.close()
-
-
 @needs("hqh")
-def test_a_language_model_judges_when_all_samples_are_there(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+def test_a_language_model_judges_when_all_samples_are_there(images, tmp_path, monkeypatch, serve, access_key):
     sets: list[int] = []
     judge = Evaluation.judged
-    monkeypatch.setattr(
-        Evaluation, "judged", lambda self, rows, *more: sets.append(len(rows)) or judge(self, rows, *more)
-    )
-    log, prompts = judged(
-        lambda *_: reply('{"verdict": "incorrect", "extra_claims": 0, "evidence": []}'), data, tmp_path
-    )
-    assert sets == [8] and len(prompts) == 8  # once, though Inspect asks for metrics while it runs
+
+    def judged(self, rows, *more):
+        sets.append(len(rows))
+        return judge(self, rows, *more)
+
+    monkeypatch.setattr(Evaluation, "judged", judged)
+    server = serve(lambda *_: reply('{"verdict": "incorrect", "extra_claims": 0, "evidence": []}'))
+    log = run("hqh", tmp_path, task_args=images | {"judge": f"openai:judge@{server.url}"})
+    assert sets == [8] and len(server.prompts) == 8  # once, though Inspect asks for metrics while it runs
     assert keys_of(signature(log))["judge"].startswith("openai:judge")
-    for sample in samples(log):
-        assert sample.scores and all(math.isnan(value) for value in sample.scores["scores"].value.values())
+    for sample in log.samples:
+        assert all(math.isnan(value) for value in sample.scores["scores"].value.values())
     assert figures(log)["main_hal"] == figures(log)["overall_hal"] == 1
 
 
 @needs("hqh")
-def test_a_judge_that_fails_loses_no_answer(
-    data: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def fail(*_: Any) -> Any:
+def test_a_judge_that_fails_loses_no_answer(data, images, tmp_path, monkeypatch, caplog, json_of):
+    def fail(*_):
         raise MemoryError("no\nmore")
 
     with monkeypatch.context() as broken, caplog.at_level(logging.ERROR):
         broken.setattr(scoring, "of_each", fail)
-        log = run("hqh", tmp_path, task_args={"images": harness_data.pictures(data, "hqh")})
+        log = run("hqh", tmp_path, task_args=images)
     assert log.status == "success" and signature(log) == "not scored"
     assert all(math.isnan(value) for value in figures(log).values())
     assert "hqh is not scored: MemoryError: no\\nmore The responses are in the log" in caplog.text
     (command,) = {*re.findall(r"to score them: halluscope (.+)", caplog.text)}
     words = [log.location if word == "LOG.eval" else word for word in shlex.split(command)]
-    assert cli.main([*words, "--json", "--bootstrap", "0"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
+    (result,) = json_of(*words, "--bootstrap", "0")
     assert result["main_hal"] == scored(data, "hqh", log.location)["main_hal"]

@@ -4,8 +4,8 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import yaml
 from datasets import Dataset, Image
 from PIL import Image as Pillow
 
-from halluscope import cli, registry, scoring
+from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
@@ -24,7 +24,7 @@ from halluscope.harness.functions import Settings
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import pictures
 from halluscope.reading.datasets import read_rows
-from halluscope.registry import HIGHER, Benchmark, Judges
+from halluscope.registry import HIGHER, Judges
 from halluscope.responses import files
 from halluscope.signature import data_of
 from tests.files.disk import content, full
@@ -32,13 +32,8 @@ from tests.harness import data as harness_data
 from tests.small_datasets import needs
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return harness_data.build_all(tmp_path_factory.mktemp("data"))
-
-
 @pytest.fixture(autouse=True)
-def _set(data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _set(data, monkeypatch, tmp_path):
     harness._results.clear()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv(sources.DATASETS, str(data))
@@ -60,40 +55,33 @@ _Loader.add_constructor("!function", lambda loader, node: loader.construct_scala
 
 
 @pytest.fixture(scope="module", params=tasks.HARNESSES)
-def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def written(request, tmp_path_factory):
     """A harness, and the folder of its task files."""
     return request.param, tasks.write(request.param, tmp_path_factory.mktemp("tasks") / "of" / "it")
 
 
-def folder_of(name: str) -> str:
-    """Return the path of a dataset's task."""
-    return registry.benchmark(name).name
-
-
-def test_a_file_for_each_dataset_and_prompt(written: tuple[str, Path]) -> None:
+def test_a_file_for_each_dataset_and_prompt(written):
     harness_name, folder = written
     endings = ("yaml", "json") if harness_name == "lmms-eval" else ("yaml",)
-    made = {f"{folder_of(name)}/README.md" for name in harness_data.TASKS}
+    made = {f"{registry.benchmark(name).name}/README.md" for name in harness_data.TASKS}
     for name in harness_data.TASKS:
         for prompt in ("", *(f"_{prompt}" for prompt in registry.benchmark(name).prompts)):
-            made |= {f"{folder_of(name)}/{name}{prompt}.{ending}" for ending in endings}
+            made |= {f"{registry.benchmark(name).name}/{name}{prompt}.{ending}" for ending in endings}
     assert {str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file()} == made
     assert f"pope/pope_short.{endings[0]}" in made
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
-def test_task_files_say_what_the_benchmarks_say(name: str, written: tuple[str, Path]) -> None:
+def test_task_files_say_what_the_benchmarks_say(name, written):
     harness_name, folder = written
-    task = yaml.load((folder / folder_of(name) / f"{name}.yaml").read_text(), _Loader)
+    task = yaml.load((folder / registry.benchmark(name).name / f"{name}.yaml").read_text(), _Loader)
     benchmark = registry.benchmark(name)
     length = {"lm-eval": "max_gen_toks", "lmms-eval": "max_new_tokens"}[harness_name]
     assert task["generation_kwargs"][length] == benchmark.max_new_tokens
     assert task["generation_kwargs"]["do_sample"] is False and task["generation_kwargs"]["until"] == []
     errors = {f"{mean}_stderr_clustered": None for mean in benchmark.means if harness_name == "lm-eval"}
-    assert {metric["metric"]: metric["higher_is_better"] for metric in task["metric_list"]} == {
-        **{score: way == HIGHER if way else None for score, way in benchmark.scores.items()},
-        **errors,
-    }
+    ways = {score: way == HIGHER if way else None for score, way in benchmark.scores.items()} | errors
+    assert {metric["metric"]: metric["higher_is_better"] for metric in task["metric_list"]} == ways
     by = {metric["metric"]: metric["aggregation"].rpartition(".")[2] for metric in task["metric_list"]}
     averaged = [] if benchmark.judges or harness_name == "lmms-eval" else benchmark.means
     expected = dict.fromkeys(benchmark.scores, "score") | dict.fromkeys(averaged, "mean")
@@ -104,14 +92,12 @@ def test_task_files_say_what_the_benchmarks_say(name: str, written: tuple[str, P
         assert (task["task"], task["dataset_kwargs"]) == (name, {"task": name})
     else:
         assert task["task"] == ("halluscope_pope" if name == "pope" else name)
-        marker = folder / folder_of(name) / task["dataset_kwargs"]["data_files"]["test"]
+        marker = folder / registry.benchmark(name).name / task["dataset_kwargs"]["data_files"]["test"]
         assert json.loads(marker.read_text()) == {"halluscope_task": name}
         assert task["cluster_key"] == "cluster"
 
 
-def test_a_task_with_another_prompt(
-    data: Path, written: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_with_another_prompt(data, written, monkeypatch):
     harness_name, folder = written
     task = yaml.load((folder / "pope" / "pope_short.yaml").read_text(), _Loader)
     if harness_name == "lm-eval":
@@ -126,33 +112,24 @@ def test_a_task_with_another_prompt(
     assert (harness.prompt(rows[0]), harness.marked_prompt(rows[0])) == (asked, f"<image>{asked}")
 
 
-@pytest.mark.parametrize("harness_name", tasks.HARNESSES)
-def test_each_benchmark_has_a_readme(harness_name: str, tmp_path: Path) -> None:
-    folder = tasks.write(harness_name, tmp_path)
-    for benchmark in {
-        registry.benchmark(name).name: registry.benchmark(name) for name in harness_data.TASKS
-    }.values():
+def test_each_benchmark_has_a_readme(written):
+    harness_name, folder = written
+    heads = ["Paper", "Citation", "Groups, Tags, and Tasks", "Scores", "Checklist"]
+    for benchmark in {dataset: registry.benchmark(dataset) for dataset in harness_data.TASKS}.values():
         text = (folder / benchmark.name / "README.md").read_text()
         assert benchmark.citation.strip() in text and "$" not in text
-        heads = ["Paper", "Citation", "Groups, Tags, and Tasks", "Scores", "Checklist"]
         assert re.findall("^### (.+)", text, re.MULTILINE) == heads
         assert "Title: {" not in text and f"| `{benchmark.principal}` |" in text
-        assert (f"[{'x' if benchmark.compared else ' '}] If yes, does the original") in text
-        assert ("assumes that documents are independent" in text) == (
-            bool(benchmark.means) and not benchmark.judges and harness_name == "lm-eval"
-        )
+        assert f"[{'x' if benchmark.compared else ' '}] If yes, does the original" in text
+        averages = bool(benchmark.means) and not benchmark.judges and harness_name == "lm-eval"
+        assert ("assumes that documents are independent" in text) == averages
         for file in (folder / benchmark.name).glob("*.yaml"):
             assert f"* `{yaml.load(file.read_text(), _Loader)['task']}`: " in text
 
 
-@pytest.mark.parametrize("harness_name", tasks.HARNESSES)
-def test_the_functions_that_task_files_name_are_there(harness_name: str, tmp_path: Path) -> None:
-    folder = tasks.write(harness_name, tmp_path)
-    named = {
-        name
-        for file in folder.rglob("*.yaml")
-        for name in re.findall(r"!function ([\w.]+)", file.read_text())
-    }
+def test_the_functions_that_task_files_name_are_there(written):
+    texts = [file.read_text() for file in written[1].rglob("*.yaml")]
+    named = {name for text in texts for name in re.findall(r"!function ([\w.]+)", text)}
     assert len(named) >= 6
     for name in named:
         module, _, function = name.rpartition(".")
@@ -160,58 +137,45 @@ def test_the_functions_that_task_files_name_are_there(harness_name: str, tmp_pat
 
 
 @pytest.mark.parametrize("harness_name", tasks.HARNESSES)
-def test_the_command_prints_the_folder(
-    harness_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert cli.main(["tasks", harness_name]) == 0
-    folder = Path(capsys.readouterr().out.strip())
+def test_the_command_prints_the_folder(harness_name, tmp_path, ran):
+    folder = Path(ran("tasks", harness_name).out.strip())
     file = folder / "throne" / "throne_coco.yaml"
     assert file.is_file() and folder.is_relative_to(tmp_path / "cache")
     file.write_text("of another version")
     (folder / "mine.yaml").write_text("mine")
-    assert cli.main(["tasks", harness_name]) == 0
-    assert Path(capsys.readouterr().out.strip()) == folder
-    assert "throne_coco" in file.read_text()
-    assert (folder / "mine.yaml").read_text() == "mine"
+    assert Path(ran("tasks", harness_name).out.strip()) == folder
+    assert "throne_coco" in file.read_text() and (folder / "mine.yaml").read_text() == "mine"
 
 
-def test_task_files_of_somebody_else_stay(tmp_path: Path) -> None:
+def test_task_files_of_somebody_else_stay(tmp_path):
     folder = tasks.write("lm-eval", tmp_path / "tasks")
     (folder / "throne" / "throne_coco.yaml").unlink()
     (folder / "pope" / "pope.yaml").write_text("mine")
     before = content(tmp_path)
-    with pytest.raises(
-        OutputError, match=r"pope.yaml is there already, and is not this task file; remove it"
-    ):
+    said = r"pope.yaml is there already, and is not this task file; remove it"
+    with pytest.raises(OutputError, match=said):
         tasks.write("lm-eval", folder)
     assert content(tmp_path) == before
     (folder / "pope" / "pope.yaml").unlink()
     with full(at=100), pytest.raises(OSError):
         tasks.write("lm-eval", folder)
     assert {*content(tmp_path)} == {*before} - {"tasks/pope/pope.yaml"}
-    assert {file.name for file in tasks.write("lm-eval", folder).rglob("*")} > {
-        "pope.yaml",
-        "throne_coco.yaml",
-    }
-
-
-def test_a_harness_that_there_is_not(tmp_path: Path) -> None:
+    names = {file.name for file in tasks.write("lm-eval", folder).rglob("*")}
+    assert names > {"pope.yaml", "throne_coco.yaml"}
     with pytest.raises(ValueError, match="no harness 'helm'; expected lm-eval or lmms-eval"):
-        tasks.write("helm", tmp_path / "tasks")
-    assert not (tmp_path / "tasks").exists()
+        tasks.write("helm", tmp_path / "others")
+    assert not (tmp_path / "others").exists()
 
 
 # Images
 
 
-def test_an_image_is_opened_once_and_not_decoded(data: Path) -> None:
+def test_an_image_is_opened_once_and_not_decoded(data):
     source = opened(data, "pope_c")
     rows = list(source.rows)
     images = [source.image(row) for row in rows]
-    assert [image is images[0] for image in images] == [
-        row["image_id"] == rows[0]["image_id"] for row in rows
-    ]
+    of_first = [row["image_id"] == rows[0]["image_id"] for row in rows]
+    assert [image is images[0] for image in images] == of_first
     assert all(image is not None and image.tile for image in images)  # what is left to decode
     kept = sources.open_source(str(data / "pope_c"), keep=1)
     first = kept.image(rows[0])
@@ -219,13 +183,12 @@ def test_an_image_is_opened_once_and_not_decoded(data: Path) -> None:
     assert kept.image(rows[-1]) is not None and kept.image(rows[0]) is not first  # it was let go
 
 
-def test_of_rows_about_one_image_any_may_hold_it() -> None:
+def test_of_rows_about_one_image_any_may_hold_it():
     stored = Dataset.from_dict({"image_id": [1, 1, 2], "image": [None, Pillow.new("RGB", (5, 4)), None]})
     stored = stored.cast_column("image", Image())
     assert pictures.of_table(stored, "image_id", {1}, "it")(1).size == (5, 4)
-    with pytest.raises(
-        ValueError, match=r"1 of the 2 images that it asks about are missing, such as image_id 2"
-    ):
+    said = "1 of the 2 images that it asks about are missing, such as image_id 2"
+    with pytest.raises(ValueError, match=said):
         pictures.of_table(stored, "image_id", {1, 2}, "it")
 
 
@@ -233,7 +196,7 @@ def test_of_rows_about_one_image_any_may_hold_it() -> None:
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
-def test_the_columns_tell_the_benchmark(data: Path, name: str) -> None:
+def test_the_columns_tell_the_benchmark(data, name):
     source, wanted = opened(data, name), registry.dataset(name)
     assert source.benchmark is registry.benchmark(name)
     assert (source.dataset.key, source.dataset.columns) == (wanted.key, wanted.columns)  # two may be alike
@@ -252,43 +215,38 @@ def test_the_columns_tell_the_benchmark(data: Path, name: str) -> None:
         source.benchmark.check_prompt(wrong)
 
 
-def test_the_config_that_is_asked(data: Path) -> None:
-    assert opened(data, "pope").name == "pope:coco"
-    assert sources.open_source(f"{data / 'pope'}:aokvqa", str(data / "pictures")).name == "pope:aokvqa"
-
-
-def test_a_digest_tells_questions_apart(data: Path) -> None:
+def test_the_config_and_a_digest_tell_questions_apart(data):
     source = opened(data, "pope")
+    assert source.name == "pope:coco"
+    assert sources.open_source(f"{data / 'pope'}:aokvqa", str(data / "pictures")).name == "pope:aokvqa"
     other = replace(source, rows=source.rows.select(range(5)))
     digests = {source.digest(), other.digest(), source.digest("{question} Yes or no?")}
     assert len(digests) == 3 and source.digest() == opened(data, "pope").digest()
 
 
-def test_where_datasets_are_looked_for(data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_where_datasets_are_looked_for(data, monkeypatch, tmp_path):
     assert sources.where("pope") == f"{data}/pope"
     monkeypatch.setenv(sources.DATASETS, "my-org")
     assert sources.where("pope") == "my-org/pope"
     monkeypatch.delenv(sources.DATASETS)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(
-        ValueError, match=r"pope is not in .*Build it \(halluscope build pope\), or say where"
-    ):
+    with pytest.raises(ValueError, match=r"pope is not in .*Build it \(halluscope build pope\), or say"):
         sources.where("pope")
     (tmp_path / "datasets" / "pope" / "data").mkdir(parents=True)
     assert sources.where("pope") == "datasets/pope"
 
 
-def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="cannot be loaded as a dataset"):
-        sources.open_source(str(tmp_path / "nowhere"))
-    with pytest.raises(ValueError, match="has no column objects; expected the dataset throne_coco"):
-        sources.open_source(str(data / "pope"), dataset=registry.dataset("throne_coco"))
-    with pytest.raises(ValueError, match=r"pope:coco was built without images; build it with them, or name"):
-        sources.open_source(str(data / "pope"))
-    with pytest.raises(ValueError, match=r"There is no folder .*nowhere"):
-        sources.open_source(str(data / "pope"), str(tmp_path / "nowhere"))
-    with pytest.raises(ValueError, match=r"1 of the 1 images are not in .*, such as COCO_val2014"):
-        sources.open_source(str(data / "pope"), str(tmp_path))
+def test_datasets_that_cannot_be_asked(data, tmp_path):
+    pope, nowhere, throne = str(data / "pope"), str(tmp_path / "nowhere"), registry.dataset("throne_coco")
+    for given, said in (
+        ((nowhere,), "cannot be loaded as a dataset"),
+        ((pope, None, throne), "has no column objects; expected the dataset throne_coco"),
+        ((pope,), "pope:coco was built without images; build it with them, or name"),
+        ((pope, nowhere), r"There is no folder .*nowhere"),
+        ((pope, str(tmp_path)), r"1 of the 1 images are not in .*, such as COCO_val2014"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            sources.open_source(*given)
     known = ", ".join(harness_data.TASKS)
     with pytest.raises(ValueError, match=f"No known dataset has the columns text; expected one of {known}"):
         registry.of(["text"])
@@ -297,9 +255,7 @@ def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
 # Settings
 
 
-def test_settings_come_from_the_harness_then_from_the_environment(
-    data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_settings_come_from_the_harness_then_from_the_environment(data, monkeypatch, tmp_path):
     coco = {"vocabulary": "coco", "judges": "lexical"}
     assert Settings.of("throne_coco") == Settings(f"{data}/throne_coco", None, coco)
     of_environment = {"throne_coco": {"judges": "lexical", "beta": 1.0, "dataset": "elsewhere"}}
@@ -311,7 +267,7 @@ def test_settings_come_from_the_harness_then_from_the_environment(
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
-def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
+def test_settings_that_a_dataset_has_of_its_own(name):
     dataset, judges = registry.dataset(name), registry.benchmark(name).judges
     rule = {judges.option: judges.rule} if judges and judges.rule else {}
     assert Settings.of(name).options == {**dataset.options, **rule, **dataset.harness}
@@ -322,34 +278,29 @@ def test_settings_that_a_dataset_has_of_its_own(name: str) -> None:
             Settings.of(name, {option: None})
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_bad_settings(monkeypatch):
+    known = "Did you mean 'judges'.* The known ones are .*dataset, .*images"
+    for text, said in (
         ('{"throne_coco": ', r"\$HALLUSCOPE_TASKS is not JSON"),
         ('{"throne_cocoa": {}}', "There is no dataset 'throne_cocoa'. Did you mean 'throne_coco'"),
         ('{"throne_coco": ["lexical"]}', r"throne_coco is \['lexical'\]; expected an object"),
         ('{"hqh": 1}', r'hqh is 1; expected an object such as {"dataset": "datasets/NAME"}'),
-        (
-            '{"throne_coco": {"judge": "lexical"}}',
-            "throne_coco has no option 'judge'. Did you mean 'judges'.* The known ones are .*dataset, .*images",
-        ),
+        ('{"throne_coco": {"judge": "lexical"}}', f"throne_coco has no option 'judge'. {known}"),
         ('{"throne_coco": {"votes": []}}', "throne_coco has no option 'votes'"),
-    ],
-)
-def test_bad_settings(text: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(harness.TASKS, text)
-    with pytest.raises(ValueError, match=message):
-        Settings.of("throne_coco")
+    ):
+        monkeypatch.setenv(harness.TASKS, text)
+        with pytest.raises(ValueError, match=said):
+            Settings.of("throne_coco")
 
 
 @needs("mmhal")
-def test_who_gives_no_verdict_is_no_judge_unless_named() -> None:
+def test_who_gives_no_verdict_is_no_judge_unless_named():
     assert not Settings.of("mmhal").judged and "judge" not in Settings.of("mmhal").options
     assert Settings.of("mmhal", {"judge": "none"}).judged
 
 
 @needs("hallusionbench")
-def test_harnesses_leave_out_questions_without_an_image_unless_told(data: Path) -> None:
+def test_harnesses_leave_out_questions_without_an_image_unless_told(data):
     images = {"images": str(data / "pictures")}
     rows = harness.dataset("hallusionbench", hallusionbench=images)["test"]
     assert list(rows["figure_id"]) == [1, 2]
@@ -361,11 +312,8 @@ def test_harnesses_leave_out_questions_without_an_image_unless_told(data: Path) 
 
 
 @pytest.mark.parametrize("task", [name for name in harness_data.TASKS if registry.benchmark(name).judges])
-def test_a_missing_judge_is_missed_before_an_lvlm_answers(
-    data: Path, task: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_missing_judge_is_missed_before_an_lvlm_answers(data, task, caplog):
     judges = registry.benchmark(task).judges
-    assert judges is not None
     nobody = {"votes": "nobody/nothing", "verdicts": "nobody"}[judges.kind]
     given = {judges.option: nobody, "images": harness_data.pictures(data, task)}
     with pytest.raises(JudgeUnavailable):
@@ -374,6 +322,8 @@ def test_a_missing_judge_is_missed_before_an_lvlm_answers(
 
 
 # What is scored
+
+DOG = ["A dog."] * 3  # what is said to throne_coco
 
 
 def answered(task: str, texts: list[str], **given: Any) -> dict[str, Any]:
@@ -387,18 +337,44 @@ def is_not_scored(figures: dict[str, Any]) -> bool:
     return all(map(math.isnan, figures.values()))
 
 
-def test_a_set_is_judged_once(
-    data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    judged: list[list[str]] = []
-    of_each = scoring.of_each
+@pytest.fixture
+def pope(data):
+    """POPE's documents."""
+    return list(harness.dataset("pope", **harness_data.settings(data))["test"])
 
-    def score(benchmark: Benchmark, rows: Any, texts: list[str], *others: Any) -> Any:
+
+@pytest.fixture
+def breaks(monkeypatch):
+    """Let scoring, or the lexical judge, raise an error."""
+
+    def set_up(error, what=scoring, name="of_each", patch=monkeypatch):
+        def function(*_):
+            raise error
+
+        patch.setattr(what, name, function)
+
+    return set_up
+
+
+@pytest.fixture
+def command_of(caplog):
+    """Return the command that the log gives for scoring, without the program's name."""
+
+    def command():
+        (said,) = re.findall(r"to score them: halluscope (.+)", caplog.text)
+        return shlex.split(said)
+
+    return command
+
+
+def test_a_set_is_judged_once(data, monkeypatch, caplog):
+    judged, of_each = [], scoring.of_each
+
+    def score(benchmark, rows, texts, *others):
         judged.append(texts)
         return of_each(benchmark, rows, texts, *others)
 
     caplog.set_level("INFO")
-
     monkeypatch.setattr(scoring, "of_each", score)
     texts = ["A dog.", "", "A dog and a person."]
     figures = answered("throne_coco", texts, judges="lexical")
@@ -408,7 +384,6 @@ def test_a_set_is_judged_once(
     rows = [[row["image_id"], *sorted(row["objects"])] for row in read_rows(str(data / "throne_coco"))]
     signed = f"throne_coco: throne|data:{data_of('coco', rows)}|responses:given|judges:lexical-"
     assert signed in caplog.text and "signature" not in figures
-    assert len(rows) == 3
     answered("throne_coco", ["A cup.", "", ""], judges="lexical")
     assert len(judged) == 2
 
@@ -418,13 +393,12 @@ ALTERNATELY = ("Yes, there is a dog.", "No.", "A person holds a cup.", "I cannot
 
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("task", harness_data.TASKS)
-def test_each_document_adds_its_part(data: Path, task: str) -> None:
+def test_each_document_adds_its_part(data, task):
     """lm-eval averages numbers, and their mean is the score; lmms-eval finds the numbers as `score`, with clusters."""
-    rows = list(harness.dataset(task, **harness_data.settings(data))["test"])
-    texts = [ALTERNATELY[place % len(ALTERNATELY)] for place in range(len(rows))]
-    benchmark = registry.benchmark(task)
-    of_lm_eval = [harness.answers(row, [text]) for row, text in zip(rows, texts, strict=True)]
-    of_lmms_eval = [harness.items(row, [text]) for row, text in zip(rows, texts, strict=True)]
+    rows, benchmark = harness.dataset(task, **harness_data.settings(data))["test"], registry.benchmark(task)
+    said = [*zip(rows, cycle(ALTERNATELY), strict=False)]
+    of_lm_eval = [harness.answers(row, [text]) for row, text in said]
+    of_lmms_eval = [harness.items(row, [text]) for row, text in said]
     for name in benchmark.scores:
         score = harness.score([one[name] for one in of_lmms_eval])
         logged = json.loads(json.dumps([one[name] for one in of_lmms_eval]))
@@ -440,185 +414,119 @@ def test_each_document_adds_its_part(data: Path, task: str) -> None:
         assert math.isnan(score) or score == pytest.approx(sum(added) / len(added))
         error = harness.error([one[f"{name}_stderr_clustered"] for one in of_lm_eval])
         shared = [one["cluster"] for one in logged if "score" in one]
-        assert error == pytest.approx(by_definition(added, shared), nan_ok=True)
+        assert error == pytest.approx(harness_data.clustered_error(added, shared), nan_ok=True)
 
 
-def by_definition(values: list[float], clusters: list[Any]) -> float:
-    """Miller (2024), equation 4, pair by pair."""
-    rows, mean = len(values), sum(values) / len(values) if values else math.nan
-    if len(set(clusters)) < 2:
-        return math.nan
-    squared = sum((value - mean) ** 2 for value in values) / (rows - 1) / rows
-    for i in range(rows):
-        for j in range(rows):
-            if i != j and clusters[i] == clusters[j]:
-                squared += (values[i] - mean) * (values[j] - mean) / rows**2
-    return math.sqrt(max(0.0, squared))
-
-
-def test_a_document_that_cannot_be_scored_is_no_end_of_a_harness(
-    data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    rows = list(harness.dataset("pope", **harness_data.settings(data))["test"])
-    monkeypatch.setattr(scoring, "of_each", raises(MemoryError()))
-    answers = [harness.answers(row, ["Yes."]) for row in rows]
+def test_a_document_that_cannot_be_scored_is_no_end_of_a_harness(pope, breaks, caplog):
+    breaks(MemoryError())
+    answers = [harness.answers(row, ["Yes."]) for row in pope]
     assert all(math.isnan(one["accuracy"]) for one in answers)
     assert caplog.text.count("pope is not scored: MemoryError") == 1
 
 
-def test_a_language_model_judges_only_if_it_is_named(
-    data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_language_model_judges_only_if_it_is_named(monkeypatch, caplog, command_of):
     """throne's own judge is flan-t5; where no rule can judge, the responses are kept, and the log says where."""
     assert Settings.of("throne_coco").options["judges"] == "lexical"
     throne = registry.benchmark("throne")
     unruly = throne._replace(judges=Judges("votes", "flan-t5", ()))
     monkeypatch.setattr(registry, "benchmark", lambda name: unruly if "throne" in name else None)
-    assert is_not_scored(answered("throne_coco", ["A dog."] * 3))
+    assert is_not_scored(answered("throne_coco", DOG))
     assert "throne_coco is not scored: its judge is a language model, and none is named." in caplog.text
-    command = command_in(caplog.text)
-    assert command[:2] == ["score", "throne_coco"] and "--judges" not in command
+    assert command_of()[:2] == ["score", "throne_coco"] and "--judges" not in command_of()
     harness._results.clear()
-    assert not is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
+    assert not is_not_scored(answered("throne_coco", DOG, judges="lexical"))
 
 
-@pytest.mark.parametrize("broken", [False, True])
 def test_the_prompt_that_was_asked_is_in_the_signature(
-    broken: bool,
-    data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    data, monkeypatch, caplog, breaks, command_of, json_of
+):
+    """What is kept where scoring fails tells it too."""
     caplog.set_level("INFO")
     rows = list(harness.dataset("pope", "short", **harness_data.settings(data))["test"])
     items = [harness.items(row, ["Yes."])["f1"] for row in rows]
-    if broken:  # what is kept tells it too
-        with monkeypatch.context() as without:
-            without.setattr(scoring, "of_each", raises(MemoryError()))
-            harness.score(items)
-        assert cli.main([*command_in(caplog.text), "--json"]) == 0
-        assert "|prompts:short|" in json.loads(capsys.readouterr().out)[0]["signature"]
-    else:
-        assert harness.score(items) == pytest.approx(2 / 3)
-        assert "|prompts:short|version:" in caplog.text
-
-
-def command_in(log: str) -> list[str]:
-    """Return the command that the log gives for scoring, without the program's name."""
-    (said,) = re.findall(r"to score them: halluscope (.+)", log)
-    return shlex.split(said)
-
-
-def raises(error: BaseException) -> Callable[..., Any]:
-    """A function that only raises."""
-
-    def function(*_: Any) -> Any:
-        raise error
-
-    return function
+    with monkeypatch.context() as patch:
+        breaks(MemoryError(), patch=patch)
+        assert math.isnan(harness.score(items))
+    assert "|prompts:short|" in json_of(*command_of())[0]["signature"]
+    harness._results.clear()
+    caplog.clear()
+    assert harness.score([harness.items(row, ["Yes."])["f1"] for row in rows]) == pytest.approx(2 / 3)
+    assert "|prompts:short|version:" in caplog.text
 
 
 @pytest.mark.filterwarnings("ignore:.* questions are scored")
 @pytest.mark.parametrize("task", harness_data.TASKS)
 def test_a_judge_without_memory_loses_no_answer(
-    task: str,
-    data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    task, data, monkeypatch, tmp_path, caplog, breaks, command_of, json_of
+):
     given = harness_data.settings(data)[task]
-    texts = [
-        f"A dog, {place}. \ud83d" for place in range(len(harness.dataset(task, **{task: given})["test"]))
-    ]
+    count = len(harness.dataset(task, **{task: given})["test"])
+    texts = [f"A dog, {place}. \ud83d" for place in range(count)]
     expected = answered(task, texts, **given)
     assert not [*tmp_path.rglob("responses/*")]  # what is scored needs no second copy
     harness._results.clear()
-    with monkeypatch.context() as broken:
-        broken.setattr(scoring, "of_each", raises(torch.OutOfMemoryError("CUDA out of memory. Tried\nto")))
+    with monkeypatch.context() as patch:
+        breaks(torch.OutOfMemoryError("CUDA out of memory. Tried\nto"), patch=patch)
         assert is_not_scored(answered(task, texts, **given))
     assert f"{task} is not scored: OutOfMemoryError: CUDA out of memory. Tried\\nto" in caplog.text
-    assert cli.main([*command_in(caplog.text), "--json", "--bootstrap", "0"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
+    (result,) = json_of(*command_of(), "--bootstrap", "0")
     for score in registry.benchmark(task).scores:
         figure = math.nan if result[score] is None else result[score]
         assert figure == pytest.approx(expected[score], nan_ok=True), score
 
 
-@pytest.mark.parametrize("error", [MemoryError(), Exception("\x1b[31m")])
-def test_whatever_a_judge_raises_is_said(
-    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(LexicalJudge, "answer", raises(error))
-    figures = answered("throne_coco", ["A dog."] * 3, judges="lexical")
-    assert is_not_scored(figures)
-    assert f"{type(error).__name__}: " in caplog.text and "\x1b" not in caplog.text
-    file = Path(command_in(caplog.text)[3])
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [row["response"] for row in rows] == ["A dog."] * 3
+@pytest.mark.parametrize("error", [MemoryError(), Exception("\x1b[31m"), KeyboardInterrupt(), SystemExit()])
+def test_whatever_a_judge_raises_is_said_and_loses_no_answer(error, breaks, caplog, command_of, tmp_path):
+    """Also if somebody stops the harness."""
+    breaks(error, LexicalJudge, "answer")
+    if isinstance(error, Exception):
+        assert is_not_scored(answered("throne_coco", DOG, judges="lexical"))
+        assert f"{type(error).__name__}: " in caplog.text and "\x1b" not in caplog.text
+        file = Path(command_of()[3])
+    else:
+        with pytest.raises(type(error)):
+            answered("throne_coco", DOG, judges="lexical")
+        (file,) = tmp_path.rglob("responses/throne_coco-*.jsonl")
+    assert [json.loads(line)["response"] for line in file.read_text().splitlines()] == DOG
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_who_stops_a_harness_finds_the_answers(
-    error: type[BaseException], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(LexicalJudge, "answer", raises(error()))
-    with pytest.raises(error):
-        answered("throne_coco", ["A dog."] * 3, judges="lexical")
-    (file,) = tmp_path.rglob("responses/throne_coco-*.jsonl")
-    assert len(file.read_text().splitlines()) == 3
+def test_a_part_is_scored_as_a_part(pope, breaks, monkeypatch, command_of, json_of):
+    items = [harness.items(row, ["Yes."])["accuracy"] for row in pope[:4]]
+    with monkeypatch.context() as patch:
+        breaks(MemoryError(), patch=patch)
+        assert math.isnan(harness.score(items))
+    assert json_of(*command_of())[0]["part"][0] == 4
 
 
-def test_a_part_is_scored_as_a_part(
-    data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    rows = list(harness.dataset("pope", **harness_data.settings(data))["test"])[:4]
-    items = [harness.items(row, ["Yes."])["accuracy"] for row in rows]
-    monkeypatch.setattr(scoring, "of_each", raises(MemoryError()))
-    assert math.isnan(harness.score(items))
-    assert cli.main([*command_in(caplog.text), "--json"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
-    assert result["part"][0] == 4
-
-
-def test_a_folder_that_takes_no_answers_is_no_reason_not_to_score(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_that_takes_no_answers_is_no_reason_not_to_score(monkeypatch, tmp_path, caplog, breaks):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert not is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
+    assert not is_not_scored(answered("throne_coco", DOG, judges="lexical"))
     assert "The responses of throne_coco cannot be kept while they are scored" in caplog.text
     harness._results.clear()
-    monkeypatch.setattr(LexicalJudge, "answer", raises(MemoryError()))
-    assert is_not_scored(answered("throne_coco", ["A dog."] * 3, judges="lexical"))
+    breaks(MemoryError(), LexicalJudge, "answer")
+    assert is_not_scored(answered("throne_coco", DOG, judges="lexical"))
     assert "kept only if the harness logs samples" in caplog.text
 
 
 # Samples
 
 
+DOG_QUESTION = {"question_id": 1, "question": "Is there a dog in the image?", "answer": "yes"}
+PLAIN = {"question_id": 1, "response": "Yes."}
+
+
 def sample(**changes: Any) -> dict[str, Any]:
-    doc = {
-        "question_id": 1,
-        "question": "Is there a dog in the image?",
-        "answer": "yes",
-        "halluscope_task": "pope_c",
-    }
+    doc = DOG_QUESTION | {"halluscope_task": "pope_c"}
     return {"doc_id": 0, "doc": doc, "filtered_resps": ["Yes."], "filter": "none"} | changes
 
 
-def of_lmms_eval(**changes: Any) -> dict[str, Any]:
-    return {
-        "doc_id": 0,
-        "filtered_resps": "Yes.",
-        "input": "Is there a dog in the image?",
-        "accuracy": {"halluscope_task": "pope_c", "question_id": 1, "cluster": 7, "score": 1.0},
-    } | changes
+OF_LMMS_EVAL = {
+    "doc_id": 0,
+    "filtered_resps": "Yes.",
+    "input": DOG_QUESTION["question"],
+    "accuracy": {"halluscope_task": "pope_c", "question_id": 1, "cluster": 7, "score": 1.0},
+}
 
 
 def write(file: Path, rows: list[Any]) -> Path:
@@ -632,8 +540,8 @@ def read(file: Path) -> files.Responses:
     return responses
 
 
-def test_samples_of_either_harness_become_answers(tmp_path: Path) -> None:
-    for made in (sample(), of_lmms_eval()):
+def test_samples_of_either_harness_become_answers(tmp_path):
+    for made in (sample(), OF_LMMS_EVAL):
         responses = read(write(tmp_path / "samples.jsonl", [made]))
         (response,) = responses.each
         assert responses.sampled and responses.name == "samples"
@@ -641,40 +549,21 @@ def test_samples_of_either_harness_become_answers(tmp_path: Path) -> None:
         assert response.row["question_id"] == 1 and response.text == "Yes." and "task" not in response.row
 
 
-PLAIN = {"question_id": 1, "response": "Yes."}
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
+def test_bad_samples(tmp_path):
+    no_row = r"line 1 is a sample that names no task and holds no row"
+    others = sample(doc={"halluscope_task": "throne_coco"})
+    for rows, said in (
         ([], "holds no response"),
         ([sample(), PLAIN], "line 2 is not a sample: expected doc_id and filtered_resps"),
         ([sample(), "Yes."], "line 2 is not a sample"),
         ([PLAIN, sample()], "line 2: expected an object with the LVLM's text under one of the keys response"),
-        (
-            [sample(doc={})],
-            r"line 1 is a sample that names no task and holds no row \(doc\); expected a sample of pope or pope_c",
-        ),
-        (
-            [sample(doc={"halluscope_task": "throne_coco"})],
-            "a sample of the task 'throne_coco'; expected a sample of pope or pope_c",
-        ),
-        (
-            [{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}],
-            "line 1 is a sample that names no task and holds no row",
-        ),
+        ([sample(doc={})], rf"{no_row} \(doc\); expected a sample of pope or pope_c"),
+        ([others], "a sample of the task 'throne_coco'; expected a sample of pope or pope_c"),
+        ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], no_row),
         ([sample(doc_id=[0])], r"line 1: doc_id is \[0\]; expected a whole number or a string"),
         ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
-        (
-            [sample(filtered_resps=["Yes.", "No."])],
-            r"response is \['Yes.', 'No.'\]; expected the LVLM's text",
-        ),
-        (
-            [sample(filtered_resps=[None])],
-            "response is None; expected the LVLM's text",
-        ),
-    ],
-)
-def test_bad_samples(tmp_path: Path, rows: list[Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        read(write(tmp_path / "samples.jsonl", rows))
+        ([sample(filtered_resps=["Yes.", "No."])], r"is \['Yes.', 'No.'\]; expected the LVLM's text"),
+        ([sample(filtered_resps=[None])], "response is None; expected the LVLM's text"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            read(write(tmp_path / "samples.jsonl", rows))

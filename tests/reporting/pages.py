@@ -34,33 +34,21 @@ formulas, LaTeX, Markdown, a name of JavaScript's, and a million characters."""
 
 def page_of(text: str, models: int = 2) -> Page:
     """Return a page with the same text in every place, but in only one of the items."""
-    runs = [
-        Shown(f"{model} {text}", {}, [_item(text), _item("harmless")], voters=[text, "b"])
-        for model in range(models)
-    ]
+    items = [_item(text), _item("harmless")]
     return Page(
-        title=text,
-        about=text,
-        headlines=[
-            Headline(text, text, text, text, text, [text, f"{model}{text}"], text) for model in range(models)
-        ],
+        **dict.fromkeys(("title", "about", "asked", "citation"), text),
+        headlines=[Headline(*[text] * 5, [text, f"{model}{text}"], text) for model in range(models)],
         tables=[(Table(text, [text, text], [[text, Number(None, text=text, best=True)]]), text)],
         figures=[Figure(text, text, text, "<svg xmlns='http://www.w3.org/2000/svg'/>")],
-        runs=runs,
+        runs=[Shown(f"{model} {text}", {}, items, voters=[text, "b"]) for model in range(models)],
         pictures={text: Picture(images.file(images.noise(), "JPEG"), 23, 17, text)},
-        asked=text,
         facts={text: text},
-        citation=text,
     )
 
 
 def _item(text: str) -> Item:
     return Item(
-        id=text,
-        text=text,
-        image=text,
-        question=text,
-        group=text,
+        **dict.fromkeys(("id", "text", "image", "question", "group"), text),
         marks=[Mark(0, len(text) // 2, "bad", text, text)],
         facts=[Fact(text, [(text, "good"), ("b", "bad")])],
         errors=[text],
@@ -81,46 +69,21 @@ def small_page(items: int = 45) -> Page:
     Of item n the first model names one class, rightly where n is odd, and misses another where 3 divides n; the second
     says nothing where 5 divides n, and else what the first says. Item n is the worse, the greater n is.
     """
-    first, second = ([_said(number, model) for number in range(items)] for model in (0, 1))
-    names = ["Model one", "Model two"]
+    names, drawing = (
+        ("Model one", "Model two"),
+        "<style>rect{fill:teal}</style><rect width='40' height='20'/>",
+    )
+    svg = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 40 20'>{drawing}</svg>"
+    lines = ("right", "50.0 %", "40.0 to 60.0 %", "Half of it is right.", ["It is made up."])
+    rows = [[names[0], Number(0.5, best=True)], [names[1], Number(0.5)]]
+    said = ([_said(number, model) for number in range(items)] for model in (0, 1))
     return Page(
         title="A small page",
         about="What models say of small things.",
-        headlines=[
-            Headline(
-                name,
-                "right",
-                "50.0 %",
-                "40.0 to 60.0 %",
-                "Half of it is right.",
-                ["It is made up."],
-                f"small|model:{name}",
-            )
-            for name in names
-        ],
-        tables=[
-            (
-                Table(
-                    "Scores",
-                    ["model", "right"],
-                    [[name, Number(0.5, best=name == names[0])] for name in names],
-                ),
-                "In percent.",
-            )
-        ],
-        figures=[
-            Figure(
-                "one",
-                "How many?",
-                "A bar.",
-                "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 40 20'><style>rect{fill:teal}</style>"
-                "<rect width='40' height='20'/></svg>",
-            )
-        ],
-        runs=[
-            Shown(name, {}, said, voters=["one", "two"])
-            for name, said in zip(names, (first, second), strict=True)
-        ],
+        headlines=[Headline(name, *lines, f"small|model:{name}") for name in names],
+        tables=[(Table("Scores", ["model", "right"], rows), "In percent.")],
+        figures=[Figure("one", "How many?", "A bar.", svg)],
+        runs=[Shown(name, {}, each, voters=["one", "two"]) for name, each in zip(names, said, strict=True)],
         pictures={"even": Picture(images.file(images.noise(), "JPEG"), 23, 17, "drawn, public domain")},
         facts={"Data": "made up"},
         citation="@misc{small}",
@@ -130,20 +93,19 @@ def small_page(items: int = 45) -> Page:
 def _said(number: int, model: int) -> Item:
     word, missed = WORDS[number % 4], WORDS[(number + 1) % 4]
     text = "" if model and number % 5 == 0 else f"Here is a {word}, number {number}."
-    outcome = FOUND if number % 2 else HALLUCINATED
-    kind = "good" if number % 2 else "bad"
-    errors = [*(["hallucinated"] if not number % 2 else []), *(["missed"] if not number % 3 else [])]
+    wrong, misses = number % 2 == 0, number % 3 == 0
+    outcome, kind = (HALLUCINATED, "bad") if wrong else (FOUND, "good")
     return Item(
         id=f"item {number}",
         text=text,
-        image="even" if number % 2 == 0 else None,
+        image="even" if wrong else None,
         question=f"What is in picture {number}?",
         group=f"pair {number // 2}" if number < 44 else "",
         marks=[Mark(10, 10 + len(word), kind, f"{word}: {outcome}", word)] if text else [],
-        facts=[Fact("missed", [(missed, "bad")])] if not number % 3 else [],
-        errors=errors if text else ["empty"],
-        classes=({word: outcome} if text else {}) | ({missed: MISSED} if not number % 3 else {}),
-        parts={"type": "even" if number % 2 == 0 else "odd"},
+        facts=[Fact("missed", [(missed, "bad")])] if misses else [],
+        errors=["hallucinated"] * wrong + ["missed"] * misses if text else ["empty"],
+        classes=({word: outcome} if text else {}) | ({missed: MISSED} if misses else {}),
+        parts={"type": "even" if wrong else "odd"},
         votes={word: "1?"} if number % 7 == 0 and text else {},
         disputed=number % 7 == 0,
         badness=float(number),

@@ -17,34 +17,27 @@ from halluscope.reporting.figures.plots import share
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, KINDS, MISSED, Item, Mark
 from halluscope.stats.ratios import fisher
 
-CAME = (FOUND, HALLUCINATED, MISSED, ABSENT)
-ITEMS = st.lists(
-    st.builds(
-        Item,
-        id=st.integers(0, 99).map(str),
-        text=st.text("ab ", min_size=8, max_size=40),
-        image=st.none() | st.sampled_from("xyz"),
-        marks=st.lists(
-            st.builds(
-                Mark,
-                start=st.integers(0, 7),
-                end=st.just(8),
-                kind=st.sampled_from(KINDS),
-                says=st.just(""),
-                of=st.sampled_from(["", "dog", "cup"]),
-            )
-        ),
-        classes=st.dictionaries(st.sampled_from("pqrst"), st.sampled_from(CAME)),
-    ),
-    max_size=25,
+MARKS = st.builds(
+    Mark,
+    st.integers(0, 7),
+    st.just(8),
+    st.sampled_from(KINDS),
+    st.just(""),
+    st.sampled_from(["", "dog", "cup"]),
 )
+ITEM = st.builds(
+    Item,
+    id=st.integers(0, 99).map(str),
+    text=st.text("ab ", min_size=8, max_size=40),
+    image=st.none() | st.sampled_from("xyz"),
+    marks=st.lists(MARKS),
+    classes=st.dictionaries(st.sampled_from("pqrst"), st.sampled_from((FOUND, HALLUCINATED, MISSED, ABSENT))),
+)
+ITEMS = st.lists(ITEM, max_size=25)
 
 
 def item(number, image=None, **came):
     return Item(str(number), "a text", image, classes=came)
-
-
-# Classes
 
 
 def test_precision_and_recall_of_a_class():
@@ -75,9 +68,6 @@ def test_the_worst_classes_are_those_of_all_models_together():
     assert plots.worst([one, other], 2) == ["a", "b"]  # 3, 2, and 2 by the order of names
 
 
-# What comes together
-
-
 def test_a_knife_is_invented_beside_a_fork():
     """In 100 images: a fork in 20 of them; a knife is there in 10 others, and invented in 12, of which 11 have a fork.
 
@@ -85,33 +75,28 @@ def test_a_knife_is_invented_beside_a_fork():
     all images: no more than elsewhere.
     """
     came = [
-        {
-            **({"fork": FOUND} if number < 20 else {}),
-            **({"knife": HALLUCINATED} if number < 11 or number == 40 else {}),
-            **({"knife": MISSED} if number >= 90 else {}),
-            **({"dog": MISSED} if number % 2 == 0 else {}),
-        }
+        dict.fromkeys(["fork"] * (number < 20), FOUND)
+        | dict.fromkeys(["knife"] * (number < 11 or number == 40), HALLUCINATED)
+        | dict.fromkeys(["knife"] * (number >= 90) + ["dog"] * (number % 2 == 0), MISSED)
         for number in range(100)
     ]
-    (pair,) = plots.together(item(number, **of) for number, of in enumerate(came))
+    items = [item(number, **of) for number, of in enumerate(came)]
+    (pair,) = plots.together(items)
     assert (pair.invented, pair.beside) == ("knife", "fork")
     assert (pair.when, pair.otherwise) == (share(11, 12), share(20, 90))
     assert pair.times == pytest.approx((11 / 12) / (20 / 90))
-    assert plots.together((item(number, **of) for number, of in enumerate(came)), fewest=12) == []
+    assert plots.together(items, fewest=12) == []
 
 
 def test_an_image_counts_once():
     """Questions about an image are merged: a class that is present by one of them is not invented in another."""
-    rows = [
-        item(f"{part} {number}", str(number), **{part: FOUND}) for number in range(40) for part in ("a", "b")
-    ]
-    wrong = [item(f"w {number}", str(number), z=HALLUCINATED) for number in range(6)]
-    bare = [item(number, f"bare {number}", c=MISSED) for number in range(200)]
-    found = plots.together([*rows, *wrong, *wrong, *bare])
-    assert [(one.beside, one.when, one.otherwise) for one in found] == [
-        (name, share(6, 6), share(40, 240)) for name in ("a", "b")
-    ]
-    there = [item(f"t {number}", str(number), z=MISSED) for number in range(6)]
+    rows = [item(f"{part} {n}", str(n), **{part: FOUND}) for n in range(40) for part in ("a", "b")]
+    wrong = [item(f"w {n}", str(n), z=HALLUCINATED) for n in range(6)]
+    bare = [item(n, f"bare {n}", c=MISSED) for n in range(200)]
+    pairs = plots.together([*rows, *wrong, *wrong, *bare])
+    found = [(one.beside, one.when, one.otherwise) for one in pairs]
+    assert found == [(name, share(6, 6), share(40, 240)) for name in ("a", "b")]
+    there = [item(f"t {n}", str(n), z=MISSED) for n in range(6)]
     assert plots.together([*rows, *wrong, *there, *bare]) == []
 
 
@@ -122,10 +107,8 @@ def test_chance_is_not_shown():
         there = draws.random((150, 12)) < draws.uniform(0.02, 0.3, 12)
         invented = (draws.random((150, 12)) < 0.1) & ~there
         came = np.where(there, MISSED, np.where(invented, HALLUCINATED, ABSENT))
-        rows = (
-            item(row, **{f"c{place}": str(of) for place, of in enumerate(came[row])}) for row in range(150)
-        )
-        any_shown += bool(plots.together(rows))
+        classes = [{f"c{place}": str(of) for place, of in enumerate(row)} for row in came]
+        any_shown += bool(plots.together(item(row, **of) for row, of in enumerate(classes)))
     assert any_shown <= 5  # more than 5 of 40 come with a chance below 2 %
 
 
@@ -136,9 +119,6 @@ def test_fishers_test_counts_the_ways(one, other):
     for both in range(max(0, one + other - 8), min(one, other) + 1):
         expected = sum(way >= both for way in ways) / len(ways)
         assert fisher(both, one, other, 8) == pytest.approx(expected)
-
-
-# Texts
 
 
 def test_where_mentions_stand():
@@ -159,13 +139,10 @@ def test_where_mentions_stand():
 @settings(max_examples=25)
 @given(ITEMS)
 def test_mentions_add_up(items):
-    marks = [
-        {(one.start, one.of, one.kind) for one in row.marks if one.kind in ("good", "bad") and one.of}
-        for row in items
-    ]
-    found = plots.by_tenth(items)
-    assert sum(share.total for share in found) == sum(map(len, marks))
-    assert sum(share.part for share in found) == sum(kind == "bad" for row in marks for *_, kind in row)
+    marks = {(n, one.start, one.of, one.kind) for n, row in enumerate(items) for one in row.marks if one.of}
+    kinds, found = Counter(kind for *_, kind in marks), plots.by_tenth(items)
+    assert sum(share.total for share in found) == kinds["good"] + kinds["bad"]
+    assert sum(share.part for share in found) == kinds["bad"]
 
 
 def test_bins_of_lengths():
@@ -194,16 +171,11 @@ def test_bins_hold_each_row_once(items):
     known = [one for one in items if one.classes] or items
     found = plots.by_length(items)
     assert sum(one.rows.total for one in found) in (0, len(known))
-    assert sum(one.said.part for one in found) in (
-        0,
-        sum([*row.classes.values()].count(HALLUCINATED) for row in known),
-    )
+    invented = sum([*row.classes.values()].count(HALLUCINATED) for row in known)
+    assert sum(one.said.part for one in found) in (0, invented)
     assert [one.words for one in found] == sorted({one.words for one in found})
     lengths = {len(one.text.split()) for one in known}
     assert len(found) <= min(plots.BINS, max(1, len(lengths)))
-
-
-# Judges
 
 
 def test_agreement_by_hand():
@@ -216,47 +188,34 @@ def test_agreement_by_hand():
     assert (alike[0, 1], alike[1, 0]) == pytest.approx((0.7, 0.4)) and np.isnan(np.diag(alike)).all()
 
 
-def test_questions_that_were_not_put():
-    """Where asking stopped early, only questions asked of both count, and there is no kappa."""
-    votes = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
-    alike = plots.agreement(votes)
-    assert alike[0, 1] == 0.5 and math.isnan(alike[1, 0])
-
-
-def test_voters_that_say_the_same_always_have_no_kappa():
-    alike = plots.agreement(np.zeros((4, 3, 2), np.int8))
-    assert alike[0, 1] == 1 and math.isnan(alike[1, 0])
-
-
-# Scores
+def test_votes_without_a_kappa():
+    """Where asking stopped early, only questions asked of both count; or voters say the same always."""
+    early = np.array([[0, UNASKED], [1, 1], [1, OTHER]], np.int8).reshape(3, 1, 2)
+    for votes, same in ((early, 0.5), (np.zeros((4, 3, 2), np.int8), 1)):
+        alike = plots.agreement(votes)
+        assert alike[0, 1] == same and math.isnan(alike[1, 0])
 
 
 def test_scores_against_each_other():
-    pope, throne = registry.benchmark("pope"), registry.benchmark("throne")
-    chair, gavie = registry.benchmark("chair"), registry.benchmark("gavie")
-    full = [dict.fromkeys(one.scores, 0.5) for one in (pope, throne, chair, gavie)]
-    asked = zip((pope, throne, chair, gavie), full, strict=True)
-    assert [plots.two_scores(one, [result, result]) for one, result in asked] == [
-        ("precision", "recall"),
-        ("precision_cls", "recall_cls"),
-        ("chair_i", "recall"),
-        ("accuracy", "relevancy"),
-    ]
-    alone = {"accuracy": 0.5, "recall": float("nan"), "precision": None}
-    assert plots.two_scores(pope, [full[0], alone]) == ()
+    pairs = {
+        "pope": ("precision", "recall"),
+        "throne": ("precision_cls", "recall_cls"),
+        "chair": ("chair_i", "recall"),
+        "gavie": ("accuracy", "relevancy"),
+    }
+    for name, pair in pairs.items():
+        benchmark = registry.benchmark(name)
+        full = dict.fromkeys(benchmark.scores, 0.5)
+        assert plots.two_scores(benchmark, [full, full]) == pair
+        alone = {score: float("nan") if score == pair[1] else None for score in benchmark.scores}
+        assert plots.two_scores(benchmark, [full, alone]) == ()
 
 
 def test_groups_of_a_score():
     """Groups have names with "/", or separate tables; a group that is undefined everywhere is left out."""
     benchmark = registry.benchmark("hqh")
-    result = {
-        "main_hal": 0.3,
-        "main_hal/count": 0.5,
-        "main_hal/OCR": 0.25,
-        "main_hal/color": None,
-        "overall_hal/count": float("nan"),
-        "interval": {"main_hal/count": (0.25, 0.75)},
-    }
+    result = {"main_hal": 0.3, "main_hal/count": 0.5, "main_hal/OCR": 0.25, "main_hal/color": None}
+    result |= {"overall_hal/count": float("nan"), "interval": {"main_hal/count": (0.25, 0.75)}}
     name, (found,) = plots.groups(benchmark, [result])
     assert name == "main_hal" and [*found] == ["count", "OCR"]
     assert found["count"] == Point(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)

@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from halluscope import cli, registry
+from halluscope import registry
 from halluscope.errors import MissingExtra
 from halluscope.reporting.figures import charts, plots
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
@@ -63,33 +63,22 @@ def drawn(hostile):
     return plots.figures(hostile, THRONE)
 
 
-def test_all_can_be_drawn(drawn):
+def test_a_file_holds_nothing_that_runs_or_comes_from_elsewhere(drawn):
+    """All can be drawn, and text has the page's colours: no ink colour is left in attributes."""
     assert [one.name for one in drawn] == [*plots.FIGURES]
-
-
-@pytest.mark.parametrize("name", plots.FIGURES)
-def test_a_file_holds_nothing_that_runs_or_comes_from_elsewhere(name, drawn):
-    svg = next(one.svg for one in drawn if one.name == name)
-    assert len(svg) < 150_000
-    root = ElementTree.fromstring(svg)
     known = {"svg", "title", "defs", "style", "g", "path", "use", "text", "clipPath", "rect"}
-    assert {one.tag.rpartition("}")[2] for one in root.iter()} <= known
-    for one in root.iter():
-        for key, value in one.attrib.items():
+    for svg in (one.svg for one in drawn):
+        assert len(svg) < 150_000
+        nodes = [*ElementTree.fromstring(svg).iter()]
+        assert {one.tag.rpartition("}")[2] for one in nodes} <= known
+        for key, value in (pair for one in nodes for pair in one.attrib.items()):
             assert not key.rpartition("}")[2].startswith("on")
             assert "href" not in key or value.startswith("#")
             assert re.findall(r"url\((?!#)", value) == []
-    assert not re.search(r"<!DOCTYPE|<\?|https?://(?!www\.w3\.org/(2000/svg|1999/xlink)\")", svg)
-
-
-def test_colours_of_text_are_those_of_the_page(drawn):
-    """No ink colour is left in attributes; a text that names it is unchanged, as far as names are shown."""
-    for one in drawn:
-        root = ElementTree.fromstring(one.svg)
-        colours = [node.get("style", "") for node in root.iter()]
-        assert not any(charts.INK in colour for colour in colours)
-        assert any("currentColor" in colour for colour in colours)
-        assert "prefers-color-scheme:dark" in one.svg and "DejaVu" not in one.svg
+        assert not re.search(r"<!DOCTYPE|<\?|https?://(?!www\.w3\.org/(2000/svg|1999/xlink)\")", svg)
+        colours = "".join(node.get("style", "") for node in nodes)
+        assert charts.INK not in colours and "currentColor" in colours
+        assert "prefers-color-scheme:dark" in svg and "DejaVu" not in svg
 
 
 def test_names_are_only_text(hostile, drawn):
@@ -121,10 +110,12 @@ def test_nothing_to_draw():
         assert all(why and not why.endswith(".") for why in lacking.values())
 
 
-def test_judges_that_never_disagree_are_not_drawn():
-    votes = np.ones((60, 4, 3), np.int8)
-    _, lacking = plots.able(["judges"], [model("a", 1)._replace(votes=votes)], THRONE)
+def test_judges_that_never_disagree_and_judges_of_other_runs_are_left_out():
+    one, other = model("one", 1), model("other", 2)._replace(voters=["somebody else"] * 3)
+    _, lacking = plots.able(["judges"], [one._replace(votes=np.ones((60, 4, 3), np.int8))], THRONE)
     assert lacking == {"judges": "no two votes on the same text and class differ"}
+    plot = plots.able(["judges"], [one, other], THRONE)[0][0]
+    assert "Of 2 models, these are drawn: one." in plot.caption
 
 
 def test_one_model_and_too_many():
@@ -136,19 +127,13 @@ def test_one_model_and_too_many():
     assert b"model 4<" in plot.saved("svg") and b"model 5<" not in plot.saved("svg")
 
 
-def test_judges_of_other_runs_are_left_out():
-    one, other = model("one", 1), model("other", 2)._replace(voters=["somebody else"] * 3)
-    plot = plots.able(["judges"], [one, other], THRONE)[0][0]
-    assert "Of 2 models, these are drawn: one." in plot.caption
-
-
 def test_models_with_different_rows_say_so():
     """Whether they are drawn side by side, or added up."""
     one, other = model("one", 1), model("other", 2, rows=40)
-    for plot in plots.able([*plots.FIGURES], [one, other], THRONE)[0]:
-        assert plot.caption.endswith(" The models have different rows: one 60, other 40.")
-    for plot in plots.able([*plots.FIGURES], [one, model("other", 2)], THRONE)[0]:
-        assert "different rows" not in plot.caption
+    for second, differ in ((other, True), (model("other", 2), False)):
+        for plot in plots.able([*plots.FIGURES], [one, second], THRONE)[0]:
+            assert plot.caption.endswith(" The models have different rows: one 60, other 40.") == differ
+            assert ("different rows" in plot.caption) == differ
 
 
 def test_where_nothing_can_be_missed_there_is_no_recall():
@@ -159,65 +144,49 @@ def test_where_nothing_can_be_missed_there_is_no_recall():
     assert [b"recall" in svg for svg in drawn] == [False, True] and all(b"precision" in svg for svg in drawn)
 
 
-def test_without_matplotlib(monkeypatch):
+def test_without_matplotlib_or_with_an_unknown_figure(monkeypatch):
+    known = r"no figure 'clases'\. Did you mean 'classes'\? The known ones are scores, groups, "
+    with pytest.raises(ValueError, match=known):
+        plots.able(["classes", "clases"], [], THRONE)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[figures\]'"):
         plots.figures([model("one", 1)], THRONE)
 
 
-def test_an_unknown_figure_names_its_neighbour():
-    with pytest.raises(
-        ValueError, match=r"no figure 'clases'\. Did you mean 'classes'\? The known ones are scores, groups, "
-    ):
-        plots.able(["classes", "clases"], [], THRONE)
-
-
-# The command
-
-
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
-    for name, said in {
-        "one": ["A dog and a cup."],
-        "other": ["A person.", "A bus and a dog in the end."],
-    }.items():
-        write(made(THRONE, folder / "made", said), folder / "runs" / name)
+    said = {"one": ["A dog and a cup."], "other": ["A person.", "A bus and a dog in the end."]}
+    for name, texts in said.items():
+        write(made(THRONE, folder / "made", texts), folder / "runs" / name)
     return folder / "runs"
 
 
 @needs("throne")
-def test_the_command(runs, tmp_path, capsys):
-    words = ["plot", str(runs), "--out", str(tmp_path / "figures")]
-    assert cli.main([*words, "--figures", "classes", "places", "judges", "--format", "svg", "pdf"]) == 0
-    said = capsys.readouterr()
-    files = {file.name for file in (tmp_path / "figures").iterdir()}
+def test_the_command(runs, tmp_path, ran, refused):
+    out = tmp_path / "figures"
+    said = ran("plot --figures classes places judges --format svg pdf --out", out, "--", runs)
+    files = {file.name for file in out.iterdir()}
     assert files == {"classes.svg", "classes.pdf", "places.svg", "places.pdf", "captions.txt"}
     assert "figures: classes.svg, classes.pdf: Which classes are wrong most often?\n" in said.out
-    assert said.err == "judges is not drawn: no two votes on the same text and class differ.\n"
-    captions = (tmp_path / "figures/captions.txt").read_text("utf-8")
+    assert said.err.endswith("judges is not drawn: no two votes on the same text and class differ.\n")
+    captions = (out / "captions.txt").read_text("utf-8")
     assert captions.startswith("classes: Which classes are wrong most often?\nAll 4 classes, ")
-    assert cli.main(words) == 2 and "is there already" in capsys.readouterr().err
-
-
-@needs("throne")
-def test_the_command_refuses(runs, tmp_path, capsys):
-    out = ["--out", str(tmp_path / "figures")]
-    assert cli.main(["plot", str(runs), *out, "--figures", "class"]) == 2
-    assert "Did you mean 'classes'?" in capsys.readouterr().err
-    assert cli.main(["plot", str(runs), *out, "--figures", "groups"]) == 2
-    assert "There is nothing to draw" in capsys.readouterr().err
-    assert cli.main(["plot", str(tmp_path), *out]) == 2
-    assert "There is no run in" in capsys.readouterr().err
-    changed = write(made(THRONE, tmp_path / "made"), tmp_path / "changed")
-    change(changed, "items.jsonl", lambda rows: rows[:1], sealed=False)
-    assert cli.main(["plot", str(changed), *out]) == 2
-    assert "items.jsonl was changed" in capsys.readouterr().err
-    assert not (tmp_path / "figures").exists()
+    assert "is there already" in refused("plot", runs, "--out", out)
 
 
 @needs("throne", "pope")
-def test_runs_of_two_benchmarks_are_refused(runs, tmp_path, capsys):
-    other = write(made(registry.benchmark("pope"), tmp_path / "made"), tmp_path / "pope")
-    assert cli.main(["plot", str(runs), str(other), "--out", str(tmp_path / "figures")]) == 2
-    assert "expected runs of one benchmark" in capsys.readouterr().err
+def test_the_command_refuses(runs, tmp_path, refused):
+    changed = write(made(THRONE, tmp_path / "made"), tmp_path / "changed")
+    change(changed, "items.jsonl", lambda rows: rows[:1], sealed=False)
+    pope = write(made(registry.benchmark("pope"), tmp_path / "made"), tmp_path / "pope")
+    (tmp_path / "none").mkdir()
+    for words, said in (
+        ([runs, "--figures", "class"], "Did you mean 'classes'?"),
+        ([runs, "--figures", "groups"], "There is nothing to draw"),
+        ([tmp_path / "none"], "There is no run in"),
+        ([changed], "items.jsonl was changed"),
+        ([runs, pope], "expected runs of one benchmark"),
+    ):
+        assert said in refused("plot", *words, "--out", tmp_path / "figures")
+    assert not (tmp_path / "figures").exists()

@@ -9,6 +9,8 @@ import warnings
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from halluscope import cli, registry, terminal
@@ -21,6 +23,7 @@ from halluscope.reporting.formats import (
     MARKDOWN,
     TABLE,
     WIDEST,
+    aligned,
     text_notes,
     written,
 )
@@ -36,7 +39,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* questions are scored"),
     pytest.mark.filterwarnings("ignore:.* was built from annotations without"),
 ]
-ALL = [pytest.param(one, id=one.name) for one in registry.benchmarks() if one.is_scored]
+ALL = [one for one in registry.benchmarks() if one.is_scored]
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -71,7 +74,7 @@ HOSTILE = (
     "$x^2$",
 )
 HARMLESS = "harmless"
-NUMBERED = [ascii(text)[:20] for text in HOSTILE]
+each_hostile = pytest.mark.parametrize("text", HOSTILE, ids=[ascii(text)[:20] for text in HOSTILE])
 
 
 def report(text):
@@ -87,15 +90,12 @@ def told(text, style):
     return written(report(text), style)
 
 
-# CSV
-
-
 def rows_of(text):
     csv.field_size_limit(10**7)
     return list(csv.reader(io.StringIO(told(text, CSV), newline=""), strict=True))
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
+@each_hostile
 def test_csv_changes_in_one_cell(text):
     guarded = one_line(text) if one_line(text)[0] not in FORMULA else f"'{one_line(text)}"
     expected = [[guarded if cell == HARMLESS else cell for cell in row] for row in rows_of(HARMLESS)]
@@ -119,9 +119,6 @@ def test_csv_is_one_table_with_all_digits():
     assert rows_of(HARMLESS)[2][3] == "-0.25"
 
 
-# Markdown
-
-
 def markdown(text):
     """Return the kinds of its blocks, the other elements in each, and the texts."""
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(told(text, MARKDOWN))
@@ -131,19 +128,14 @@ def markdown(text):
     return [(token.type, token.tag) for token in tokens], within, texts
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
+@each_hostile
 def test_markdown_changes_in_one_cell(text):
     kinds, within, texts = markdown(text)
     others, plain_within, harmless = markdown(HARMLESS)
     assert kinds == others and within == plain_within
     assert texts == [one.replace(HARMLESS, one_line(text).strip()) for one in harmless]
-
-
-def test_markdown_has_the_best_in_bold():
     assert "| harmless | 1 | **50.0** | 25.0 to 75.0 |" in told(HARMLESS, MARKDOWN)
 
-
-# LaTeX
 
 SAYS = {
     "textbackslash": "\\",
@@ -183,7 +175,7 @@ def latex(text):
     return cells, others
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
+@each_hostile
 def test_latex_changes_in_one_cell(text):
     cells, others = latex(text)
     harmless = HARMLESS.title()  # a name in small letters might be a score's, whose heading is another
@@ -192,7 +184,7 @@ def test_latex_changes_in_one_cell(text):
     assert cells == [[cell.replace(harmless, one_line(text)) for cell in row] for row in expected]
 
 
-def test_latex_is_booktabs():
+def test_latex_is_booktabs_with_the_headings_of_papers():
     text = written([report(HARMLESS)[0]], LATEX, intervals=True)
     assert text.split("\n") == [
         "% scores",
@@ -205,20 +197,12 @@ def test_latex_is_booktabs():
         r"\bottomrule",
         r"\end{tabular}",
     ]
-
-
-def test_latex_heads_scores_as_papers_do():
     names = ["f1", "f0.5_cls", "f1/existence", "yes_ratio", "aAcc", "Holm p", "f", "f1_mean"]
-    heads = written([Table("s", names, [[""] * 8])], LATEX).split("\n")[3]
-    assert heads == (
-        r"$F_1$ & $F_{0.5}$ (cls) & $F_1$ (existence) & Yes ratio & aAcc & Holm p & F & $F_1$ (mean) \\"
-    )
+    heads = r"$F_1$ & $F_{0.5}$ (cls) & $F_1$ (existence) & Yes ratio & aAcc & Holm p & F & $F_1$ (mean) \\"
+    assert written([Table("s", names, [[""] * 8])], LATEX).split("\n")[3] == heads
 
 
-# For people, and JSON
-
-
-@pytest.mark.parametrize("text", HOSTILE, ids=NUMBERED)
+@each_hostile
 def test_tables_for_people_keep_their_form(text):
     lines, others = (told(each, TABLE).split("\n") for each in (text, HARMLESS))
     assert len(lines) == len(others)
@@ -227,31 +211,23 @@ def test_tables_for_people_keep_their_form(text):
     assert json.loads(to_json({text: text})) == {text: text}
 
 
-# Every benchmark
-
-
-@pytest.mark.parametrize("benchmark", ALL)
+@pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
 def test_each_format_of_each_benchmark(benchmark, tmp_path):
     """Hostile names give as many cells and lines as harmless ones; differences are those of `compare`."""
     one, other = made(benchmark, tmp_path), made(benchmark, tmp_path, ("Yes. A cat.", "No."))
     resampling = Bootstrap(20, 1)
 
     def shown(*names):
-        runs = [
-            replace(run, ready=run.ready._replace(matched=run.ready.matched._replace(name=name)))
+        runs = {
+            name: replace(run, ready=run.ready._replace(matched=run.ready.matched._replace(name=name)))
             for run, name in zip((one, other), names, strict=True)
-        ]
-        results = [
-            (run.name, {**({"parser": "p"} if benchmark.name == "pope" else {}), **run.scores})
-            for run in runs
-        ]
-        report = report_of(results, runs, one.options, resampling, with_published=True)
-        (order,) = (
-            [row[1] for row in table.rows] for table in report if getattr(table, "name", "") == "runs"
-        )
-        found = compare({name: run for name in order for run in runs if run.name == name}, [], resampling)
-        (differences,) = (table for table in report if getattr(table, "name", "") == "differences")
-        assert [repr((row[2].value, row[4].value, row[5].value)) for row in differences.rows] == [
+        }
+        also = {"parser": "p"} if benchmark.name == "pope" else {}
+        results = [(name, also | run.scores) for name, run in runs.items()]
+        report = report_of(results, [*runs.values()], one.options, resampling, with_published=True)
+        tables = {table.name: table.rows for table in report if isinstance(table, Table)}
+        found = compare({row[1]: runs[row[1]] for row in tables["runs"]}, [], resampling)
+        assert [repr((row[2].value, row[4].value, row[5].value)) for row in tables["differences"]] == [
             repr((each.values[0], each.by.value, each.holm)) for each in found.scores
         ]
         return {style: written(report, style, True) for style in FORMATS if style != JSON}
@@ -265,34 +241,47 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
     assert "'=1|&\\%\\n" in {cell for row in tables[0] for cell in row}
 
 
-# The command line
+# Tables no wider than a terminal, with nothing lost
+
+ROWS_OF_12 = st.lists(st.lists(st.integers(0, 99).map(str), min_size=12, max_size=12), min_size=1, max_size=3)
+
+
+@given(ROWS_OF_12, st.integers(1, 2))
+def test_a_wide_table_comes_in_parts(rows, left):
+    """Each part repeats the left columns; the other columns appear once, in order."""
+    header = [f"column {number}" for number in range(12)]
+    parts = aligned(rows, header, left).split("\n\n")
+    assert len(parts) > 1 and all(len(line) <= WIDEST for part in parts for line in part.splitlines())
+    cells = [[line.split() for line in part.splitlines()[2:]] for part in parts]
+    whole = [
+        row[0][:left] + [cell for part in row for cell in part[left:]] for row in zip(*cells, strict=True)
+    ]
+    assert whole == rows
+
+
+def test_names_that_leave_no_room_leave_the_table_whole():
+    shown = aligned([["x" * 61, *"123"]], ["responses", "first score", "second score", "third score"])
+    assert len(shown.splitlines()) == 3
 
 
 @needs("pope")
-def test_formats_and_quiet_on_the_command_line(tmp_path, monkeypatch, capsys):
+def test_formats_and_quiet_on_the_command_line(tmp_path, monkeypatch, capsys, ran, refused):
     monkeypatch.chdir(tmp_path)
     made(registry.benchmark("pope"), tmp_path)
     rows = registry.benchmark("pope").module("rows").load(["pope"])
     for name, said in (("a", "Yes."), ("b", "No.")):
-        answers = [
-            {"question_id": row.question_id, "sampling": row.sampling, "response": said} for row in rows
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
-    words = ["score", "pope", "--dataset", "pope", "--responses", "a.jsonl", "b.jsonl", "--limit", "6"]
-    assert cli.main(words) == 0  # libraries that are imported here show bars the first time
-    assert "are scored" in capsys.readouterr().err
+        texts = [{"question_id": row.question_id, "sampling": row.sampling, "response": said} for row in rows]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    words = "score pope --dataset pope --responses a.jsonl b.jsonl --limit 6"
+    assert "are scored" in ran(words).err  # libraries that are imported here show bars the first time
     for style in FORMATS:
-        assert cli.main([*words, "--format", style, "--quiet"]) == 0
-        quiet = capsys.readouterr()
+        quiet, loud = ran(words, "--format", style, "--quiet"), ran(words, "--format", style)
         assert quiet.out and quiet.err == ""
-        assert cli.main([*words, "--format", style]) == 0
-        loud = capsys.readouterr()
         assert loud.out == quiet.out and "are scored" in loud.err
         assert ("signature: pope|" in loud.err) == (style == CSV)
-    assert cli.main(["--quiet", *words, "--dataset", "nowhere"]) == 2
-    assert "nowhere" in capsys.readouterr().err
+    assert "nowhere" in refused(f"--quiet {words} --dataset nowhere")
     with pytest.raises(SystemExit):
-        cli.main([*words, "--quiet", "--format", "github"])
+        ran(words, "--quiet", "--format", "github")
     said = capsys.readouterr().err
     assert all(f"'{style}'" in said for style in FORMATS)
 

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from halluscope import terminal
 from halluscope.reporting.marked_text import marked
-from halluscope.reporting.report_items import Fact, Item, Mark
+from halluscope.reporting.report_items import KINDS, Fact, Item, Mark, pieces
 from halluscope.sanitize import printable
 
 ITEM = Item(
@@ -54,11 +55,7 @@ def read_back(said):
 
 def test_a_worked_example():
     assert text(ITEM) == PLAIN
-
-
-@pytest.mark.parametrize("response", ["", " \n "])
-def test_an_empty_response(response):
-    assert text(Item("1", response)) == "  (empty)"
+    assert text(Item("1", "")) == text(Item("1", " \n ")) == "  (empty)"
 
 
 @st.composite
@@ -67,24 +64,17 @@ def items(draw):
     words = "a" + draw(st.text(st.sampled_from("ab [](): ~\\\n\x01\x02\x05\x1b\u2028"), max_size=40))
     ends = sorted(draw(st.sets(st.integers(0, len(words)), max_size=6)))
     kinds = st.sampled_from(["good", "bad", "open", "back", "plain"])
-    return Item(
-        "1",
-        words,
-        marks=[Mark(*two, draw(kinds), "told") for two in zip(ends[::2], ends[1::2], strict=False)],
-    )
+    pairs = zip(ends[::2], ends[1::2], strict=False)
+    return Item("1", words, marks=[Mark(*two, draw(kinds), "told") for two in pairs])
 
 
 @given(items())
 def test_marks_are_read_back(item):
-    shown = {"good": "{}", "back": "{}", "bad": "{} (told)", "open": "{} (told)"}
-    expected = [
-        (
-            "~" if mark.kind == "back" else "[",
-            " ".join(shown[mark.kind].format(printable(item.text[mark.start : mark.end])).split()),
-        )
-        for mark in item.marks
-        if mark.kind != "plain"
-    ]
+    expected = []
+    for mark in item.marks:
+        words = printable(item.text[mark.start : mark.end]) + " (told)" * (mark.kind in ("bad", "open"))
+        if mark.kind != "plain":
+            expected.append(("~" if mark.kind == "back" else "[", " ".join(words.split())))
     assert read_back(text(item, width=10_000)) == expected
 
 
@@ -123,13 +113,11 @@ def test_colours_only_colour(on_a_terminal):
     assert re.sub(r"\x1b\[[\d;]*m", "", said) == PLAIN + "\n"
 
 
-@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
-def test_no_colours_where_they_are_not_wanted(on_a_terminal, monkeypatch, name, value):
-    monkeypatch.setenv(name, value)
-    assert on_a_terminal(marked(ITEM)) == PLAIN + "\n"
-
-
-def test_no_colours_in_a_file(capsys):
+def test_no_colours_where_they_are_not_wanted_or_in_a_file(on_a_terminal, monkeypatch, capsys):
+    for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert on_a_terminal(marked(ITEM)) == PLAIN + "\n"
     terminal.say_coloured(marked(ITEM))
     assert capsys.readouterr().out == PLAIN + "\n"
 
@@ -139,3 +127,28 @@ def test_a_key_is_no_less_black_for_a_mark_in_it(on_a_terminal, monkeypatch):
     words = "My dog has sk-dog-0123456789."
     said = on_a_terminal(marked(Item("1", words, marks=[Mark(14, 17, "bad", "dog: hallucinated")])))
     assert "0123456789" not in said and "access key" in said
+
+
+# Texts cut at their marks
+
+LETTERS = "abcdefghij"
+PLACES = st.tuples(st.integers(0, len(LETTERS)), st.integers(0, len(LETTERS))).map(sorted)
+MARKS = st.lists(
+    st.builds(lambda at, *more: Mark(*at, *more), PLACES, st.sampled_from(KINDS), st.sampled_from("xyz"))
+)
+
+
+@given(MARKS.map(lambda marks: sorted(marks, key=lambda mark: mark.start)))
+def test_each_character_has_the_marks_that_hold_it(marks):
+    """Counted character by character."""
+    found = pieces(LETTERS, marks)
+    assert "".join(piece.text for piece in found) == LETTERS
+    shown = [piece for piece in found for _ in piece.text]
+    for place, piece in enumerate(shown):
+        here = [mark for mark in marks if mark.start <= place < mark.end]
+        assert piece.says == "; ".join(dict.fromkeys(mark.says for mark in here))
+        assert piece.kind == next((kind for kind in KINDS if kind in {mark.kind for mark in here}), "plain")
+    ends = {end for mark in marks for end in (mark.start, mark.end)}
+    assert {len(piece.text) for piece in found} == {
+        b - a for a, b in pairwise(sorted({0, len(LETTERS), *ends}))
+    }

@@ -52,10 +52,10 @@ class Elements(HTMLParser):
         """Return the content of the element with an id."""
         return next(text for attributes, text in self.held if attributes.get("id") == id_)
 
-    def first(self, tag: str) -> tuple[dict[str, str | None], str]:
-        """Return the first element of a kind, with its content."""
-        starts = [one for one in self.tags if not one[0].startswith("/") and one[0] != "comment"]
-        return self.held[next(place for place, one in enumerate(starts) if one[0] == tag)]
+    def starts(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
+        """Return the elements of a kind, with what they begin with."""
+        starts = [one[0] for one in self.tags if not one[0].startswith("/") and one[0] != "comment"]
+        return [held for name, held in zip(starts, self.held, strict=True) if name == tag]
 
 
 def elements(page: Page) -> Elements:
@@ -85,13 +85,12 @@ def check(text: str) -> None:
     found = elements(page_of(text))
     assert found.tags == HARMLESS.tags
     shown = sanitize.printable(text)
-    assert found.first("title")[1] == found.first("h1")[1] == shown
+    assert found.starts("title")[0][1] == found.starts("h1")[0][1] == shown
     assert shape(json.loads(found.named("index"))) == shape(json.loads(HARMLESS.named("index")))
     (question, (said, _)), *_ = rows = json.loads(found.named("rows-0"))
     assert question == shown and in_texts(said[0]) == shown and len(rows) == 2
-    assert said[1][0][0] == shown[:LONGEST] + (
-        f" ... ({len(text):,} characters)" if len(shown) > LONGEST else ""
-    )
+    rest = f" ... ({len(text):,} characters)" if len(shown) > LONGEST else ""
+    assert said[1][0][0] == shown[:LONGEST] + rest
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text)[:20])
@@ -109,9 +108,8 @@ def test_no_text_changes_anything_but_its_own_cell(text):
 def test_only_the_pages_own_script_and_style_run():
     found = elements(page_of(HOSTILE[1]))
     policy = next(held["content"] for held, _ in found.held if held.get("http-equiv"))
-    styles, scripts = ([held for tag, held in zip_tags(found) if tag == name] for name in ("style", "script"))
-    running = [text for attributes, text in scripts if attributes.get("type") != "application/json"]
-    (style,), (script,) = [text for _, text in styles], running
+    ((_, style),), scripts = found.starts("style"), found.starts("script")
+    (script,) = [text for attributes, text in scripts if attributes.get("type") != "application/json"]
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
     assert policy == (
         f"default-src 'none'; img-src data:; style-src 'sha256-{digests[0]}'; script-src 'sha256-{digests[1]}'; "
@@ -123,17 +121,11 @@ def test_only_the_pages_own_script_and_style_run():
     assert all(held["href"].startswith("#") for held, _ in found.held if "href" in held)
 
 
-def zip_tags(found: Elements):
-    starts = [tag[0] for tag in found.tags if not tag[0].startswith("/") and tag[0] != "comment"]
-    return zip(starts, found.held, strict=True)
-
-
 @pytest.mark.parametrize("file", [PAGE / "page.js", PACKAGE / "reliability" / "page.js"])
 def test_no_script_makes_html_of_text(file):
     script = file.read_text(encoding="utf-8")
-    assert not re.search(
-        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|eval\(|Function\(", script
-    )
+    makes = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|eval\(|Function\("
+    assert not re.search(makes, script)
     assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|sendBeacon|EventSource|import)\b", script)
 
 
@@ -155,45 +147,38 @@ def test_what_items_are_found_by():
     found = index(small_page())
     (errors, classes, places, disputed, badness), second = (signs[0] for signs in found["signs"])
     assert [found["errors"][error] for error in errors] == ["hallucinated", "missed"]
-    assert [(found["classes"][code // 4], OUTCOMES[code % 4]) for code in classes] == [
-        ("dog", "hallucinated"),
-        ("bench", "missed"),
-    ]
+    outcomes = [(found["classes"][code // 4], OUTCOMES[code % 4]) for code in classes]
+    assert outcomes == [("dog", "hallucinated"), ("bench", "missed")]
     assert [found["parts"][place] for place in places] == [["type", "even"]] and (disputed, badness) == (1, 0)
     assert [found["errors"][error] for error in second[0]] == ["empty"]
     assert found["ids"][44] == "item 44" and found["groups"][43:] == ["pair 21", ""]
     assert found["pictures"][:3] == [0, -1, 0] and found["credits"] == ["drawn, public domain"]
 
 
+def shown(*runs):
+    """Return a page of runs and nothing else."""
+    return Page("", "", [], [], [], [Shown(str(number), {}, run) for number, run in enumerate(runs)])
+
+
 def test_models_that_were_asked_about_different_items():
-    runs = [
-        Shown("one", {}, [Item("a", "x"), Item("b", "y")]),
-        Shown("two", {}, [Item("c", "z"), Item("b", "w")]),
-    ]
-    page = Page("", "", [], [], [], runs)
-    assert index(page)["ids"] == ["a", "b", "c"]
-    rows = json.loads(elements(page).named("rows-0"))
-    assert [[said and said[0] for said in each] for _, each in rows] == [
-        [["x"], None],
-        [["y"], ["w"]],
-        [None, ["z"]],
-    ]
-    assert [[signs is None for signs in of] for of in index(page)["signs"]] == [
-        [False, False, True],
-        [True, False, False],
-    ]
+    page = shown([Item("a", "x"), Item("b", "y")], [Item("c", "z"), Item("b", "w")])
+    found, rows = index(page), json.loads(elements(page).named("rows-0"))
+    assert found["ids"] == ["a", "b", "c"]
+    texts = [[said and said[0] for said in each] for _, each in rows]
+    assert texts == [[["x"], None], [["y"], ["w"]], [None, ["z"]]]
+    is_missing = [[signs is None for signs in of] for of in found["signs"]]
+    assert is_missing == [[False, False, True], [True, False, False]]
 
 
 def test_facts_that_are_the_same_for_all_models_stand_once():
     """The right answer belongs to the item; the reading belongs to the response, even if both readings are equal."""
 
-    def run(name, *replies):
+    def run(*replies):
         facts = [[Fact("right", [("no", "plain")]), Fact("read", [(reply, "good")])] for reply in replies]
-        return Shown(name, {}, [Item(str(number), "x", facts=each) for number, each in enumerate(facts)])
+        return [Item(str(number), "x", facts=each) for number, each in enumerate(facts)]
 
-    two = Page("", "", [], [], [], [run("one", "yes", "no"), run("two", "yes", "yes")])
-    assert index(two)["common"] == ["right"]
-    assert index(Page("", "", [], [], [], [run("one", "yes")]))["common"] == []
+    assert index(shown(run("yes", "no"), run("yes", "yes")))["common"] == ["right"]
+    assert index(shown(run("yes")))["common"] == []
 
 
 def test_warnings_of_all_runs_stand_once():
@@ -201,16 +186,11 @@ def test_warnings_of_all_runs_stand_once():
     assert whole.count("It is made up.") == 1 and whole.count("Half of it is right.") == 2
 
 
-def test_a_page_without_anything(tmp_path):
-    write(Page("Nothing", "", [], [], [], []), tmp_path / "page.html")
-    assert "<h1>Nothing</h1>" in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
 def test_a_page_is_written_as_a_whole_or_not_at_all(tmp_path):
-    broken = Page(
-        "", "", [], [], [], [Shown("one", {}, [Item("a", "x", facts=[Fact("f", [("v", b"good")])])])]
-    )  # type: ignore[list-item]
-    (tmp_path / "page.html").write_text("before")
+    file = tmp_path / "page.html"
+    write(Page("Nothing", "", [], [], [], []), file)
+    assert "<h1>Nothing</h1>" in file.read_text(encoding="utf-8")
+    file.write_text("before")
     with pytest.raises(TypeError):
-        write(broken, tmp_path / "page.html")
-    assert [file.read_text() for file in tmp_path.iterdir()] == ["before"]
+        write(shown([Item("a", "x", facts=[Fact("f", [("v", b"good")])])]), file)  # type: ignore[list-item]
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["before"]

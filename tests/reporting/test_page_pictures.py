@@ -29,10 +29,7 @@ def test_a_copy_says_nothing_of_where_it_was_taken():
     assert made.credit == "CC BY 2.0, an address"
     assert not read.getexif() and not read.info.keys() & {"exif", "icc_profile", "comment", "xmp"}
     assert not any(word in made.content for word in (b"a camera", b"home address", b"colours"))
-
-
-def test_a_small_image_is_not_made_larger():
-    assert picture(photo(40, 30), 320).width == 40
+    assert picture(photo(40, 30), 320).width == 40, "a small image is not made larger"
 
 
 def test_each_is_made_once_and_knows_whose_it_is():
@@ -46,20 +43,18 @@ def test_each_is_made_once_and_knows_whose_it_is():
     assert sorted(asked) == ["a", "b"] and list(made) == ["b", "a"]
     assert {name: one.credit for name, one in made.items()} == {"a": "mine", "b": ""}
 
+    def fail(name: str) -> Pillow.Image:
+        raise BuildError(f"{name} is cut off")
+
+    with pytest.raises(BuildError, match="b is cut off"):
+        pictures(["b"], fail, {}, progress=False)
+
 
 def test_the_more_there_are_the_smaller_they_get():
     """80 pictures of 640 x 480 take 80 x 640 x 480 x 0.1 = 2.5 MB, 5,000 of 240 x 180 take 21.6 MB."""
     assert (side_of(1), side_of(80), side_of(5_000), side_of(1_000_000)) == (640, 640, 240, SIDES[-1])
     sides = [side_of(count) for count in range(1, 20_000, 37)]
     assert sides == sorted(sides, reverse=True)
-
-
-def test_an_image_that_cannot_be_opened_is_an_error():
-    def find(name: str) -> Pillow.Image:
-        raise BuildError(f"{name} is cut off")
-
-    with pytest.raises(BuildError, match="b is cut off"):
-        pictures(["b"], find, {}, progress=False)
 
 
 @pytest.mark.long
@@ -72,16 +67,17 @@ def test_photos_take_no_more_than_is_reckoned():
 def test_files_are_found_by_their_number_or_their_name(tmp_path):
     for name in ("COCO_val2014_000000000017.jpg", "18.PNG", "a.jpg", "000000000019.txt", "20-large.jpg"):
         (tmp_path / name).write_bytes(b"")
-    assert called(tmp_path, {17, "18", 19, 20, "a.jpg", "b.jpg"}) == {
-        17: "COCO_val2014_000000000017.jpg",
-        "18": "18.PNG",
-        "a.jpg": "a.jpg",
-    }
+    found = {17: "COCO_val2014_000000000017.jpg", "18": "18.PNG", "a.jpg": "a.jpg"}
+    assert called(tmp_path, {17, "18", 19, 20, "a.jpg", "b.jpg"}) == found
     (tmp_path / "017.jpg").write_bytes(b"")
     assert called(tmp_path, {17}) == {17: "017.jpg"}
-    (tmp_path / "17.jpg").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"holds 017.jpg and 17.jpg; keep only the one that is the image 17"):
-        called(tmp_path, {17})
+    for other in ("17.jpg", "17.png"):
+        (tmp_path / other).write_bytes(b"")
+        said = f"holds 017.jpg and {other}; keep only the one that is the image 17"
+        with pytest.raises(ValueError, match=said):
+            called(tmp_path, {17})
+        assert called(tmp_path, {"18"}) == {"18": "18.PNG"}, "of others there may be two"
+        (tmp_path / other).unlink()
 
 
 def test_credits_of_an_annotation_file(tmp_path):
@@ -95,16 +91,11 @@ def test_credits_of_an_annotation_file(tmp_path):
         "nonsense",
     ]
     file.write_text(json.dumps({"images": images, "licenses": licenses}))
-    assert credits(file) == {
-        "1": "CC BY-NC-ND 2.0, http://flickr/1",
-        "2": "CC BY-NC-ND 2.0",
-        "3": "http://coco/3",
-        "4": "",
-    }
+    licence = "CC BY-NC-ND 2.0"
+    assert credits(file) == {"1": f"{licence}, http://flickr/1", "2": licence, "3": "http://coco/3", "4": ""}
     file.write_text(json.dumps({"images": [{"id": 1, "license": 4}, {"id": 2, "license": [4]}]}))
     assert credits(file) == {"1": "CC BY 2.0", "2": ""}  # COCO's fourth, Attribution
     file.write_text("[1]")
-    with pytest.raises(
-        ValueError, match=r"instances.json is \[1\]; expected an annotation file in COCO's format"
-    ):
+    said = r"instances.json is \[1\]; expected an annotation file in COCO's format"
+    with pytest.raises(ValueError, match=said):
         credits(file)

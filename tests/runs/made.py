@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
-from halluscope.runs import folder as runs
 from halluscope.runs.folder import Run
 from tests import small_datasets
 from tests.fake_judge import FakeJudge
@@ -31,13 +31,13 @@ def made(benchmark: Benchmark, tmp_path: Path, said: Any = SAID, **options: Any)
     rows = benchmark.module("rows").load([str(built)])
     key = registry.first_dataset(benchmark).key
     responses = [
-        {column: getattr(row, column) for column in key} | {"response": said[number % len(said)]}
-        for number, row in enumerate(rows)
+        {column: getattr(row, column) for column in key} | {"response": text}
+        for row, text in zip(rows, cycle(said), strict=False)
     ]
     asked = {"bootstrap": 20, "seed": 1} | offline(benchmark, tmp_path) | rules(benchmark) | options
     each = {option: [asked[option]] for option in benchmark.each & asked.keys()}
     ready = scoring.prepare(benchmark, [responses], [str(built)], asked | each)
-    return runs.score(benchmark, ready[0], asked)
+    return folders.score(benchmark, ready[0], asked)
 
 
 def rules(benchmark: Benchmark) -> dict[str, Any]:
@@ -70,8 +70,8 @@ class Fitting(FakeJudge):
 
 def moody(replies: list[str | None]) -> FakeJudge:
     """A grader with a sequence of replies."""
-    count = iter(range(10**6))
-    return FakeJudge(lambda prompt, _: replies[next(count) % len(replies)])
+    said = cycle(replies)
+    return FakeJudge(lambda prompt, _: next(said))
 
 
 def write(run: Run, folder: Path) -> Path:

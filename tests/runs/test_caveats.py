@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from halluscope import cli, registry
+from halluscope import registry
 from halluscope.reporting import published
 from halluscope.reporting.formats import TABLE, written
 from halluscope.runs.folder import read
@@ -64,11 +64,8 @@ def test_what_makes_rows_other_rows(found, said):
 @needs("throne")
 def test_published_scores_have_a_table_of_their_own_in_the_papers_order():
     """Neither sorted nor bold, with who judged what."""
-    benchmark, keys = (
-        registry.benchmark("throne"),
-        "judges:lexical-3-0a1b2c3d|questions:paper|prompts:other,5000|",
-    )
-    table, *notes = beside(benchmark, [("mine", result("coco", 5000, keys))], {})
+    keys = "judges:lexical-3-0a1b2c3d|questions:paper|prompts:other,5000|"
+    table, *notes = beside(registry.benchmark("throne"), [("mine", result("coco", 5000, keys))], {})
     paper = published.load("throne_coco")
     assert [row[0] for row in table.rows] == [name for name, _ in paper.results] and not table.ranked
     assert table.header[0] == "published" and paper.source in table.of
@@ -78,36 +75,23 @@ def test_published_scores_have_a_table_of_their_own_in_the_papers_order():
 
 
 @needs("throne")
-def test_the_page_and_the_text_say_that_a_build_is_a_subset(tmp_path, capsys):
-    benchmark = registry.benchmark("throne")
-    folder = write(made(benchmark, tmp_path), tmp_path / "run")
-    page = tmp_path / "page.html"
-    assert cli.main(["report", str(folder), "--out", str(page)]) == 0
-    html = unescape(page.read_text("utf-8"))
-    said = [
-        "The dataset was built with --subset: it is a part or a changed copy of the benchmark.",
-        "3 images are scored; expected the benchmark's 5,000.",
-    ]
-    assert all(line in html for line in said) and "LLaVA-Mistral" not in html
-    (tmp_path / "mine.jsonl").write_text("".join(map(_line, read(folder).ready.matched.rows)))
-    words = ["score", "throne", "--responses", str(tmp_path / "mine.jsonl"), "--judges", "lexical"]
-    words += ["--dataset", str(tmp_path / "throne_coco"), "--published", "--bootstrap", "0"]
-    assert cli.main(words) == 0
-    out = capsys.readouterr().out
-    assert all(line in out for line in said) and "LLaVA-Mistral" not in out
-    assert cli.main([*words, "--json"]) == 0
-    out, err = capsys.readouterr()
-    (one,) = json.loads(out)
-    assert one["origin"] == "subset" and all(line in err for line in said)
-
-
-def _line(row):
-    return json.dumps({"image_id": row.image_id, "caption": "A dog."}) + "\n"
+def test_the_page_and_the_text_say_that_a_build_is_a_subset(tmp_path, ran):
+    folder = write(made(registry.benchmark("throne"), tmp_path), tmp_path / "run")
+    ran("report", folder, "--out", tmp_path / "page.html")
+    page = unescape((tmp_path / "page.html").read_text("utf-8"))
+    lines = [{"image_id": row.image_id, "caption": "A dog."} for row in read(folder).ready.matched.rows]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    words = ["score throne --judges lexical --published --bootstrap 0 --responses", tmp_path / "mine.jsonl"]
+    words += ["--dataset", tmp_path / "throne_coco"]
+    as_text, as_json = ran(*words), ran(*words, "--json")
+    for text in (page, as_text.out, as_json.err):
+        assert "The dataset was built with --subset: it is a part or a changed copy of the benchmark." in text
+        assert "3 images are scored; expected the benchmark's 5,000." in text and "LLaVA-Mistral" not in text
+    assert json.loads(as_json.out)[0]["origin"] == "subset"
 
 
 @needs("hqh")
-def test_list_marks_a_subset(tmp_path, monkeypatch, capsys):
+def test_list_marks_a_subset(tmp_path, monkeypatch, ran):
     monkeypatch.chdir(tmp_path)
     small_datasets.build("hqh", tmp_path / "datasets")
-    assert cli.main(["list"]) == 0
-    assert re.search(r"datasets/hqh \(subset\)$", capsys.readouterr().out, re.M)
+    assert re.search(r"datasets/hqh \(subset\)$", ran("list").out, re.M)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import halluscope
-from halluscope import cli
 from halluscope.reading.datasets import read_rows
 from halluscope.reliability.sheet import NO_MARK, YES_MARK
 from halluscope.stats.bootstrap import Bootstrap
@@ -19,12 +18,13 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def test_a_share_without_errors_has_jeffreys_interval():
     """Of 60 marked rows none is wrong: Beta(1/2, 60 1/2) reaches from 0 to 0.0411 (Brown, Cai and DasGupta 2001)."""
-    rows = np.arange(60)
-    found = corrected_score(
-        np.zeros(60), rows, np.zeros(60), np.ones(60), np.ones(60), rows, 1.0, Bootstrap(20_000)
-    )
+    rows, ones = np.arange(60), np.ones(60)
+    found = corrected_score(np.zeros(60), rows, np.zeros(60), ones, ones, rows, 1.0, Bootstrap(20_000))
     assert found["value"] == 0
     assert found["low"] == pytest.approx(0, abs=0.001) and found["high"] == pytest.approx(0.0411, abs=0.003)
+    few, ones = rows[:20], ones[:20]  # too few marks correct nothing
+    found = corrected_score(np.zeros(60), few, np.zeros(20), ones, ones, rows, 1.0, Bootstrap(10))
+    assert np.isnan(found["value"])
 
 
 def test_a_worked_example():
@@ -38,14 +38,6 @@ def test_a_worked_example():
     # The standard error of a stratified share, with the strata's sizes drawn too (Cochran 1977, 5A.9)
     error = np.sqrt(0.9**2 * 0.1 * 0.9 / 40 + 0.1**2 * 0.75 * 0.25 / 40 + 0.9 * 0.1 * 0.65**2 / 1000)
     assert (found["high"] - found["low"]) / 2 / 1.96 == pytest.approx(error, rel=0.1)
-
-
-def test_too_few_marks_correct_nothing():
-    rows = np.arange(20)
-    found = corrected_score(
-        np.zeros(60), rows, np.zeros(20), np.ones(20), np.ones(20), np.arange(60), 1.0, Bootstrap(10)
-    )
-    assert np.isnan(found["value"])
 
 
 @pytest.mark.parametrize(
@@ -89,33 +81,34 @@ def mark(folder, change=lambda row: row):
     return marked
 
 
+@pytest.fixture
+def sheet_of(ran, tmp_path):
+    """Draw rows of a run for people to mark, and return the sheet's folder."""
+
+    def make(run, sample):
+        out = tmp_path / f"sheet of {run.name}"
+        ran("review", "make", run, "--marks", "verdict", "--sample", sample, "--out", out)
+        return out
+
+    return make
+
+
 @pytest.mark.parametrize("name", VERDICTS)
-def test_people_who_agree_with_the_judge(name, tmp_path, capsys):
+def test_people_who_agree_with_the_judge(name, tmp_path, sheet_of, json_of):
     """Every verdict is on the sheet, without being shown; marks like the judge's give its own score again."""
     run, count = judged(name, tmp_path)
-    command = ["review", "make", str(run), "--marks", "verdict", "--sample", str(count), "--out"]
-    assert cli.main([*command, str(tmp_path / "sheet")]) == 0
     _, verdicts = VERDICTS[name]
+    with (run / "items.jsonl").open(encoding="utf-8") as file:
+        order = {json.loads(line)["response"]: place for place, line in enumerate(file)}
+    texts = {}
 
     def as_judged(row):
-        said = verdicts[int(row["id_of"]) % 2]
+        texts[row["text"]] = row["response"] or texts[row["text"]]
+        said = verdicts[order[texts[row["text"]]] % 2]
         value = said[row["class"]] if isinstance(said, dict) else said
         return (YES_MARK if value else NO_MARK) if row["scale"] == "yes no" else str(int(value))
 
-    order = {}
-    with (run / "items.jsonl").open(encoding="utf-8") as file:
-        for place, line in enumerate(file):
-            order[json.loads(line)["response"]] = place
-    texts = {}
-
-    def change(row):
-        texts[row["text"]] = row["response"] or texts[row["text"]]
-        return as_judged({**row, "id_of": order[texts[row["text"]]]})
-
-    marked = mark(tmp_path / "sheet", change)
-    capsys.readouterr()
-    assert cli.main(["certify", str(marked), "--run", str(run), "--json", "--bootstrap", "20"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json_of("certify", mark(sheet_of(run, count), as_judged), "--run", run, "--bootstrap", "20")
     assert found["marked"] == count
     whole = [one for one in found["errors"] if one["by"] == "all"]
     assert all((one["same"], one["bias"], one["kappa"]) == (1, 0, 1) for one in whole)
@@ -125,63 +118,43 @@ def test_people_who_agree_with_the_judge(name, tmp_path, capsys):
         assert one["value"] is None  # too few marks
 
 
-def test_nouns_of_captions(tmp_path, capsys):
+def test_nouns_of_captions(tmp_path, sheet_of, json_of):
     """OpenCHAIR's nouns are marked one by one; the person finds one that the judge took for a hallucination."""
-    votes = [[("dog", "yes"), ("ball", "no")], [("cat", "yes")]]
     dataset = small_datasets.build("openchair", tmp_path)
-    count = len(list(read_rows(str(dataset))))
-    texts = ["A dog with a ball.", "A cat.", *["Nothing."] * (count - 2)]
-    votes += [[]] * (count - 2)
-    halluscope.score("openchair", texts, str(dataset), out=tmp_path / "run", bootstrap=0, votes=votes)
-    command = ["review", "make", str(tmp_path / "run"), "--marks", "verdict", "--sample", "2", "--out"]
-    assert cli.main([*command, str(tmp_path / "sheet")]) == 0
-    marked = mark(tmp_path / "sheet", lambda row: YES_MARK)
-    capsys.readouterr()
-    assert cli.main(["certify", str(marked), "--run", str(tmp_path / "run"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    more = len(list(read_rows(str(dataset)))) - 2
+    texts = ["A dog with a ball.", "A cat.", *["Nothing."] * more]
+    votes = [[("dog", "yes"), ("ball", "no")], [("cat", "yes")], *[[]] * more]
+    run = tmp_path / "run"
+    halluscope.score("openchair", texts, str(dataset), out=run, bootstrap=0, votes=votes)
+    found = json_of("certify", mark(sheet_of(run, 2), lambda row: YES_MARK), "--run", run)
     assert found["confusion"] == {"all": [[0, 1, 1], [1, 1, 2]]}
     assert found["scores"][0]["judge"] == pytest.approx(1 / 3)
 
 
-def test_a_judge_that_never_gives_a_criterion(tmp_path, capsys):
+def test_a_judge_that_never_gives_a_criterion(tmp_path, sheet_of, json_of):
     """HQH's rules say nothing of extra claims, so the overall rate is undefined; either judge's marks serve both."""
     run, count = judged("hqh", tmp_path)
-    texts = [f"Response {place}." for place in range(count)]
-    options = {"out": tmp_path / "rules", "bootstrap": 0, "judge": "reference-only"}
-    halluscope.score("hqh", texts, str(tmp_path / "hqh"), **options)
-    for drawn, criteria in ((run, {"correct", "extra_claims"}), (tmp_path / "rules", {"correct"})):
-        sheet = tmp_path / f"sheet of {drawn.name}"
-        command = ["review", "make", str(drawn), "--marks", "verdict", "--sample", "2", "--out", str(sheet)]
-        assert cli.main(command) == 0
-        marked = mark(sheet, lambda row: NO_MARK if row["class"] == "correct" else "0")
-        for certified in (run, tmp_path / "rules"):
-            capsys.readouterr()
-            assert cli.main(["certify", str(marked), "--run", str(certified), "--json"]) == 0
-            found = json.loads(capsys.readouterr().out)
+    texts, rules = [f"Response {place}." for place in range(count)], tmp_path / "rules"
+    halluscope.score("hqh", texts, str(tmp_path / "hqh"), out=rules, bootstrap=0, judge="reference-only")
+    for drawn, criteria in ((run, {"correct", "extra_claims"}), (rules, {"correct"})):
+        marked = mark(sheet_of(drawn, 2), lambda row: NO_MARK if row["class"] == "correct" else "0")
+        for certified in (run, rules):
+            found = json_of("certify", marked, "--run", certified)
             both = criteria if certified == run else {"correct"}
             assert {*found["confusion"]} == both and found["marked"] == 2
             assert ("overall_hal" in {one["score"] for one in found["scores"]}) == (len(both) == 2)
 
 
-def test_bad_input(tmp_path, capsys):
+def test_bad_input(tmp_path, sheet_of, refused):
     run, count = judged("haloquest", tmp_path)
-    other = tmp_path / "other"
-    other.mkdir()
-    another, _ = judged("mmhal", other)
-
-    def fails(*words):
-        status = cli.main([*map(str, words)])
-        told = capsys.readouterr().err
-        assert status == 2, told
-        return told
-
+    (tmp_path / "other").mkdir()
+    another, _ = judged("mmhal", tmp_path / "other")
     make = ("review", "make", run, "--marks", "verdict", "--out", tmp_path / "sheet", "--sample")
-    assert "a number of judged responses" in fails(*make, count + 1)
-    assert cli.main([*map(str, make), "1"]) == 0
-    assert "no mark" in fails("certify", tmp_path / "sheet" / "sheet.csv", "--run", run)
-    marked = mark(tmp_path / "sheet", lambda row: YES_MARK)
-    assert "drawn from" in fails("certify", marked, "--run", another)
-    assert "Expected --responses and --dataset" in fails("certify", marked)
-    assert "--run alone for a grader" in fails(
-        "certify", marked, "--run", run, "--responses", "a", "--dataset", "b"
-    )
+    assert "a number of judged responses" in refused(*make, count + 1)
+    sheet = sheet_of(run, 1)
+    assert "no mark" in refused("certify", sheet / "sheet.csv", "--run", run)
+    marked = mark(sheet, lambda row: YES_MARK)
+    assert "drawn from" in refused("certify", marked, "--run", another)
+    assert "Expected --responses and --dataset" in refused("certify", marked)
+    both = ("--run", run, "--responses", "a", "--dataset", "b")
+    assert "--run alone for a grader" in refused("certify", marked, *both)

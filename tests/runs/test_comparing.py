@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from halluscope import cli, registry
+from halluscope import registry
 from halluscope.errors import RunError
 from halluscope.reporting.tables import to_json
 from halluscope.runs import folder as folders
@@ -33,7 +33,7 @@ def only(run, places):
     return again(replace(run, ready=ready, record=run.record.finished(places)))
 
 
-@pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL])
+@pytest.mark.parametrize("benchmark", ALL, ids=lambda one: one.name)
 def test_two_models(benchmark, tmp_path):
     one, other = (made(benchmark, tmp_path, said) for said in (("A dog. Yes.",), OTHER))
     defined = [name for name in benchmark.scores if name in one.scores["interval"]]
@@ -51,7 +51,7 @@ def test_two_models(benchmark, tmp_path):
     assert all(compared.better is None for compared in itself.scores)
 
 
-@pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL if one.partial_ok])
+@pytest.mark.parametrize("benchmark", [one for one in ALL if one.partial_ok], ids=lambda one: one.name)
 def test_responses_that_choose_their_images(benchmark, tmp_path):
     """Runs are compared on the rows that both chose, as if these were all."""
     one, other = (made(benchmark, tmp_path, said) for said in (("A dog. Yes.", *OTHER), OTHER))
@@ -77,20 +77,17 @@ def test_runs_are_cut_to_the_rows_that_all_have(tmp_path):
 @needs("throne", "chair", "pope")
 def test_what_cannot_be_compared(tmp_path):
     throne, chair, pope = (made(registry.benchmark(name), tmp_path) for name in ("throne", "chair", "pope"))
-    with pytest.raises(RunError, match="The runs are of throne, chair; expected runs of one benchmark"):
-        compare({"throne": throne, "chair": chair}, [], Bootstrap(5))
-    with pytest.raises(ValueError, match="needs at least 2 runs; got throne"):
-        compare({"throne": throne}, [], Bootstrap(5))
-    with pytest.raises(ValueError, match="needs at least 1 resample"):
-        compare({"throne": throne, "again": throne}, [], Bootstrap(0))
-    with pytest.raises(
-        RunError, match="have no score 'accurate' in common; expected one of accuracy, precision"
-    ):
-        compare({"one": pope, "again": pope}, ["accurate"], Bootstrap(5))
     labels = {**throne.ready.inputs, "references": [["cat"]] * len(throne.found)}
     other = replace(throne, ready=throne.ready._replace(inputs=labels))
-    with pytest.raises(RunError, match="Rows with the same ids differ between these runs"):
-        compare({"one": throne, "other": other}, [], Bootstrap(5))
+    for error, runs, scores, resamples, said in (
+        (RunError, [throne, chair], [], 5, "The runs are of throne, chair; expected runs of one benchmark"),
+        (ValueError, [throne], [], 5, "needs at least 2 runs; got a"),
+        (ValueError, [throne, throne], [], 0, "needs at least 1 resample"),
+        (RunError, [pope, pope], ["right"], 5, "no score 'right' in common; expected one of accuracy, prec"),
+        (RunError, [throne, other], [], 5, "Rows with the same ids differ between these runs"),
+    ):
+        with pytest.raises(error, match=said):
+            compare(dict(zip("ab", runs, strict=False)), scores, Bootstrap(resamples))
 
 
 def captions(tmp_path, *texts):
@@ -106,29 +103,24 @@ def captions(tmp_path, *texts):
 @needs("chair")
 def test_classes(tmp_path):
     """30 images with a dog; one model mentions it in all, the other a cat: by hand, recall 1 and 0, precision 0."""
-    runs = {f"{name}s": captions(tmp_path, *[f"A {name}."] * 30) for name in ("dog", "cat")}
+    runs = {f"{name}s": captions(tmp_path, *[f"A {name}."] * 30) for name in ("dog", "cat", "bird")}
+    birds = runs.pop("birds")
     (only_class,) = compare(runs, [], Bootstrap(20)).classes
     assert (only_class.score, only_class.values, only_class.better) == ("recall of dog", (1.0, 0.0), "dogs")
     assert only_class.by.p == pytest.approx(math.erfc(math.sqrt(30 / 2)))  # McNemar's chi squared is 30
-
-
-@needs("chair")
-def test_the_surest_parts_are_shown(tmp_path):
-    runs = {f"{name}s": captions(tmp_path, *[f"A {name}."] * 30) for name in ("dog", "cat", "bird")}
-    found, benchmark = compare(runs, [], Bootstrap(20)), next(iter(runs.values())).benchmark
-    every, notes = of_parts(found, benchmark)
+    found = compare({**runs, "birds": birds}, [], Bootstrap(20))
+    every, notes = of_parts(found, birds.benchmark)
     assert len(every.rows) == 2 and "--all" not in notes.lines[0]
-    table, notes = of_parts(found, benchmark, 1)
-    assert table.rows == every.rows[:1] and notes.lines[0].endswith(
-        "the 1 with the smallest p are shown, all with --all or .to_pandas()"
-    )
+    surest, notes = of_parts(found, birds.benchmark, 1)
+    assert surest.rows == every.rows[:1]
+    assert notes.lines[0].endswith("the 1 with the smallest p are shown, all with --all or .to_pandas()")
 
 
 @needs("chair")
 def test_classes_with_few_mentions_are_not_tested(tmp_path):
     """Cats that are not there: one model names 20, the other 4, or 5."""
     often = captions(tmp_path, *["A dog and a cat."] * 20, *["A dog."] * 10)
-    for count in (4, 5):
+    for count in (5, 4):
         seldom = captions(tmp_path, *["A dog and a cat."] * count, *["A dog."] * (30 - count))
         found = compare({"often": often, "seldom": seldom}, [], Bootstrap(20))
         (cats,) = found.classes
@@ -139,16 +131,12 @@ def test_classes_with_few_mentions_are_not_tested(tmp_path):
         few = "; not tested: 1, for which fewer than 5 images count in one of the runs"
         line = f"0 of {int(count == 5)} differences in classes are significant, corrected together"
         assert notes.lines == [line + few * (count == 4)]
-        if count == 4:
-            (listed,) = json.loads(to_json(asdict(found)))["classes"]
-            assert (
-                listed["by"] == {"value": 0.0, "low": None, "high": None, "p": None}
-                and listed["holm"] is None
-            )
+    (listed,) = json.loads(to_json(asdict(found)))["classes"]
+    assert listed["by"] == {"value": 0.0, "low": None, "high": None, "p": None} and listed["holm"] is None
 
 
 @needs("pope")
-def test_the_command(tmp_path, monkeypatch, capsys):
+def test_the_command(tmp_path, monkeypatch, ran, refused):
     monkeypatch.chdir(tmp_path)
     benchmark = registry.benchmark("pope")
     for name, said, parser in (("good", ("Yes.", "No."), "pope"), ("bad", ("No.", "Yes."), "strict")):
@@ -156,30 +144,21 @@ def test_the_command(tmp_path, monkeypatch, capsys):
         run = replace(run, ready=run.ready._replace(matched=run.ready.matched._replace(name=name)))
         write(run, Path(name))
     write(only(run, list(range(12))), Path("part"))
-    assert cli.main(["compare", "good", "bad", "--scores", "accuracy", "f1", "--bootstrap", "1000"]) == 0
-    printed = capsys.readouterr()
-    assert re.search(r"A +good +18", printed.out)
-    assert re.search(r"accuracy  A-B +100\.0 +0\.0 +\+100\.0 +1\.0000 +-\n", printed.out), (
-        "one image tells nothing"
-    )
-    assert (
-        "The runs were not scored alike, which also changes differences: parser is good pope, bad strict."
-        in printed.out
-    )
-    assert "0 of 6 differences in groups are significant" in printed.out
-    assert cli.main(["compare", "good", "bad", "--bootstrap", "200", "--format", "latex"]) == 0
-    paper = capsys.readouterr().out
+    text = ran("compare good bad --scores accuracy f1 --bootstrap 1000").out
+    assert re.search(r"A +good +18", text)
+    assert re.search(r"accuracy  A-B +100\.0 +0\.0 +\+100\.0 +1\.0000 +-\n", text), "one image tells nothing"
+    said = "The runs were not scored alike, which also changes differences: parser is good pope, bad strict."
+    assert said in text and "0 of 6 differences in groups are significant" in text
+    latex = ["compare good bad --bootstrap 200 --format latex"]
+    paper = ran(*latex).out
     assert paper.count(r"\begin{tabular}") == 1 and "accuracy & A-B & 100.0" in paper
     assert "% A is good" in paper and "% B is bad" in paper
-    assert cli.main(["compare", "good", "bad", "--bootstrap", "200", "--format", "latex", "--all"]) == 0
-    assert capsys.readouterr().out.count(r"\begin{tabular}") == 2
-    assert cli.main(["compare", "good", "part", "--bootstrap", "200", "--json"]) == 0
-    printed = capsys.readouterr()
+    assert ran(*latex, "--all").out.count(r"\begin{tabular}") == 2
+    printed = ran("compare good part --bootstrap 200 --json")
     got = json.loads(printed.out)
     assert got["rows"] == 12 and got["scores"][0]["better"] in ("good", None)
     assert "Compared on the 12 rows that all runs have (good has 18)." in printed.err
     assert "resamples tell no p value small enough" not in printed.err
     change(Path("bad"), "scores.json", lambda scores: {**scores, "accuracy": 1.0}, sealed=False)
-    assert cli.main(["compare", "good", "bad"]) == 2
-    assert "scores.json was changed. `halluscope verify bad`" in capsys.readouterr().err
+    assert "scores.json was changed. `halluscope verify bad`" in refused("compare good bad")
     assert folders.folders([Path("good"), Path("part")]) == [Path("good"), Path("part")]

@@ -5,7 +5,6 @@ import json
 import pytest
 
 import halluscope
-from halluscope import cli
 from halluscope.errors import RunError
 from halluscope.runs.comparing import items
 from tests import small_datasets
@@ -32,36 +31,27 @@ def run(tmp_path, dataset, name, said):
     return tmp_path / "runs" / name
 
 
-def test_rows_that_all_models_get_wrong_are_suspects(dataset, tmp_path, capsys):
-    for name, said in {
-        "a": "yes no yes no no no",
-        "b": "yes no yes yes no no",
-        "c": "yes yes no yes no no",
-    }.items():
-        run(tmp_path, dataset, name, said)
-    assert cli.main(["items", str(tmp_path / "runs"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_rows_that_all_models_get_wrong_are_suspects(dataset, tmp_path, ran, json_of):
+    run(tmp_path, dataset, "a", "yes no yes no no no")
+    run(tmp_path, dataset, "b", "yes no yes yes no no")
+    run(tmp_path, dataset, "c", "yes yes no yes no no")
+    found = json_of("items", tmp_path / "runs")
     assert found["models"] == ["a", "b", "c"] and found["score"] == "accuracy"
     hard = [one["difficulty"] for one in found["items"]]
     assert hard == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 1, 0])
     assert [one["label"] for one in found["items"] if one["suspect"]] == ["yes"]
     assert found["items"][4]["question"] == "Is there a bench in the image?"
     assert found["items"][4]["discrimination"] is None and "irt_difficulty" not in found["items"][4]
-    assert cli.main(["items", str(tmp_path / "runs")]) == 0
-    text = capsys.readouterr().out
+    text = ran("items", tmp_path / "runs").out
     assert "bench" in text and "100.0" in text and "expected 8" in text and "expected 20" in text
 
 
 def test_a_row_that_good_models_get_wrong_is_a_suspect(dataset, tmp_path):
     """The better a model, the more of the first five rows are right; the last is right for the bad ones only."""
-    right = ["yes", "no", "yes", "no", "yes", "no"]
     folders = []
     for number in range(11):
-        told = [
-            answer if row < number / 2 else "no" if answer == "yes" else "yes"
-            for row, answer in enumerate(right)
-        ]
-        told[5] = "no" if number < 4 else "yes"
+        told = [("yes", "no")[(row + (row >= number / 2)) % 2] for row in range(5)]
+        told.append("no" if number < 4 else "yes")
         folders.append(run(tmp_path, dataset, f"m{number}", " ".join(told)))
     found = items(folders)
     assert [one["suspect"] for one in found["items"]] == [False] * 5 + [True]

@@ -7,7 +7,6 @@ import datasets
 import pytest
 
 import halluscope
-from halluscope import cli
 from halluscope.errors import BuildError
 from tests.small_datasets import needs
 
@@ -29,9 +28,7 @@ BAD = ["Yes"] * len(ROWS)
 
 
 def by_id(texts):
-    return [
-        {"question_id": row["question_id"], "response": text} for row, text in zip(ROWS, texts, strict=True)
-    ]
+    return [{"question_id": number, "response": text} for number, text in enumerate(texts, 1)]
 
 
 @pytest.fixture
@@ -51,49 +48,42 @@ def test_one_model(rows):
     assert "interval" not in halluscope.score("pope", GOOD, rows, bootstrap=0)
 
 
-def test_no_interval_in_tables_from_fewer_than_30_rows(tmp_path, capsys):
-    responses, dataset = tmp_path / "a.json", tmp_path / "questions"
+def test_no_interval_in_tables_from_fewer_than_30_rows(tmp_path, ran, json_of):
+    dataset = tmp_path / "questions"
     datasets.Dataset.from_list(ROWS).save_to_disk(dataset)
+    command = ["score pope --partial --responses", tmp_path / "a.json", "--dataset", dataset]
     for rows in (29, 30):
-        responses.write_text(json.dumps(by_id(GOOD)[:rows]))
-        command = ["score", "pope", "--partial", "--responses", str(responses), "--dataset", str(dataset)]
-        assert cli.main(command) == 0
-        shown = capsys.readouterr().out
+        (tmp_path / "a.json").write_text(json.dumps(by_id(GOOD[:rows])))
+        shown = ran(*command).out
         assert ("Too few rows for intervals (fewer than 30): a." in shown) is (rows < 30)
         assert ("accuracy interval" in shown) is (rows == 30)
-        assert cli.main([*command, "--json"]) == 0
-        assert "accuracy" in json.loads(capsys.readouterr().out)[0]["interval"]
+        assert "accuracy" in json_of(*command)[0]["interval"]
 
 
 def test_several_models(rows, tmp_path):
-    (tmp_path / "bad.json").write_text(json.dumps(by_id(BAD)))
-    given = {"A": by_id(GOOD), "B": str(tmp_path / "bad.json"), "C": GOOD, "D": tmp_path / "bad.json"}
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(by_id(BAD)))
+    given = {"A": by_id(GOOD), "B": str(bad), "C": GOOD}
     with pytest.raises(ValueError, match="twice"):
-        halluscope.score("pope", given, rows)
-    del given["D"]
+        halluscope.score("pope", given | {"D": bad}, rows)
     results = halluscope.score("pope", given, rows, out=tmp_path / "runs")
     assert [*results] == ["A", "B", "C"] and results["A"]["f1"] == results["C"]["f1"] == 1
     assert results["B"] == halluscope.score("pope", by_id(BAD), rows)
     assert all(results[name]["signature"] in str(results) for name in "AB")
     assert list(results.to_pandas()["responses"]) == ["A", "B", "C"]
 
-    compared = halluscope.compare(tmp_path / "runs" / "A", tmp_path / "runs" / "B", bootstrap=200)
-    (first, *_) = compared["scores"]
-    assert first["better"] == "A" and "accuracy" in str(compared)
+    one, other = tmp_path / "runs" / "A", tmp_path / "runs" / "B"
+    compared = halluscope.compare(one, other, bootstrap=200)
+    assert compared["scores"][0]["better"] == "A" and "accuracy" in str(compared)
     assert compared.to_pandas().loc[0, "better"] == "A"
     assert halluscope.verify(tmp_path / "runs") == {str(tmp_path / "runs" / name): [] for name in "ABC"}
-    (tmp_path / "runs" / "A" / "scores.json").write_text("{}")
-    assert (
-        "scores.json was changed" in halluscope.verify(tmp_path / "runs" / "A")[str(tmp_path / "runs" / "A")]
-    )
+    (one / "scores.json").write_text("{}")
+    assert "scores.json was changed" in halluscope.verify(one)[str(one)]
 
 
-def test_texts_by_id_are_one_model(rows):
+def test_texts_by_id_are_one_model_and_a_name_of_no_file_is_no_text(rows):
     texts = {str(row["question_id"]): [text] for row, text in zip(ROWS, GOOD, strict=True)}
     assert halluscope.score("pope", texts, rows)["accuracy"] == 1
-
-
-def test_a_file_that_is_not_there_is_no_text(rows):
     with pytest.raises(FileNotFoundError, match="nowhere.jsonl"):
         halluscope.score("pope", {"A": "nowhere.jsonl"}, rows)
 
@@ -113,49 +103,35 @@ def test_what_save_to_disk_wrote(rows, tmp_path):
 
 @pytest.mark.parametrize("dataset", [3, [], datasets.DatasetDict()])
 def test_what_is_no_dataset(dataset):
-    with pytest.raises(
-        ValueError, match="expected a folder, a Hub id, an upstream file, or a loaded dataset"
-    ):
+    said = "expected a folder, a Hub id, an upstream file, or a loaded dataset"
+    with pytest.raises(ValueError, match=said):
         halluscope.score("pope", GOOD, dataset)
 
 
 @pytest.mark.parametrize("more", [[], ["--scores", "f1", "accuracy"]])
 @pytest.mark.parametrize("style", ["markdown", "latex"])
-def test_bold_is_the_principal_score_that_is_significantly_better(tmp_path, capsys, style, more):
+def test_bold_is_the_principal_score_that_is_significantly_better(tmp_path, ran, style, more):
     """One wrong answer more is chance, so with it no score is bold; nor is one of another set of rows."""
-    dataset = tmp_path / "questions"
-    datasets.Dataset.from_list(ROWS).save_to_disk(dataset)
-    near, bold = ["No", *GOOD[1:]], {"markdown": "**100.0**", "latex": r"\textbf{100.0}"}[style]
+    datasets.Dataset.from_list(ROWS).save_to_disk(tmp_path / "questions")
+    bold = {"markdown": "**100.0**", "latex": r"\textbf{100.0}"}[style]
+    near = ["No", *GOOD[1:]]
     assert near != GOOD
-    for name, texts in (("good", GOOD), ("bad", BAD), ("near", near)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(by_id(texts)))
-    (tmp_path / "part.json").write_text(json.dumps(by_id(BAD)[:60]))
-    for names, count in (
-        ("good bad", 1),
-        ("bad good", 1),
-        ("good bad near", 0),
-        ("good part", 0),
-        ("good", 0),
-    ):
-        files = [str(tmp_path / f"{name}.json") for name in names.split()]
-        command = ["score", "pope", "--partial", "--bootstrap", "500", "--dataset", str(dataset)]
-        assert cli.main([*command, "--responses", *files, "--format", style, *more]) == 0
-        printed = capsys.readouterr().out
+    for name, said in {"good": GOOD, "bad": BAD, "near": near, "part": BAD[:60]}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(by_id(said)))
+    command = ["score", "pope", "--partial", "--bootstrap", "500", "--dataset", tmp_path / "questions"]
+    runs = {"good bad": 1, "bad good": 1, "good bad near": 0, "good part": 0, "good": 0}
+    for names, count in runs.items():
+        files = [tmp_path / f"{name}.json" for name in names.split()]
+        printed = ran(*command, "--responses", *files, "--format", style, *more).out
         assert printed.count(bold) == count, names
         assert printed.count("**" if style == "markdown" else "textbf") == count * (1 + (style == "markdown"))
 
 
 def test_a_loaded_dataset_with_the_authors_columns(tmp_path):
     """It scores as their file does under a name that does not say which sampling it is."""
-    rows = [
-        {
-            "question_id": row["question_id"],
-            "image": f"{row['image_id']}.jpg",
-            "text": row["question"],
-            "label": row["answer"],
-        }
-        for row in ROWS
-    ]
+    names = {"question_id": "question_id", "image_id": "image", "question": "text", "answer": "label"}
+    rows = [{theirs: row[ours] for ours, theirs in names.items()} for row in ROWS]
+    rows = [row | {"image": f"{row['image']}.jpg"} for row in rows]
     (tmp_path / "rows.json").write_text("\n".join(map(json.dumps, rows)))
     loaded = halluscope.score("pope", by_id(GOOD), datasets.Dataset.from_list(rows), bootstrap=0)
     assert loaded == halluscope.score("pope", by_id(GOOD), str(tmp_path / "rows.json"), bootstrap=0)

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import halluscope
-from halluscope import cli, registry, vocabularies
+from halluscope import registry, vocabularies
 from halluscope.errors import OutputError, RunError
 from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
-from halluscope.runs import folder as runs
 from halluscope.runs.comparing import compare
 from halluscope.runs.folder import check, differences
 from halluscope.stats.bootstrap import Bootstrap
@@ -34,23 +33,12 @@ ALL = [one for one in registry.benchmarks() if one.is_scored]
 OF_VERDICTS = [one for one in ALL if one.judges and one.judges.kind == "verdicts"]
 
 
-READABLE = [
-    "incorrect",
-    "same",
-    json.dumps({"verdict": "incorrect", "extra_claims": 1, "evidence": ["dog"]}),
-]
-"""Verdicts, at least one in the words of each room."""
-
-
 def each(of: list[Benchmark]) -> Any:
-    return pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in of])
+    return pytest.mark.parametrize("benchmark", of, ids=lambda one: one.name)
 
 
 def told(folder: Path) -> list[str]:
     return list(differences(folder))
-
-
-# Every benchmark
 
 
 @each(ALL)
@@ -58,12 +46,8 @@ def test_scored_written_read_and_scored_once_more(benchmark, tmp_path):
     run = made(benchmark, tmp_path)
     folder = write(run, tmp_path / "run")
     assert told(folder) == []
-    scores = json.loads((folder / "scores.json").read_text())
-    assert (
-        scores["signature"]
-        == run.scores["signature"]
-        == json.loads((folder / "run.json").read_text())["signature"]
-    )
+    for file in ("scores.json", "run.json"):
+        assert json.loads((folder / file).read_text())["signature"] == run.scores["signature"]
     rows = [json.loads(line) for line in (folder / "items.jsonl").read_text().splitlines()]
     assert [row["response"] for row in rows] == run.ready.matched.texts
     assert all(not row.keys() & {"response", "ballots", "inputs"} for row in run.found)
@@ -75,8 +59,9 @@ def test_scored_written_read_and_scored_once_more(benchmark, tmp_path):
 @each(OF_VERDICTS)
 @pytest.mark.parametrize("repeats", [1, 2])
 def test_what_a_language_model_said_is_read_again(benchmark, repeats, tmp_path):
-    """Readable verdicts, unreadable ones and missing replies; a judge is not asked twice."""
-    judge = moody([*READABLE, None, "nonsense"])
+    """Readable verdicts in the words of each room, unreadable ones, missing replies; a judge is not asked twice."""
+    verdict = json.dumps({"verdict": "incorrect", "extra_claims": 1, "evidence": ["dog"]})
+    judge = moody(["incorrect", "same", verdict, None, "nonsense"])
     run = made(benchmark, tmp_path, judge=judge, repeats=repeats, max_failed=1.0)
     asked = len(judge.asked)
     folder = write(run, tmp_path / "run")
@@ -99,10 +84,6 @@ def another_digit(value: Any) -> Any:
     return value + (1 if isinstance(value, int) else 0.001)
 
 
-def more(rows):
-    return [*rows, rows[-1]]
-
-
 def other_response(rows):
     return [{**rows[0], "response": rows[0]["response"] + "!"}, *rows[1:]]
 
@@ -113,23 +94,19 @@ def other_found(rows):
     return [{**rows[0], own: "something else"}, *rows[1:]]
 
 
+def other_seed(facts):
+    return {**facts, "signature": facts["signature"].replace("seed1", "seed2")}
+
+
 CHANGES = {
     "a digit of a score": ("scores.json", another_digit, "scores.json, "),
-    "the signature of the scores": (
-        "scores.json",
-        lambda scores: {**scores, "signature": scores["signature"].replace("seed1", "seed2")},
-        "scores.json, 'signature'",
-    ),
-    "the signature of the run": (
-        "run.json",
-        lambda run: {**run, "signature": run["signature"].replace("seed1", "seed2")},
-        "run.json, signature",
-    ),
+    "the signature of the scores": ("scores.json", other_seed, "scores.json, 'signature'"),
+    "the signature of the run": ("run.json", other_seed, "run.json, signature"),
     "an option": ("run.json", lambda run: {**run, "options": {**run["options"], "seed": 2}}, "'signature'"),
     "how many rows": ("run.json", lambda run: {**run, "rows": 1}, "run.json, rows"),
     "a response": ("items.jsonl", other_response, "'texts'"),
     "what was found": ("items.jsonl", other_found, "items.jsonl, row 1"),
-    "a row more": ("items.jsonl", more, ""),
+    "a row more": ("items.jsonl", lambda rows: [*rows, rows[-1]], ""),
     "a row less": ("items.jsonl", lambda rows: rows[:-1], ""),
 }
 
@@ -148,19 +125,12 @@ def test_each_change_is_found(benchmark, tmp_path):
 
 @needs("throne")
 def test_a_vote(tmp_path):
-    benchmark = registry.benchmark("throne")
-    run = made(benchmark, tmp_path)
+    folder = write(made(registry.benchmark("throne"), tmp_path), tmp_path / "run")
+    first, *more = json.loads((folder / "items.jsonl").read_text().splitlines()[0])["ballots"]
+    place = first.index("1")
     for sign in "01?-":
-        folder = write(run, tmp_path / f"vote{'01?-'.index(sign)}")
-        before = json.loads((folder / "items.jsonl").read_text().splitlines()[0])["ballots"]
-        place = before[0].index("1")
-
-        def other(rows, sign=sign, place=place):
-            line = rows[0]["ballots"][0]
-            rows[0]["ballots"][0] = line[:place] + sign + line[place + 1 :]
-            return rows
-
-        change(folder, "items.jsonl", other)
+        votes = {"ballots": [first[:place] + sign + first[place + 1 :], *more]}
+        change(folder, "items.jsonl", lambda rows, votes=votes: [{**rows[0], **votes}, *rows[1:]])
         assert bool(told(folder)) is (sign != "1"), sign
     change(folder, "items.jsonl", lambda rows: [{**row, "ballots": ["2" * 80] * 3} for row in rows])
     assert "The votes do not form a table" in told(folder)[0]
@@ -196,19 +166,16 @@ def test_files_that_are_missing_or_no_run(tmp_path):
         folders.folders([tmp_path / "nowhere"])
 
 
-def test_a_checksum_left_out(tmp_path):
+def test_checksums(tmp_path):
+    """`sha256sum` reads them; one that is left out is missed."""
     folder = write(made(ALL[0], tmp_path), tmp_path / "run")
+    command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
+    assert subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0
     sums = folder / "SHA256SUMS"
     sums.write_text("\n".join(line for line in sums.read_text().splitlines() if "items" not in line))
     assert told(folder) == ["SHA256SUMS was changed"]
     with pytest.raises(RunError, match="SHA256SUMS was changed"):
         check(folder)
-
-
-def test_sha256sum_reads_the_checksums(tmp_path):
-    folder = write(made(ALL[0], tmp_path), tmp_path / "run")
-    command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
-    assert subprocess.run(command, cwd=folder, capture_output=True, check=False).returncode == 0
 
 
 # Hostile text
@@ -226,12 +193,9 @@ def test_text_of_any_kind_comes_back_as_it_was(tmp_path):
 
 def test_names_of_responses_make_no_path(tmp_path):
     run = made(ALL[0], tmp_path)
-    names = ["../up", "..", "", "a/b", "A_B", "\ud800", "x" * 300, "run.json"]
-    several = [
-        replace(run, ready=run.ready._replace(matched=run.ready.matched._replace(name=name)))
-        for name in names
-    ]
-    folders.write(several, tmp_path / "several")
+    names, ready = ["../up", "..", "", "a/b", "A_B", "\ud800", "x" * 300, "run.json"], run.ready
+    several = [ready._replace(matched=ready.matched._replace(name=name)) for name in names]
+    folders.write([replace(run, ready=one) for one in several], tmp_path / "several")
     inner = folders.folders([tmp_path / "several"])
     assert len(inner) == len(names) and {one.parent for one in inner} == {tmp_path / "several"}
     assert {folders.read(one).name for one in inner} >= {*names} - {"\ud800"}
@@ -268,101 +232,85 @@ while True:
 
 @pytest.fixture
 def words(tmp_path, monkeypatch):
-    """A command that writes a run called "run"."""
+    """A command that writes a run, without the run's name."""
     monkeypatch.chdir(tmp_path)
     rows = [{"image_id": n, "caption": text} for n, text in enumerate(SAID[:3])]
     for name in ("mine", "other"):
         Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     Path("labels.json").write_text(json.dumps({n: ["dog"] for n in range(3)}))
-    fixed = ["--dataset", "labels.json", "--bootstrap", "10", "--judges", "lexical", "--quiet"]
-    return ["score", "throne", "--responses", "mine.jsonl", *fixed, "--out", "run"]
+    fixed = "--dataset labels.json --bootstrap 10 --judges lexical --quiet --out"
+    return f"score throne --responses mine.jsonl {fixed}"
 
 
 @needs("throne")
-def test_killed_while_it_writes(words, tmp_path):
+def test_killed_while_it_writes(words, tmp_path, ran):
     """Fail at each file in turn; the run is then missing or complete, and is written in the end."""
-    assert cli.main([*words[:-1], "first"]) == 0
-    command = [sys.executable, "-c", KILLED]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    ran(words, "first")
+    command, environment = [sys.executable, "-c", KILLED], os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     whole = {"scores.json", "items.jsonl", "run.json", "SHA256SUMS"}
-    assert ran.returncode == 0, ran.stderr
-    killed = [line.split() for line in ran.stdout.splitlines() if line[:1].isdigit()]
+    assert ended.returncode == 0, ended.stderr
+    killed = [line.split() for line in ended.stdout.splitlines() if line[:1].isdigit()]
     assert len(killed) > 8 and all(set(files) in (set(), whole) for _, *files in killed)
     assert {file.name for file in Path("run").iterdir()} == whole
     assert [file.name for file in tmp_path.glob(".run*")] == []
 
 
 @needs("throne")
-def test_never_over_another(words, capsys):
-    assert cli.main(words) == 0
+def test_never_over_another(words, ran, refused):
+    ran(words, "run")
     before = {file: file.read_bytes() for file in Path("run").iterdir()}
     for taken in ("run", "labels.json", "."):
-        assert cli.main([*words[:-1], taken]) == 2
-        assert "is there already" in capsys.readouterr().err
-    assert {file: file.read_bytes() for file in Path("run").iterdir()} == before
-    run = folders.read(Path("run"))
+        assert "is there already" in refused(words, taken)
     with pytest.raises(OutputError, match="is there already"):
-        folders.write([run], Path("run"))
+        folders.write([folders.read(Path("run"))], Path("run"))
     assert {file: file.read_bytes() for file in Path("run").iterdir()} == before
 
 
 def test_what_is_known_of_the_responses_is_kept(tmp_path):
     """An older version of the questions, other prompts, what was not compared, and scores that their file states."""
     run = made(registry.benchmark("pope"), tmp_path)
-    known = {
-        "version": "2023-05",
-        "prompts": ["short", ""],
-        "uncompared": {"image": 2},
-        "figures": {"accuracy": 0.5},
-        "labels": ["1", "0"],
-    }
+    known = {"version": "2023-05", "prompts": ["short", ""], "uncompared": {"image": 2}}
+    known |= {"figures": {"accuracy": 0.5}, "labels": ["1", "0"]}
     ready = run.ready._replace(matched=run.ready.matched._replace(**known))
-    scored = runs.score(run.benchmark, ready, run.options)
+    scored = folders.score(run.benchmark, ready, run.options)
     assert "|questions:2023-05|" in scored.scores["signature"] and scored.scores["printed"]
-    assert list(differences(write(scored, tmp_path / "run"))) == []
-
-
-# The commands
+    assert told(write(scored, tmp_path / "run")) == []
 
 
 @needs("throne")
-def test_score_and_verify(words, capsys):
-    several = [*words[:3], "other.jsonl", *words[3:]]
-    assert cli.main(several) == 0
+def test_score_and_verify(words, ran, refused):
+    several = words.replace("mine.jsonl", "mine.jsonl other.jsonl")
+    ran(several, "run")
     assert {file.name for file in Path("run").iterdir()} == {"mine", "other"}
     facts = json.loads(Path("run/mine/run.json").read_text())
-    assert facts["command"] == several and facts["voters"]["judges"][0].startswith("lexical")
-    capsys.readouterr()
-    assert cli.main(["verify", "run"]) == 0
-    assert capsys.readouterr().out.count("its scores follow from its rows") == 2
+    assert facts["command"] == [*several.split(), "run"]
+    assert facts["voters"]["judges"][0].startswith("lexical")
+    assert ran("verify run").out.count("its scores follow from its rows") == 2
     change(Path("run/mine"), "scores.json", another_digit)
-    assert cli.main(["verify", "run/other", "run/mine"]) == 2
-    printed = capsys.readouterr()
+    printed = ran("verify run/other run/mine", status=2)
     assert printed.out.startswith("run/other: unchanged")
     assert "run/mine: scores.json, " in printed.err and "1 of 2 runs did not pass" in printed.err
-    assert cli.main(["verify", "labels.json"]) == 2
+    refused("verify labels.json")
 
 
 @needs("throne")
-@pytest.mark.parametrize("more", [["--ask", "all"], ["--ask", "needed"], ["--judges", "replay:votes.jsonl"]])
-def test_votes_of_any_kind(words, more, capsys):
+@pytest.mark.parametrize("more", ["--ask all", "--ask needed", "--judges replay:votes.jsonl"])
+def test_votes_of_any_kind(words, more, ran):
     """All votes, only needed votes, and given votes, which verifying does not read again."""
-    from halluscope.benchmarks.throne import metric as prompts
-    from halluscope.vocabularies import load
+    from halluscope.benchmarks.throne.metric import questions_of
 
     texts = ["A dog and a cup, no person.", "Yes.", "No,  a \0 dog \u2028 \u202e"]
-    asked = [question.text for of in prompts.questions_of("paper").about(load("coco")) for question in of]
-    given = [
+    about = questions_of("paper").about(vocabularies.load("coco"))
+    asked = [(text, question.text) for text in texts for each in about for question in each]
+    votes = [
         {"text": text, "question": question, "answer": "yes" if "dog" in text and "dog" in question else "eh"}
-        for text in texts
-        for question in asked
+        for text, question in asked
     ]
-    Path("votes.jsonl").write_text("\n".join(map(json.dumps, given)))
-    assert cli.main([*words, *more]) == 0
+    Path("votes.jsonl").write_text("\n".join(map(json.dumps, votes)))
+    ran(words, "run", *more.split())
     Path("votes.jsonl").unlink()
-    capsys.readouterr()
-    assert cli.main(["verify", "run"]) == 0
+    ran("verify run")
 
 
 @needs("chair")
@@ -372,13 +320,9 @@ def test_files_that_options_name_are_kept(tmp_path):
     folder = write(made(benchmark, tmp_path), tmp_path / "run")
     (tmp_path / "synonyms.txt").unlink()
     assert (folder / "files" / "synonyms").is_file() and told(folder) == []
-    change(
-        folder, "run.json", lambda run: {**run, "options": {**run["options"], "synonyms": "../labels.json"}}
-    )
+    outside = {"synonyms": "../labels.json"}
+    change(folder, "run.json", lambda run: {**run, "options": run["options"] | outside})
     assert "is outside the folder" in told(folder)[0]
-
-
-# From Python
 
 
 @needs("throne")
@@ -415,10 +359,8 @@ GIVEN = {
 @pytest.mark.parametrize("name", [pytest.param(name, marks=needs(name)) for name in GIVEN])
 def test_what_stands_for_a_judges_work(name, tmp_path):
     """No judge is named if verdicts are given."""
-    benchmark = registry.benchmark(name)
-    run = made(
-        benchmark, tmp_path, **GIVEN[name], **({"judge": ""} if name in ("mmhal", "haloquest") else {})
-    )
+    nobody = {"judge": ""} if name in ("mmhal", "haloquest") else {}
+    run = made(registry.benchmark(name), tmp_path, **GIVEN[name], **nobody)
     folder = write(run, tmp_path / "run")
     assert told(folder) == []
     other = folders.read(write(run, tmp_path / "other"))
@@ -430,19 +372,15 @@ def test_options_that_no_folder_can_hold(tmp_path):
     """Refused before a judge is asked."""
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({1: ["dog"]}))
-    given: dict[str, Any] = {
-        "name": "throne",
-        "responses": [{"image_id": 1, "caption": "A dog."}],
-        "dataset": labels,
-    }
+    given: dict[str, Any] = {"name": "throne", "responses": [{"image_id": 1, "caption": "A dog."}]}
+    given |= {"dataset": labels, "out": tmp_path / "run"}
     with pytest.raises(RunError, match="cannot be written to a run's folder"):
-        halluscope.score(
-            **given, out=tmp_path / "run", vocabulary=vocabularies.load("coco"), judges="no/judge"
-        )
-    with pytest.raises(ValueError, match="out is 7; expected the name of a new folder"):
-        halluscope.score(**given, out=7)
-    with pytest.raises(OutputError, match="is there already"):
-        halluscope.score(**given, out=tmp_path)
-    judge = halluscope.load_judge("lexical")
-    halluscope.score(**given, out=tmp_path / "run", judges=judge)
+        halluscope.score(**given, vocabulary=vocabularies.load("coco"), judges="no/judge")
+    for taken, error, said in (
+        (7, ValueError, "out is 7; expected the name of a new folder"),
+        (tmp_path, OutputError, "is there already"),
+    ):
+        with pytest.raises(error, match=said):
+            halluscope.score(**given | {"out": taken})
+    halluscope.score(**given, judges=halluscope.load_judge("lexical"))
     assert told(tmp_path / "run") == []

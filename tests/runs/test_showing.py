@@ -17,9 +17,12 @@ from halluscope.paths import share
 from halluscope.registry import Benchmark
 from tests.test_contract import example, offline
 
-SCORED = [pytest.param(one, id=one.name) for one in registry.benchmarks() if one.is_scored]
-BY_PLACE = [one for one in registry.benchmarks() if one.is_scored and "image_ids" in one.input_options]
-"""Those whose references are no rows with ids of their own."""
+SCORED = [one for one in registry.benchmarks() if one.is_scored]
+
+
+def each(of):
+    return pytest.mark.parametrize("benchmark", of, ids=lambda one: one.name)
+
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\u2028\ud800 {{7*7}} ${7*7} "
 
@@ -61,14 +64,10 @@ def scored(
     predictions, references, shown = example(benchmark)
     metric = evaluate.load(str(share("metrics", benchmark.name)))
     asked = shown | offline(benchmark, tmp_path) | {benchmark.items: True} | options
-    return (
-        metric.compute(predictions=predictions, references=references, **asked),
-        predictions,
-        references,
-    )
+    return metric.compute(predictions=predictions, references=references, **asked), predictions, references
 
 
-@pytest.mark.parametrize("benchmark", SCORED)
+@each(SCORED)
 def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
     """Each response is an item, complete and unchanged; the whole page is inside its frame."""
     result, predictions, references = scored(benchmark, tmp_path)
@@ -84,7 +83,7 @@ def test_a_result_of_evaluate_is_shown(benchmark, tmp_path):
     assert escape(result["signature"]) in attributes["srcdoc"]
 
 
-@pytest.mark.parametrize("benchmark", SCORED)
+@each(SCORED)
 def test_hostile_texts_stay_texts(benchmark, tmp_path):
     """Such texts add no element and no script to a page, and appear in it unchanged."""
     _, references, options = example(benchmark)
@@ -98,8 +97,9 @@ def test_hostile_texts_stay_texts(benchmark, tmp_path):
     assert elements.count("script") == 3 and "iframe" not in elements  # the index, the rows, the page's own
 
 
-@pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in BY_PLACE])
+@each([one for one in SCORED if "image_ids" in one.input_options])
 def test_rows_are_called_by_image_or_place(benchmark, tmp_path):
+    """Where references are no rows with ids of their own."""
     ids = ["seven", "nine", "eleven", "twelve"]
     result, predictions, references = scored(benchmark, tmp_path)
     places = [*map(str, range(len(predictions)))]
@@ -111,77 +111,59 @@ def test_rows_are_called_by_image_or_place(benchmark, tmp_path):
     assert images == ids and list(items_of(report)) == (places if benchmark.name == "pope" else ids)
 
 
-@pytest.mark.parametrize("benchmark", SCORED)
+@each(SCORED)
 def test_pictures_stand_beside_their_rows(benchmark, tmp_path):
     result, predictions, references = scored(benchmark, tmp_path)
     pictures = [None, *(Image.new("RGB", (40, 30), (place, 9, 9)) for place in range(1, len(predictions)))]
     report = halluscope.report(result, predictions, references, images=pictures)
     shown = [item.image in report.page.pictures for item in report.page.runs[0].items]
     assert any(shown) and "data:image/" in frame(report)["srcdoc"]
-    with pytest.raises(ValueError, match=f"There are 1 values of images and {len(predictions)} predictions"):
-        halluscope.report(result, predictions, references, images=pictures[:1])
 
 
-@pytest.mark.parametrize("benchmark", SCORED)
+def refuses(said, *given, **options):
+    with pytest.raises(ValueError, match=said):
+        halluscope.report(*given, **options)
+
+
+@each(SCORED)
 def test_what_is_no_such_result_is_refused(benchmark, tmp_path):
-    result, predictions, references = scored(benchmark, tmp_path)
-    rows = len(predictions)
-    for given, known in ((predictions[:-1], references), (predictions, references[:-1])):
-        with pytest.raises(
-            ValueError, match=f"There are {len(given)} predictions and {len(known)} references"
-        ):
-            halluscope.report(result, given, known)
-    with pytest.raises(ValueError, match=f"about {rows} rows, but there are {rows - 1} predictions"):
-        halluscope.report(result, predictions[:-1], references[:-1])
-    without = {name: value for name, value in result.items() if name != benchmark.items}
-    with pytest.raises(ValueError, match=rf"no {benchmark.items}.*compute\(\.\.\., {benchmark.items}=True\)"):
-        halluscope.report(without, predictions, references)
-    with pytest.raises(ValueError, match="has no option 'image_idz'"):
-        halluscope.report(result, predictions, references, image_idz=range(rows))
+    result, said, right = scored(benchmark, tmp_path)
+    rows, items = len(said), benchmark.items
+    refuses(f"There are {rows - 1} predictions and {rows} references", result, said[:-1], right)
+    refuses(f"There are {rows} predictions and {rows - 1} references", result, said, right[:-1])
+    refuses(f"about {rows} rows, but there are {rows - 1} predictions", result, said[:-1], right[:-1])
+    without = {name: value for name, value in result.items() if name != items}
+    refuses(rf"no {items}.*compute\(\.\.\., {items}=True\)", without, said, right)
+    refuses("has no option 'image_idz'", result, said, right, image_idz=range(rows))
+    picture = [Image.new("RGB", (4, 3))]
+    refuses(f"There are 1 values of images and {rows} predictions", result, said, right, images=picture)
 
 
-@pytest.mark.parametrize("result", [None, {}, {"accuracy": 1.0}, {"signature": 3}, "pope|version:1"])
-def test_what_is_no_result_at_all(result):
-    with pytest.raises(ValueError, match="expected what a metric's compute returned, with a signature"):
-        halluscope.report(result, ["yes"], ["yes"])
-
-
-def test_a_result_of_another_benchmark(tmp_path):
+def test_a_result_of_nothing_or_of_something_else(tmp_path):
     """HQM has no rows; references of another metric are not rows of the dataset; a name may be unknown."""
+    for result in (None, {}, {"accuracy": 1.0}, {"signature": 3}, "pope|version:1"):
+        refuses("expected what a metric's compute returned, with a signature", result, ["yes"], ["yes"])
     hqm = registry.benchmark("hqm")
     predictions, references, options = example(hqm)
-    with pytest.raises(ValueError, match="HQM does not score single responses"):
-        halluscope.report(hqm.compute(predictions, references, **options), ["a", "b"], ["a", "b"])
-    result, predictions, _ = scored(registry.benchmark("hqh"), tmp_path)
-    with pytest.raises(ValueError, match=r"references\[0\] is \['dog'\]; expected a row of the dataset hqh"):
-        halluscope.report(result, predictions, [["dog"]] * len(predictions))
-    with pytest.raises(ValueError, match="There is no benchmark 'mine'"):
-        halluscope.report({"signature": "mine|version:1"}, ["a"], ["b"])
-
-
-def test_a_result_of_other_responses(tmp_path):
-    result, predictions, references = scored(registry.benchmark("chair"), tmp_path)
-    with pytest.raises(ValueError, match="The result marks places beyond the end of a prediction"):
-        halluscope.report(result, ["A dog."] * len(predictions), references)
-
-
-def test_ids_of_another_number():
-    pope = registry.benchmark("pope")
-    result = pope.compute(["Yes", "No"], ["yes", "no"], per_question=True)
-    with pytest.raises(ValueError, match="There are 3 values of image_ids and 2 predictions"):
-        halluscope.report(result, ["Yes", "No"], ["yes", "no"], image_ids=[1, 2, 3])
+    result = hqm.compute(predictions, references, **options)
+    refuses("HQM does not score single responses", result, ["a", "b"], ["a", "b"])
+    result, said, _ = scored(registry.benchmark("hqh"), tmp_path)
+    other = [["dog"]] * len(said)
+    refuses(r"references\[0\] is \['dog'\]; expected a row of the dataset hqh", result, said, other)
+    refuses("There is no benchmark 'mine'", {"signature": "mine|version:1"}, ["a"], ["b"])
+    result, said, right = scored(registry.benchmark("chair"), tmp_path)
+    refuses("The result marks places beyond the end of a prediction", result, ["A dog."] * len(said), right)
+    said, right = ["Yes", "No"], ["yes", "no"]
+    result = registry.benchmark("pope").compute(said, right, per_question=True)
+    refuses("There are 3 values of image_ids and 2 predictions", result, said, right, image_ids=[1, 2, 3])
 
 
 def test_options_are_seen():
     """POPE's questions, samplings and classes appear with its rows; arrays work as lists do."""
     pope = registry.benchmark("pope")
     said, right = ["Yes", "Yes"], ["yes", "no"]
-    options = {
-        "image_ids": np.array([5, 6]),
-        "questions": ["Is there a dog?", "Is there a cat?"],
-        "objects": ("dog", "cat"),
-        "sampling": ["random", "popular"],
-    }
+    options = {"image_ids": np.array([5, 6]), "questions": ["Is there a dog?", "Is there a cat?"]}
+    options |= {"objects": ("dog", "cat"), "sampling": ["random", "popular"]}
     result = pope.compute(said, right, per_question=True, **options)
     report = halluscope.report(result, said, right, **options)
     first, second = report.page.runs[0].items
@@ -216,27 +198,23 @@ def test_in_a_notebook_s_frame(tmp_path, browser):
 
     result, predictions, references = scored(registry.benchmark("amber"), tmp_path)
     html = halluscope.report(result, predictions, references)._repr_html_()
-    (tmp_path / "notebook.html").write_text(
-        f"<!doctype html><meta charset=utf-8><title>mine</title>{html}", "utf-8"
-    )
+    page = f"<!doctype html><meta charset=utf-8><title>mine</title>{html}"
+    (tmp_path / "notebook.html").write_text(page, "utf-8")
     browser.get((tmp_path / "notebook.html").as_uri())
     browser.switch_to.frame(browser.find_element(By.TAG_NAME, "iframe"))
+    run = browser.execute_script
 
-    def said() -> tuple[str, str]:
-        return browser.execute_script("return [location.href, document.getElementById('count').textContent]")
+    def comes(address, count):
+        shown = "return [location.href, document.getElementById('count').textContent]"
+        WebDriverWait(browser, 30).until(lambda _: run(shown) == [address, count])
 
-    wait = WebDriverWait(browser, 30)
-    wait.until(lambda _: said() == ["about:srcdoc", "5 items"])
+    comes("about:srcdoc", "5 items")
     assert browser.find_elements(By.CSS_SELECTOR, "#list mark.bad")
-    assert (
-        browser.execute_script("return getComputedStyle(document.querySelector('mark.bad')).fontWeight")
-        == "600"
-    )
+    assert run("return getComputedStyle(document.querySelector('mark.bad')).fontWeight") == "600"
     browser.find_element(By.NAME, "q").send_keys("bench")
-    wait.until(lambda _: said() == ["about:srcdoc#q=bench", "2 of 5 items"])
+    comes("about:srcdoc#q=bench", "2 of 5 items")
     for link, place in (("#list h3 a", "item=1"), ("nav a[href='#about']", "about")):
-        browser.execute_script("document.querySelector(arguments[0]).click()", link)
-        wait.until(lambda _, place=place: said()[0] == f"about:srcdoc#{place}")
-    assert said()[1] == "1 of 5 items"
+        run("document.querySelector(arguments[0]).click()", link)
+        comes(f"about:srcdoc#{place}", "1 of 5 items")
     with pytest.raises(Exception, match="(?i)cross-origin|denied|blocked"):
-        browser.execute_script("return parent.document.title")
+        run("return parent.document.title")

@@ -5,46 +5,41 @@ import json
 import pytest
 
 import halluscope
-from halluscope import cli
+from halluscope.reading.datasets import read_rows
 from tests import small_datasets
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-TYPES = 8
-
 
 @pytest.fixture
 def dataset(tmp_path):
-    return small_datasets.build("hqh", tmp_path)
+    return str(small_datasets.build("hqh", tmp_path))
 
 
-def judged(tmp_path, dataset, judge, model, verdicts):
-    """Score the rows of HQH with given verdicts: right or wrong, row by row."""
-    rows = halluscope_rows(dataset)
-    file = tmp_path / f"{model}.jsonl"
-    file.write_text("".join(json.dumps({"id": row, "response": f"It is {row}."}) + "\n" for row in rows))
-    given = [{"correct": one, "extra_claims": 0} for one in verdicts[: len(rows)]]
-    halluscope.score("hqh", file, str(dataset), out=tmp_path / judge / model, judgements=given, bootstrap=20)
-    return tmp_path / judge / model
+@pytest.fixture
+def judged(tmp_path, dataset):
+    """Score a model's responses to HQH's rows, of which the verdicts call some wrong, and return the run's folder."""
+    ids = [row["id"] for row in read_rows(dataset)]
+
+    def score(judge, model, wrong=(), text="It is {}."):
+        file, out = tmp_path / f"{model}.jsonl", tmp_path / judge / model
+        file.write_text("\n".join(json.dumps({"id": row, "response": text.format(row)}) for row in ids))
+        given = [{"correct": place not in wrong, "extra_claims": 0} for place in range(len(ids))]
+        halluscope.score("hqh", file, dataset, out=out, judgements=given, bootstrap=20)
+        return out
+
+    return score
 
 
-def halluscope_rows(dataset):
-    from halluscope.reading.datasets import read_rows
-
-    return [row["id"] for row in read_rows(str(dataset))]
-
-
-def test_two_judges_by_hand(tmp_path, dataset, capsys):
+def test_two_judges_by_hand(tmp_path, dataset, judged, ran, json_of):
     """The second judge finds one more response of the first model wrong, and swaps the two models."""
-    count = len(halluscope_rows(dataset))
-    right = [True] * count
-    judged(tmp_path, dataset, "old", "a", right)
-    judged(tmp_path, dataset, "old", "b", [False, *right[1:]])
-    judged(tmp_path, dataset, "new", "a", [False, False, *right[2:]])
-    judged(tmp_path, dataset, "new", "b", [False, *right[1:]])
-    command = ["swap", str(tmp_path / "old"), str(tmp_path / "new"), "--bootstrap", "50"]
-    assert cli.main([*command, "--json", "--scores", "main_hal"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    count = len(read_rows(dataset))
+    judged("old", "a")
+    judged("old", "b", [0])
+    judged("new", "a", [0, 1])
+    judged("new", "b", [0])
+    command = ["swap", tmp_path / "old", tmp_path / "new", "--bootstrap", "50"]
+    found = json_of(*command, "--scores", "main_hal")
     assert found["rows"] == count
     of_a = next(one for one in found["agreement"] if one["model"] == "a" and one["score"] == "main_hal")
     assert (of_a["of"], of_a["same"]) == (count, (count - 2) / count)
@@ -55,27 +50,14 @@ def test_two_judges_by_hand(tmp_path, dataset, capsys):
     assert by_model["b"]["by"]["value"] == 0
     (ranks,) = found["ranks"]
     assert ranks["ranks"] == {"a": [1, 2], "b": [2, 1]} and ranks["tau"]["value"] == -1
-    assert cli.main(command) == 0
-    text = capsys.readouterr().out
+    text = ran(*command).out
     assert "Kendall's tau of the two rankings" in text and "halluscope certify" in text
 
 
-def test_other_responses_are_no_swap(tmp_path, dataset, capsys):
-    count = len(halluscope_rows(dataset))
-    one = judged(tmp_path, dataset, "old", "a", [True] * count)
-    other = judged(tmp_path, dataset, "new", "b", [True] * count)
-    assert cli.main(["swap", str(one), str(other), "--bootstrap", "20"]) == 0, (
-        "single runs pair whatever their names"
-    )
-    capsys.readouterr()
-    file = tmp_path / "c.jsonl"
-    file.write_text(
-        "".join(json.dumps({"id": row, "response": "Other."}) + "\n" for row in halluscope_rows(dataset))
-    )
-    given = [{"correct": True, "extra_claims": 0}] * count
-    halluscope.score("hqh", file, str(dataset), out=tmp_path / "other", judgements=given, bootstrap=20)
-    assert cli.main(["swap", str(one), str(tmp_path / "other")]) == 2
-    assert f"{count} of {count} responses of 'a' differ between the two runs" in capsys.readouterr().err
-    judged(tmp_path, dataset, "old", "d", [True] * count)
-    assert cli.main(["swap", str(tmp_path / "old"), str(tmp_path / "new")]) == 2
-    assert "Only one of the two judges has a run of" in capsys.readouterr().err
+def test_other_responses_are_no_swap(tmp_path, dataset, judged, ran, refused):
+    one, same, other = judged("old", "a"), judged("new", "b"), judged("other", "c", text="Other.")
+    ran("swap", one, same, "--bootstrap", "20")  # single runs pair whatever their names
+    count = len(read_rows(dataset))
+    assert f"{count} of {count} responses of 'a' differ between the two runs" in refused("swap", one, other)
+    judged("old", "d")
+    assert "Only one of the two judges has a run of" in refused("swap", tmp_path / "old", tmp_path / "new")
