@@ -9,6 +9,7 @@ from halluscope import cli
 from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.judging.cache import Cache
 from halluscope.judging.models.language_model import LanguageModelJudge
+from halluscope.signature import keys_of
 from halluscope.vocabularies import load
 from tests.small_datasets import needs
 
@@ -35,15 +36,15 @@ def ablate(files: Path, *words: str, models: str = "abc") -> list[str]:
 
 def replay(files: Path) -> str:
     """Votes of one judge: three times yes where the text names the class; one yes of three for each text and "bus"."""
-    with (files / "votes.jsonl").open("w") as file:
-        for model in "abc":
-            for line in (files / f"{model}.jsonl").read_text().splitlines():
-                text = json.loads(line)["response"]
-                for number, row in enumerate(PAPER.about(load("coco"))):
-                    for about in row:
-                        yes = f" {about.object} " in text or (about.object == "bus" and number == 0)
-                        vote = {"text": text, "question": about.text, "answer": "yes" if yes else "no"}
-                        file.write(json.dumps(vote) + "\n")
+    votes = [
+        {"text": text, "question": about.text, "answer": "yes" if yes else "no"}
+        for model in "abc"
+        for text in (json.loads(line)["response"] for line in (files / f"{model}.jsonl").open())
+        for number, row in enumerate(PAPER.about(load("coco")))
+        for about in row
+        for yes in [f" {about.object} " in text or (about.object == "bus" and number == 0)]
+    ]
+    (files / "votes.jsonl").write_text("\n".join(map(json.dumps, votes)))
     return f"replay:{files / 'votes.jsonl'}"
 
 
@@ -51,27 +52,21 @@ def test_a_row_for_each_agreement(files, capsys):
     """Of the two votes against one about "bus", a majority makes a no and unanimity nothing: 2 of 160 cells, 1 of them
     for model c, whose first text names a bus: three times yes.
     """
-    words = ablate(files, "--judges", replay(files), "--agreement", "3", "2", "--json")
-    assert cli.main(words) == 0
+    assert cli.main(ablate(files, "--judges", replay(files), "--agreement", "3", "2", "--json")) == 0
     found = json.loads(capsys.readouterr().out)
+    cell = 1 / (2 * CLASSES)
     ignored = {(row["responses"], row["agreement"]): row["ignored"] for row in found["results"]}
-    assert ignored == {
-        **dict.fromkeys([("a", 3), ("b", 3)], 2 / (2 * CLASSES)),
-        ("c", 3): 1 / (2 * CLASSES),
-        **dict.fromkeys([("a", 2), ("b", 2), ("c", 2)], 0.0),
-    }
+    assert ignored == {("a", 3): 2 * cell, ("b", 3): 2 * cell, ("c", 3): cell} | {(m, 2): 0.0 for m in "abc"}
     precision = {row["responses"]: row["precision_all"] for row in found["results"] if row["agreement"] == 2}
     assert precision == {"a": 1.0, "b": 0.5, "c": 0.0}
-    assert [row["signature"].partition("agreement:")[2][:4] for row in found["results"]] == [
-        "3of3",
-        "2of3",
-    ] * 3
+    signed = [keys_of(row["signature"])["agreement"] for row in found["results"]]
+    assert signed == ["3of3", "2of3"] * 3
     (alike,) = [one for one in found["correlations"] if one["score"] == "precision_all"]
     assert alike["agreements"] == [3, 2] and alike["pearson"] == pytest.approx(1)
 
 
 def test_nothing_is_asked_twice(files, capsys, monkeypatch, tiny_t5):
-    asked: list[tuple[str, str]] = []
+    asked = []
     answer = LanguageModelJudge.answer
 
     def noted(self, texts, questions, pairs):

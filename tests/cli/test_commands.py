@@ -18,24 +18,25 @@ from halluscope.stats.bootstrap import RESAMPLES
 
 
 def test_defaults_and_choices_are_the_codes():
-    export = COMMANDS["ask"]["kinds"]["export"]["options"]
-    assert (export["--requests"]["default"], export["--bytes"]["default"]) == (
-        batch.MOST_REQUESTS,
-        batch.MOST_BYTES,
-    )
+    def options(command, kind=None):
+        of = COMMANDS[command]
+        return (of["kinds"][kind] if kind else of)["options"]
+
+    export = options("ask", "export")
+    assert export["--requests"]["default"] == batch.MOST_REQUESTS
+    assert export["--bytes"]["default"] == batch.MOST_BYTES
     assert SHARED["--bootstrap"]["default"] == RESAMPLES and f"{RESAMPLES:,}" in SHARED["--bootstrap"]["help"]
-    assert SHARED["--format"]["choices"] == (*FORMATS,)
-    assert COMMANDS["score"]["options"]["--format"]["choices"] == (
-        *FORMATS,
-        LINE,
-    )
-    assert SHARED["--thoughts"]["choices"] == (*THOUGHTS,)
-    assert f"(default: {AT_ONCE})" in COMMANDS["answer"]["options"]["--at-once"]["help"]
-    assert COMMANDS["plot"]["options"]["--figures"]["default"] == (*FIGURES,)
-    assert COMMANDS["plot"]["options"]["--format"]["choices"] == (*DRAWN,)
-    assert COMMANDS["tasks"]["options"]["harness"]["choices"] == (*HARNESSES,)
-    marks = COMMANDS["review"]["kinds"]["make"]["options"]["--marks"]["choices"]
-    assert marks == (sheet.VALID, sheet.AGREE, sheet.IMPLIED, sheet.VERDICT)
+    assert f"(default: {AT_ONCE})" in options("answer")["--at-once"]["help"]
+    assert options("plot")["--figures"]["default"] == (*FIGURES,)
+    for option, choices in (
+        (SHARED["--format"], FORMATS),
+        (options("score")["--format"], (*FORMATS, LINE)),
+        (SHARED["--thoughts"], THOUGHTS),
+        (options("plot")["--format"], DRAWN),
+        (options("tasks")["harness"], HARNESSES),
+        (options("review", "make")["--marks"], (sheet.VALID, sheet.AGREE, sheet.IMPLIED, sheet.VERDICT)),
+    ):
+        assert option["choices"] == (*choices,)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -50,12 +51,9 @@ def test_a_command_has_a_function_and_a_parser(name):
 def test_a_dataset_of_a_clone_that_is_not_built(name, tmp_path, capsys, monkeypatch):
     """The folder holds the dataset's specification alone."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("pope", "pope_c"):
-        (tmp_path / "datasets" / folder).mkdir(parents=True)
-        (tmp_path / "datasets" / folder / "spec.toml").write_text("version = '1'")
+    dataset = name.removeprefix("datasets/").partition(":")[0]
+    (tmp_path / "datasets" / dataset).mkdir(parents=True)
+    (tmp_path / "datasets" / dataset / "spec.toml").write_text("version = '1'")
     (tmp_path / "a.jsonl").write_text('{"question_id": 1, "response": "Yes."}')
     assert cli.main(["score", "pope", "--responses", "a.jsonl", "--dataset", name]) == 2
-    assert (
-        f"There is no dataset '{name.removeprefix('datasets/').partition(':')[0]}' in"
-        in capsys.readouterr().err
-    )
+    assert f"There is no dataset '{dataset}' in" in capsys.readouterr().err

@@ -25,7 +25,6 @@ from halluscope.judging import prompts
 from halluscope.judging.questions import Question
 from halluscope.judging.resolve import ReplayJudge
 from halluscope.paths import PACKAGE
-from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import to_json
 from halluscope.sanitize import BLACKED, one_line, printable, short_repr
 
@@ -40,16 +39,18 @@ STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u202
 TEXTS = [{"image_id": 1, "caption": "A dog sleeps on a couch."}, {"image_id": 2, "caption": "A cat."}]
 
 
-def halluscope(*words, folder=None, **environment):
-    """Run the command in its own process; return its status and the bytes it printed."""
+def halluscope(*words, folder=None, code=None, **environment):
+    """Run the command (or Python code) in its own process; return its status and the bytes it printed."""
+    command = [sys.executable, *(("-c", code) if code else ("-m", "halluscope")), *words]
     done = subprocess.run(
-        [sys.executable, "-m", "halluscope", *words],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        check=False,
+        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, check=False
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def shell(command):
+    done = subprocess.run(["bash", "-c", f"{sys.executable} -m {command}"], capture_output=True, check=False)
+    return done.returncode, done.stderr
 
 
 ONE_AFTER_THE_OTHER = """
@@ -92,15 +93,14 @@ def throne(*words):
 
 def test_nothing_in_the_package_prints_by_another_way():
     """Calls of print, and of write on the standard streams."""
-    found = []
-    for file in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            if called == "print" or re.fullmatch(
-                r"sys\.(__)?std(out|err)(__)?(\.buffer)?\.write(lines)?", called
-            ):
-                found.append(f"{file.relative_to(PACKAGE)}:{node.lineno}")
-    assert {place.partition(":")[0] for place in found} == {"terminal.py"}
+    ways = re.compile(r"print|sys\.(__)?std(out|err)(__)?(\.buffer)?\.write(lines)?")
+    found = {
+        str(file.relative_to(PACKAGE))
+        for file in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ways.fullmatch(ast.unparse(node.func))
+    }
+    assert found == {"terminal.py"}
 
 
 @given(st.text())
@@ -148,22 +148,10 @@ def test_hostile_words_in_errors(tmp_path):
         ["correlate", HALVES, HOSTILE],
         ["list", "--limits", HOSTILE],
     )
-    done = subprocess.run(
-        [sys.executable, "-c", ONE_AFTER_THE_OTHER, json.dumps(commands)],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    assert json.loads((tmp_path / "statuses").read_text()) == [2] * len(commands), done.stderr
-    assert not done.stdout and steering(done.stderr) == [], done.stderr
-    assert not re.search(rb"^\|?halluscope: all is well", done.stderr, re.MULTILINE)
-
-
-def test_a_cell_breaks_no_table():
-    def lines(cell):
-        return aligned([[cell, "1"], ["b", "2"]], [cell, "n"]).count("\n")
-
-    assert lines(HOSTILE) == lines("a")
+    _, out, err = halluscope(json.dumps(commands), folder=tmp_path, code=ONE_AFTER_THE_OTHER)
+    assert json.loads((tmp_path / "statuses").read_text()) == [2] * len(commands), err
+    assert not out and steering(err) == [], err
+    assert not re.search(rb"^\|?halluscope: all is well", err, re.MULTILINE)
 
 
 @given(st.text())
@@ -235,19 +223,18 @@ def test_where_an_error_arose_is_shown_to_who_asks(broken, capsys, monkeypatch):
     assert "Traceback" in said and "test_terminal.py" in said and "sk-very-secret" not in said
 
 
-def test_no_memory_has_words_of_its_own(broken, capsys):
-    broken(MemoryError())
-    assert cli.main(["list"]) == 70
-    assert "not enough memory" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
-    ("error", "said"), [(KeyboardInterrupt(), "interrupted."), (ValueError(), "ValueError")]
+    ("error", "status", "said"),
+    [
+        (MemoryError(), 70, "halluscope: .*not enough memory.*"),
+        (KeyboardInterrupt(), 130, "halluscope: interrupted."),  # nothing is promised
+        (ValueError(), 2, "halluscope: ValueError"),  # nothing is empty
+    ],
 )
-def test_nothing_is_promised_and_nothing_is_empty(broken, capsys, error, said):
+def test_errors_with_words_of_their_own(broken, capsys, error, status, said):
     broken(error)
-    assert cli.main(["list"]) == (130 if isinstance(error, KeyboardInterrupt) else 2)
-    assert capsys.readouterr().err == f"halluscope: {said}\n"
+    assert cli.main(["list"]) == status
+    assert re.fullmatch(f"{said}\n", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -261,17 +248,13 @@ def test_nothing_is_promised_and_nothing_is_empty(broken, capsys, error, said):
 @pytest.mark.parametrize("end", ["| head -c 1 >/dev/null", ">&-"])
 def test_nobody_reads(words, end):
     """Nothing is printed about it, and the command's status stays."""
-    command = f"{sys.executable} -m halluscope {words} {end}; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert shell(f"halluscope {words} {end}; exit ${{PIPESTATUS[0]}}") == (0, b"")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
 def test_a_full_disk_under_the_output():
-    done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m halluscope list >/dev/full"], capture_output=True, check=False
-    )
-    assert done.returncode == 2 and done.stderr.count(b"\n") == 1 and b"No space left" in done.stderr
+    status, err = shell("halluscope list >/dev/full")
+    assert status == 2 and err.count(b"\n") == 1 and b"No space left" in err
 
 
 def test_who_is_interrupted_hears_what_is_kept(monkeypatch, capsys):
@@ -283,7 +266,7 @@ def test_who_is_interrupted_hears_what_is_kept(monkeypatch, capsys):
     assert "what was answered so far is kept" in capsys.readouterr().err
 
 
-def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
+def test_judges_names_in_bars_steer_nothing(monkeypatch):
     """Of voters and of judges of free text."""
     titles = []
 
@@ -291,7 +274,6 @@ def test_judges_names_in_bars_steer_nothing(monkeypatch, tmp_path):
         titles.append(desc)
         return nullcontext(SimpleNamespace(update=lambda *_: None, set_postfix=lambda **_: None))
 
-    monkeypatch.setattr("halluscope.judging.ask.tqdm", bar)
     monkeypatch.setattr("halluscope.judging.ask.tqdm", bar)
     judge = ReplayJudge({("A dog.", "A dog?"): "yes"})
     judge.key = HOSTILE
@@ -320,7 +302,7 @@ def test_warnings_are_told_as_one_message_and_the_process_stays_as_it_was(capsys
     assert (warnings.showwarning, warnings.formatwarning) == (shown, before)
 
 
-# Numbers of options
+# Options
 
 NUMBERS = {
     "--beta": ["1e400", "nan", "inf", "x", ""],
@@ -332,20 +314,19 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize(("option", "word"), [(name, word) for name in NUMBERS for word in NUMBERS[name]])
-def test_a_number_that_is_none(option, word, capsys):
+@pytest.mark.parametrize(
+    ("words", "word"),
+    [
+        *(([*throne("mine.jsonl"), name], word) for name, words in NUMBERS.items() for word in words),
+        *((["plan", *throne("mine.jsonl")[1:], "--calibrate"], word) for word in ("inf", "nan", "1e400")),
+    ],
+)
+def test_a_number_that_is_none(words, word, capsys):
     with pytest.raises(SystemExit) as stopped:
-        cli.main([*throne("mine.jsonl"), option, word])
+        cli.main([*words, word])
     last = capsys.readouterr().err.splitlines()[-1]
-    assert stopped.value.code == 2 and f"argument {option}: got" in last and "; expected a" in last
+    assert stopped.value.code == 2 and f"argument {words[-1]}: got" in last and "; expected a" in last
     assert len(last) < 300
-
-
-@pytest.mark.parametrize("word", ["inf", "nan", "1e400"])
-def test_a_time_that_is_none(word, capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["plan", *throne("mine.jsonl")[1:], "--calibrate", word])
-    assert "argument --calibrate: got" in capsys.readouterr().err
 
 
 # Limits
@@ -374,14 +355,11 @@ def test_limits_reach_builds_and_are_listed(capsys):
 @pytest.mark.parametrize(
     "words", [["--limits"], ["--limits", ""], ["--limits=x"], ["--limits=file"], ["--limits=nope=1"]]
 )
-def test_limits_that_are_none(words, capsys):
+def test_limits_that_are_none(words, capsys, monkeypatch):
     assert cli.main(["list", *words]) == 2
     said = capsys.readouterr().err
     assert "--limits" in said and "NAME=AMOUNT" in said
     assert limits.VARIABLE not in os.environ
-
-
-def test_limits_of_the_environment_that_are_none(monkeypatch, capsys):
     monkeypatch.setenv(limits.VARIABLE, "file=-1")
     assert cli.main(["list"]) == 2
     assert f"{limits.VARIABLE} holds 'file=-1'" in capsys.readouterr().err

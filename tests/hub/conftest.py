@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from halluscope.cli import main
 from tests.standin_hub import TOKEN, StandInHub
 
 
@@ -20,3 +21,18 @@ def online(hub: StandInHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     monkeypatch.setenv("NO_PROXY", "*")
+
+
+@pytest.fixture
+def published(capsys):
+    """Run `halluscope publish`, which ends with this status; return its output, which never contains the token."""
+
+    def publish(*words, ends=0):
+        capsys.readouterr()
+        status = main(["publish", *map(str, words)])
+        said = "".join(capsys.readouterr())
+        assert status == ends, said
+        assert TOKEN not in said
+        return said
+
+    return publish

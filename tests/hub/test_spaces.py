@@ -1,11 +1,15 @@
 """Metric Spaces: each metrics/<name>/app.py alone, served on loopback, and in a browser."""
 
+import contextlib
 import json
 import re
 import runpy
+import socket
 import subprocess
 import sys
+import time
 import tomllib
+import urllib.request
 from html.parser import HTMLParser
 
 import pytest
@@ -53,28 +57,22 @@ def served():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_example_scores_without_a_network(name):
-    shown = page(name)
+def test_every_page_opens_with_its_example_scored_without_a_network(name):
+    shown, items = page(name), bool(registry.benchmark(name).items)
     said = shown.example()
     assert said.scores, said.message
     assert said.signature.startswith(f"{name}|") and said.signature.endswith(f"version:{__version__}")
     assert "expected the benchmark's" in said.message or not said.message
     assert said.rows is None or {len(said.rows["headers"])} == {len(row) for row in said.rows["data"]}
-    assert {bool(said.rows), bool(said.texts)} == {bool(shown.each)} == {bool(registry.benchmark(name).items)}
+    assert {bool(said.rows), bool(said.texts), bool(shown.each)} == {items}
     assert said.chart.startswith("<figure") and "data:image/svg+xml;base64," in said.chart
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_page_can_be_drawn(name):
-    """The page opens with its example scored; the visitor need not press anything."""
-    drawn = page(name)
-    config = drawn.blocks().get_config_file()
+    config = shown.blocks().get_config_file()
     assert config["analytics_enabled"] is False
     assert [one["api_name"] for one in config["dependencies"] if one["backend_fn"]] == ["score"]
     parts = [one["props"] for one in config["components"] if one["props"].get("elem_id")]
     held = {one["elem_id"]: one.get("value") for one in parts}
     assert held["signature"].startswith(f"{name}|") and held["scores"]["data"] and "<img" in held["chart"]
-    assert ("<iframe" in held["texts"]) == bool(held["rows"]["data"]) == (bool(drawn.each))
+    assert ("<iframe" in held["texts"]) == bool(held["rows"]["data"]) == items
 
 
 def test_the_page_scores_as_the_package_does():
@@ -82,62 +80,41 @@ def test_the_page_scores_as_the_package_does():
     texts = ["A dog on a couch.", "", "Two cats."]
     objects = [["dog"], [], ["cat", "couch"]]
     expected = throne.compute(texts, objects, judges="lexical", bootstrap=1000, per_image=True)
-    lines = ["\n".join(texts) + "\n", "dog\n\ncat, couch"]
-    rows = [
-        "\n".join(json.dumps({"image_id": n, "caption": text}) for n, text in enumerate(texts)),
-        "\n".join(map(json.dumps, objects)),
-    ]
-    for form, pasted in ((LINES, lines), (JSON_LINES, rows)):
-        said = shown.answer(form, *pasted, *first(shown))
-        figures, each = said.scores, said.rows
+    low, high = expected["interval"]["f0.5_cls"]
+    rows = [{"image_id": n, "caption": text} for n, text in enumerate(texts)]
+    as_json = ["\n".join(map(json.dumps, pasted)) for pasted in (rows, objects)]
+    as_lines = ["\n".join(texts) + "\n", "dog\n\ncat, couch"]
+    for said in (
+        shown.answer(LINES, *as_lines, *first(shown)),
+        shown.answer(JSON_LINES, *as_json, *first(shown)),
+    ):
         assert said.signature == expected["signature"] and not said.message
-        assert ["f0.5_cls", f"{expected['f0.5_cls']:.4f}"] in figures
-        assert ["undefined_classes", str(expected["undefined_classes"])] in figures
-        low, high = expected["interval"]["f0.5_cls"]
-        assert ["interval/f0.5_cls", f"{low:.4f} to {high:.4f}"] in figures
-        assert each["headers"] == ["line", "found", "hallucinated", "missed"]
-        assert each["data"] == [["1", "dog", "couch", ""], ["2", "", "", ""], ["3", "cat", "", "couch"]]
+        figures = dict(said.scores)
+        assert figures["f0.5_cls"] == f"{expected['f0.5_cls']:.4f}"
+        assert figures["undefined_classes"] == str(expected["undefined_classes"])
+        assert figures["interval/f0.5_cls"] == f"{low:.4f} to {high:.4f}"
+        assert said.rows["headers"] == ["line", "found", "hallucinated", "missed"]
+        assert said.rows["data"] == [["1", "dog", "couch", ""], ["2", "", "", ""], ["3", "cat", "", "couch"]]
+
+
+KEYS = "line 1: expected an object with the LVLM's text under one of the keys response, model_prediction, "
+BAD_INPUT = [
+    ("throne", LINES, "a dog\na cat", "dog", "There are 2 predictions and 1 references"),
+    ("throne", LINES, "", "", "predictions is empty"),
+    ("throne", LINES, "a dog", "unicorn", "'unicorn'"),
+    ("throne", JSON_LINES, "a dog", "[]", "Descriptions, one image per line, line 1: 'a dog' cannot be read"),
+    ("throne", JSON_LINES, '{"id": 1}', "[]", KEYS + "prediction, output"),
+    ("throne", JSON_LINES, '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
+    ("throne", JSON_LINES, '"a dog"', '{"boxes": []}', "line 1 has none of the keys objects; it has boxes"),
+    ("throne", LINES, "x" * 5_000_001, "", "is larger than the limit 'page' of 5,000,000 characters"),
+    ("hqm", LINES, "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "line 2: 'many' cannot be read"),
+    ("hallusionbench", LINES, "Yes", "Yes", "line 1: 'Yes' cannot be read"),
+]
 
 
 @pytest.mark.parametrize(
     ("name", "form", "predictions", "references", "message"),
-    [
-        ("throne", LINES, "a dog\na cat", "dog", "There are 2 predictions and 1 references"),
-        ("throne", LINES, "", "", "predictions is empty"),
-        ("throne", LINES, "a dog", "unicorn", "'unicorn'"),
-        (
-            "throne",
-            JSON_LINES,
-            "a dog",
-            "[]",
-            "Descriptions, one image per line, line 1: 'a dog' cannot be read",
-        ),
-        (
-            "throne",
-            JSON_LINES,
-            '{"id": 1}',
-            "[]",
-            "line 1: expected an object with the LVLM's text under one of the keys response, model_prediction, "
-            "prediction, output",
-        ),
-        ("throne", JSON_LINES, '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
-        (
-            "throne",
-            JSON_LINES,
-            '"a dog"',
-            '{"boxes": []}',
-            "line 1 has none of the keys objects; it has boxes",
-        ),
-        ("throne", LINES, "x" * 5_000_001, "", "is larger than the limit 'page' of 5,000,000 characters"),
-        pytest.param(
-            *("hqm", LINES, "0.1\nmany\n0.3", "0.1\n0.2\n0.3", "line 2: 'many' cannot be read"),
-            marks=needs("hqm"),
-        ),
-        pytest.param(
-            *("hallusionbench", LINES, "Yes", "Yes", "line 1: 'Yes' cannot be read"),
-            marks=needs("hallusionbench"),
-        ),
-    ],
+    [pytest.param(*case, marks=needs(case[0])) for case in BAD_INPUT],
 )
 def test_bad_input_is_a_message(name, form, predictions, references, message):
     shown = page(name)
@@ -181,37 +158,24 @@ def test_over_http(served):
     from gradio_client import Client
 
     client = Client(served, verbose=False, analytics_enabled=False)
-    message, texts, chart, figures, each, signature = client.predict(
-        LINES, "A dog.", "dog", "COCO's 80", api_name="/score"
-    )
+
+    def score(*pasted):
+        return client.predict(LINES, *pasted, "COCO's 80", api_name="/score")
+
+    message, texts, chart, figures, each, signature = score("A dog.", "dog")
     assert ["precision_all", "1.0000"] in figures["data"] and not message
-    assert signature.startswith(
-        f"throne|data:{data_of('coco', [['', 'dog']])}|responses:given|judges:lexical-4"
-    )
-    assert each["headers"] == ["line", "found", "hallucinated", "missed"] and each["data"] == [
-        ["1", "dog", "", ""]
-    ]
+    data = data_of("coco", [["", "dog"]])
+    assert signature.startswith(f"throne|data:{data}|responses:given|judges:lexical-4")
+    assert each["headers"] == ["line", "found", "hallucinated", "missed"]
+    assert each["data"] == [["1", "dog", "", ""]]
     assert "dog: found" in texts and chart.startswith("<figure")
-    message, texts, chart, *_ = client.predict(LINES, "A", "\n\n", "COCO's 80", api_name="/score")
+    message, texts, chart, *_ = score("A", "\n\n")
     assert "There are 1 predictions and 2" in message and not texts and not chart
-
-
-def press_score(browser) -> None:
-    """Wait until the button is there and nothing covers it, because the page is still being laid out."""
-    from selenium.common.exceptions import WebDriverException
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    def pressed(_) -> bool:
-        browser.find_element(By.ID, "score").click()
-        return True
-
-    WebDriverWait(browser, 30, ignored_exceptions=(WebDriverException,)).until(pressed)
 
 
 @pytest.mark.long
 def test_in_a_browser(served, browser):
-    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
@@ -232,6 +196,13 @@ def test_in_a_browser(served, browser):
         browser.switch_to.default_content()
         return marks
 
+    def score(name: str, text: str) -> None:
+        """Type into a box, and press the button once nothing covers it, because the page is still being laid out."""
+        box(name).clear()
+        box(name).send_keys(text)
+        button = WebDriverWait(browser, 30, ignored_exceptions=(WebDriverException,))
+        button.until(lambda _: browser.find_element(By.ID, "score").click() or True)
+
     wait = WebDriverWait(browser, 30, ignored_exceptions=(StaleElementReferenceException,))
     browser.get(served)
     wait.until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#predictions textarea"))
@@ -242,18 +213,14 @@ def test_in_a_browser(served, browser):
     chart = browser.find_element(By.CSS_SELECTOR, "#chart img")
     assert browser.execute_script("return arguments[0].naturalWidth", chart) > 0
 
-    box("predictions").clear()
-    box("predictions").send_keys(f"{HOSTILE} A cat.\nA couch.")
-    press_score(browser)
+    score("predictions", f"{HOSTILE} A cat.\nA couch.")
     wait.until(lambda _: marked() == ["cat"])
     browser.switch_to.frame(browser.find_element(By.CSS_SELECTOR, "#texts iframe"))
     assert HOSTILE in browser.find_element(By.ID, "list").text
     assert not browser.find_elements(By.CSS_SELECTOR, "img") and "taken" not in browser.title
     browser.switch_to.default_content()
 
-    box("references").clear()
-    box("references").send_keys(f"{HOSTILE}\ndog")
-    press_score(browser)
+    score("references", f"{HOSTILE}\ndog")
     wait.until(lambda _: "onerror" in said("message"))
     assert not browser.find_elements(By.CSS_SELECTOR, "img[src=x]") and browser.title == "THRONE"
     assert said("signature") == "" and not browser.find_elements(By.CSS_SELECTOR, "#texts iframe, #chart img")
@@ -266,35 +233,24 @@ def test_in_a_browser(served, browser):
 def test_versions_agree():
     project = tomllib.loads((checkout() / "pyproject.toml").read_text())["project"]
     assert project["version"] == __version__
-    pinned = dict(
-        line.split("==") for line in (checkout() / "constraints.txt").read_text().split() if "==" in line
-    )
+    gradio = re.search(r"(?m)^gradio==(.+)$", (checkout() / "constraints.txt").read_text())[1]
     for name in NAMES:
-        card = share("metrics", name, "README.md").read_text()
-        assert f"sdk_version: {pinned['gradio']}\n" in card
+        assert f"sdk_version: {gradio}\n" in share("metrics", name, "README.md").read_text()
 
 
 def test_without_gradio_the_extra_is_named(tmp_path):
     (tmp_path / "gradio.py").write_text("raise ImportError('not here', name='gradio')")
     code = "import runpy, sys; runpy.run_path(sys.argv[1])['page'].blocks()"
-    app = str(share("metrics", "pope", "app.py"))
+    command = [sys.executable, "-c", code, str(share("metrics", "pope", "app.py"))]
     path = {"PYTHONPATH": str(tmp_path), "PATH": "", "HOME": str(tmp_path)}
-    ran = subprocess.run(
-        [sys.executable, "-c", code, app], capture_output=True, text=True, check=False, env=path
-    )
-    assert (
-        "MissingExtra: A metric's page needs gradio (not here): pip install 'halluscope[space]'."
-        in ran.stderr
-    )
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=path)
+    said = "MissingExtra: A metric's page needs gradio (not here): pip install 'halluscope[space]'."
+    assert said in ran.stderr
 
 
 @pytest.mark.long
 def test_starting_the_app_by_itself(tmp_path):
     """Start it as the Hub does: python app.py, in its own folder, with a given port."""
-    import socket
-    import time
-    import urllib.request
-
     for file in share("metrics", "pope").glob("*"):
         if file.is_file():
             (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -302,21 +258,18 @@ def test_starting_the_app_by_itself(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {"GRADIO_SERVER_PORT": str(port), "HOME": str(tmp_path), "PATH": "", "NO_PROXY": "*"}
-    process = subprocess.Popen(
-        [sys.executable, "app.py"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
-    )
+    command = [sys.executable, "app.py"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    page = b""
     try:
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         for _ in range(300):
-            try:
-                with opener.open(f"http://127.0.0.1:{port}/", timeout=5) as answer:
-                    assert b"POPE" in answer.read()
+            assert process.poll() is None
+            with contextlib.suppress(OSError), opener.open(f"http://127.0.0.1:{port}/", timeout=5) as answer:
+                page = answer.read()
                 break
-            except OSError:
-                assert process.poll() is None
-                time.sleep(0.1)
-        else:
-            pytest.fail("the page did not come up")
+            time.sleep(0.1)
     finally:
         process.kill()
         process.wait()
+    assert b"POPE" in page

@@ -1,7 +1,44 @@
-"""Read and write sheets as a spreadsheet does."""
+"""Run commands, and read and write sheets as a spreadsheet does."""
 
 import csv
+import json
 from pathlib import Path
+from typing import Any
+
+from halluscope import cli
+
+
+def run(*words: object) -> None:
+    """A command that succeeds."""
+    assert cli.main([*map(str, words)]) == 0
+
+
+def printed(capsys, *words: object) -> str:
+    """What a command that succeeds prints."""
+    capsys.readouterr()
+    run(*words)
+    return capsys.readouterr().out
+
+
+def read_json(capsys, *words: object) -> Any:
+    """What a command prints with --json."""
+    return json.loads(printed(capsys, *words, "--json"))
+
+
+def refused(capsys, *words: object) -> str:
+    """The message of a command that refuses its input."""
+    assert cli.main([*map(str, words)]) == 2
+    return capsys.readouterr().err
+
+
+def lines(file: Path, rows: list[Any]) -> Path:
+    """Write rows as JSON lines."""
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+def read_lines(file: Path) -> list[Any]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def table(file: Path) -> list[dict[str, str]]:

@@ -1,6 +1,5 @@
 """Two methods that read classes out of responses: where they agree, and the sheet on which their errors are marked."""
 
-import json
 import random
 import re
 from collections import Counter
@@ -10,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from halluscope import cli, registry
+from halluscope import registry
 from halluscope.judging.cache import Record
 from halluscope.reliability import agreement
-from halluscope.reliability.agreement import Compared, Reading
+from halluscope.reliability.agreement import Compared
 from halluscope.reliability.sheet import Sheet, read_sheet
 from halluscope.responses.match import Matched
 from halluscope.runs.folder import Run
@@ -21,15 +20,11 @@ from halluscope.runs.folder import write as write_runs
 from halluscope.scoring import Ready
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.samples import Clustered, Stratum, clustered_error_rate, error_rate
-from tests.reliability.sheets import save, table
+from tests.reliability.sheets import lines, printed, read_json, read_lines, refused, run, save, table
 
 WORDS = {
-    ("alpha", 1): (
-        ["dog", "cat"],
-        [],
-        ["dog"],
-        ["cat"],
-    ),  # the same classes, held against other ground truths
+    # the same classes, held against other ground truths
+    ("alpha", 1): (["dog", "cat"], [], ["dog"], ["cat"]),
     ("alpha", 2): (["dog"], [], ["dog"], ["cup"]),
     ("alpha", 3): ([], [], [], []),
     ("beta", 1): (["dog"], ["cup"], ["dog"], []),
@@ -37,11 +32,6 @@ WORDS = {
     ("beta", 3): ([], ["cup"], [], ["cup"]),
 }
 """Model and image: what the first method finds and calls hallucinated, and the second."""
-
-
-def write(path, rows):
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return str(path)
 
 
 def run_of(model, texts, found):
@@ -73,14 +63,13 @@ def files(tmp_path):
     return tmp_path
 
 
-def agree(files, *words):
-    return cli.main(["agree", str(files / "first"), str(files / "second"), *map(str, words)])
+def compared(files, *words):
+    return ["agree", files / "first", files / "second", *words]
 
 
-def make(files, *words, out="review"):
-    folder = files / out
-    assert agree(files, "--out", folder, *words) == 0
-    return folder
+def make(files, *words):
+    run(*compared(files, "--out", files / "review", *words))
+    return files / "review"
 
 
 def mark(folder, says):
@@ -88,91 +77,63 @@ def mark(folder, says):
     return save([row | {"mark": says(row)} for row in table(folder / "sheet.csv")], folder)
 
 
+def pictured(files, names):
+    """Options that name a dataset of images 1, 2, ... and their files."""
+    rows = [{"image_id": i, "file_name": name} for i, name in enumerate(names, 1)]
+    for place, name in enumerate(names):
+        Image.new("RGB", (8, 8), (80 * place, 0, 0)).save(files / name)
+    return ["--dataset", lines(files / "images.jsonl", rows), "--images", files]
+
+
 # Where they agree
 
 
 def test_worked_by_hand(files, capsys):
     """The methods agree on alpha 1 and 3 and on beta 3: the image does not count, and reading nothing twice agrees."""
-    assert agree(files, "--json", "--each", files / "each.jsonl") == 0
-    got = json.loads(capsys.readouterr().out)
+    got = read_json(capsys, *compared(files, "--each", files / "each.jsonl"))
     assert got["methods"] == ["first", "second"] and got["sheet"] is None
     assert (got["images"], got["agree"], got["agreement"]) == (6, 3, 0.5)
-    assert [(one["responses"], one["images"], one["agree"]) for one in got["models"]] == [
-        ("alpha", 3, 2),
-        ("beta", 3, 1),
-    ]
+    of_models = [(one["responses"], one["images"], one["agree"]) for one in got["models"]]
+    assert of_models == [("alpha", 3, 2), ("beta", 3, 1)]
     assert got["classes"] == {
         "cup": {"both": 1, "first": 1, "second": 1},
         "cat": {"both": 1, "first": 0, "second": 1},
         "dog": {"both": 3, "first": 0, "second": 0},
     }
-    rows = [json.loads(line) for line in (files / "each.jsonl").read_text().splitlines()]
-    assert rows[1] == {
-        "responses": "alpha",
-        "image_id": 2,
-        "agree": False,
-        "both": ["dog"],
-        "first": [],
-        "second": ["cup"],
-    }
+    rows = read_lines(files / "each.jsonl")
+    about = {"responses": "alpha", "image_id": 2, "agree": False}
+    assert rows[1] == about | {"both": ["dog"], "first": [], "second": ["cup"]}
     assert [row["agree"] for row in rows] == [True, False, True, False, False, True]
-
-
-def test_as_a_table(files, capsys):
-    command = ["agree", f"A={files / 'first'}", f"B={files / 'second'}/"]
-    assert cli.main(command) == 0
-    out = capsys.readouterr().out
-    assert [line.split() for line in out.splitlines()[2:5]] == [
-        ["alpha", "3", "2", "66.7"],
-        ["beta", "3", "1", "33.3"],
-        ["all", "6", "3", "50.0"],
-    ]
+    out = printed(capsys, "agree", f"A={files / 'first'}", f"B={files / 'second'}/")
+    shown = ["alpha 3 2 66.7", "beta 3 1 33.3", "all 6 3 50.0"]
+    assert [" ".join(line.split()) for line in out.splitlines()[2:5]] == shown
     assert "only A    only B" in out and "methods:A,B" in out and "dog" not in out
 
 
 def test_the_signature_tells_what_was_compared(files, capsys):
-    seen = []
-    changed = WORDS | {("alpha", 1): ([], [], [], ["cat"])}
-    for second in ("second", "changed"):
-        write_method(files / "changed", changed, 2) if second == "changed" else None
-        assert cli.main(["agree", str(files / "first"), f"second={files / second}", "--json"]) == 0
-        seen.append(json.loads(capsys.readouterr().out)["signature"])
-    assert seen[0] != seen[1]
+    changed = write_method(files / "changed", WORDS | {("alpha", 1): ([], [], [], ["cat"])}, 2)
+    one, other = (
+        read_json(capsys, "agree", files / "first", f"second={folder}")["signature"]
+        for folder in (files / "second", changed)
+    )
+    assert one != other
 
 
 NOTHING = ([], [])
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "message"),
+    ("second", "message"),
     [
-        (
-            {("m", 1): NOTHING},
-            {("m", 2): NOTHING},
-            "second lacks 1 of the 1 responses that first has read, .* of m to",
-        ),
-        (
-            {("m", 1): NOTHING},
-            {("m", 1): NOTHING, ("n", 1): NOTHING},
-            "first lacks 1 of the 2 .* of n to the image 1",
-        ),
-        (
-            {("m", 1): NOTHING},
-            {("m", 1): ([], None)},
-            "expected a run that reads classes out of descriptions",
-        ),
+        ({("m", 2): NOTHING}, "second lacks 1 of the 1 responses that first has read, .* of m to"),
+        ({("m", 1): NOTHING, ("n", 1): NOTHING}, "first lacks 1 of the 2 .* of n to the image 1"),
+        ({("m", 1): ([], None)}, "expected a run that reads classes out of descriptions"),
     ],
 )
-def test_runs_that_cannot_be_compared(tmp_path, capsys, first, second, message):
-    write_method(tmp_path / "first", first)
+def test_runs_that_cannot_be_compared(tmp_path, capsys, second, message):
+    write_method(tmp_path / "first", {("m", 1): NOTHING})
     write_method(tmp_path / "second", second)
-    assert agree(tmp_path) == 2
-    assert re.search(message, capsys.readouterr().err)
-
-
-def test_rows_that_say_nothing():
-    row = ("m", "A dog.", {"image_id": 1, "found": ["dog"], "hallucinated": []})
-    assert agreement.readings([row])["m", "1"] == Reading("A dog.", frozenset(["dog"]), frozenset())
+    assert re.search(message, refused(capsys, *compared(tmp_path)))
 
 
 def test_other_texts_of_the_same_names(files, capsys):
@@ -180,36 +141,31 @@ def test_other_texts_of_the_same_names(files, capsys):
     found = [{"found": [], "hallucinated": []}]
     for name in ("A", "B"):
         write_runs([run_of("m", {1: f"{name} dog."}, found)], files / name)
-    assert cli.main(["agree", str(files / "A"), str(files / "B")]) == 2
-    assert "A and B have read different texts for 1 of the responses, such as that of m to the image 1" in (
-        capsys.readouterr().err
-    )
+    said = "A and B have read different texts for 1 of the responses, such as that of m to the image 1"
+    assert said in refused(capsys, "agree", files / "A", files / "B")
 
 
-@pytest.mark.parametrize("names", [("A", "A"), ("A and B", "C")])
-def test_names_that_tell_nothing_apart(files, names, capsys):
-    given = [f"{name}={files / folder}" for name, folder in zip(names, ("first", "second"), strict=True)]
-    assert cli.main(["agree", *given]) == 2
-    assert "expected two different names without ' and '" in capsys.readouterr().err
+NO_RUN = "There is no run in throne; expected a folder that `halluscope score NAME ... --out FOLDER` wrote"
 
 
-def test_a_benchmark_is_no_folder(capsys):
-    assert cli.main(["agree", "throne", "pope"]) == 2
-    said = "There is no run in throne; expected a folder that `halluscope score NAME ... --out FOLDER` wrote"
-    assert said in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["A={}/first", "A={}/second"], "expected two different names without ' and '"),
+        (["A and B={}/first", "C={}/second"], "expected two different names without ' and '"),
+        (["throne", "pope"], NO_RUN),
+        (["{}/first", "{}/second", "--dataset", "x"], "--out"),
+        (["{}/first", "{}/second", "--images", "x"], "--out"),
+    ],
+)
+def test_commands_that_compare_nothing(files, words, message, capsys):
+    assert message in refused(capsys, "agree", *(word.format(files) for word in words))
 
 
 def test_a_run_that_was_changed_is_refused(files, capsys):
     items = files / "second" / "alpha" / "items.jsonl"
     items.write_text(items.read_text().replace("dog", "cat"))
-    assert agree(files) == 2
-    assert "items.jsonl was changed" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", [["--dataset", "x"], ["--images", "x"]])
-def test_options_that_belong_together(files, words, capsys):
-    assert agree(files, *words) == 2
-    assert "--out" in capsys.readouterr().err
+    assert "items.jsonl was changed" in refused(capsys, *compared(files))
 
 
 # The sheet
@@ -218,24 +174,18 @@ def test_options_that_belong_together(files, words, capsys):
 def test_a_row_for_each_judgement(files):
     """Alpha 3 is never drawn, because nothing is read out of it, but it counts in the size of its stratum."""
     rows = table(make(files) / "sheet.csv")
-    found = {
-        (row["model"], row["id"], row["question"].partition(":")[0].partition(" (")[0]): (
-            row["read_by"],
-            row["annotated"],
-            row["stratum"],
-        )
-        for row in rows
-    }
-    assert len(found) == len(rows) and found == {
-        ("alpha", "1", "dog"): ("first and second", "yes", "agree"),
-        ("alpha", "1", "cat"): ("first and second", "no", "agree"),  # for the second method
-        ("alpha", "2", "dog"): ("first and second", "yes", "disagree"),
-        ("alpha", "2", "cup"): ("second", "no", "disagree"),
-        ("beta", "1", "dog"): ("first and second", "yes", "disagree"),
-        ("beta", "1", "cup"): ("first", "no", "disagree"),
-        ("beta", "2", "cat"): ("second", "no", "disagree"),
-        ("beta", "3", "cup"): ("first and second", "no", "agree"),
-    }
+    columns = ("model", "id", "question", "read_by", "annotated", "stratum")
+    found = [[re.split(r":| \(", row[name])[0] for name in columns] for row in rows]
+    assert sorted(found) == [
+        ["alpha", "1", "cat", "first and second", "no", "agree"],  # for the second method
+        ["alpha", "1", "dog", "first and second", "yes", "agree"],
+        ["alpha", "2", "cup", "second", "no", "disagree"],
+        ["alpha", "2", "dog", "first and second", "yes", "disagree"],
+        ["beta", "1", "cup", "first", "no", "disagree"],
+        ["beta", "1", "dog", "first and second", "yes", "disagree"],
+        ["beta", "2", "cat", "second", "no", "disagree"],
+        ["beta", "3", "cup", "first and second", "no", "agree"],
+    ]
     assert {row["stratum_rows"] for row in rows} == {"3"}
     assert all(row["response"] == f"{row['model']} saw {row['id']}." for row in rows)  # without thoughts
 
@@ -251,9 +201,7 @@ def test_tables_3_and_4_by_hand(files, capsys):
         return kinds[row["model"] + row["id"]] if row["annotated"] == "no" else "right"
 
     marked = mark(make(files), says)
-    capsys.readouterr()
-    assert cli.main(["review", "read", str(marked), "--json"]) == 0
-    got = json.loads(capsys.readouterr().out)
+    got = read_json(capsys, "review", "read", marked)
     columns = ("methods", "stratum", "responses", "share", "evaluated", "judgements", "errors")
     assert [tuple(row[name] for name in columns) for row in got["table"]] == [
         ("first and second", "agree", 3, 0.5, 2, 3, 1),
@@ -262,14 +210,9 @@ def test_tables_3_and_4_by_hand(files, capsys):
     ]
     assert got["error_rates"]["first"]["value"] == pytest.approx(0.5 * 1 / 3 + 0.5 * 1 / 3)
     assert got["error_rates"]["second"]["value"] == pytest.approx(0.5 * 1 / 3 + 0.5 * 2 / 4)
-    assert got["false_positives"] == {
-        "hallucination": 1,
-        "misclassification": 1,
-        "neither": 1,
-        "responses": 5,
-    }
-    assert cli.main(["review", "read", str(marked)]) == 0
-    out = capsys.readouterr().out
+    kinds = dict.fromkeys(("hallucination", "misclassification", "neither"), 1)
+    assert got["false_positives"] == kinds | {"responses": 5}
+    out = printed(capsys, "review", "read", marked)
     assert "error rate of first: 33.3 % (" in out and "error rate of second: 41.7 % (" in out
     assert "false positives in the 5 responses: hallucination 1, misclassification 1, neither 1" in out
 
@@ -282,57 +225,42 @@ def test_what_is_annotated_is_no_false_positive(files):
 
 @pytest.mark.parametrize(("column", "value"), [("read_by", "second"), ("annotated", "yes")])
 def test_an_edited_row_is_refused(files, column, value):
-    marked = mark(make(files), lambda row: "right")
-    rows = table(marked)
+    rows = table(mark(make(files), lambda row: "right"))
     rows[0][column] = value
-    save(rows, marked.parent)
     with pytest.raises(ValueError, match="are not what the sheet reading-.*-8 was made with"):
-        read_sheet(marked)
+        read_sheet(save(rows, files))
 
 
 def test_no_error_is_said(files, capsys):
-    assert cli.main(["review", "read", str(mark(make(files), lambda row: "right"))]) == 0
-    assert (
-        "No error is marked for first and second, agree; first, disagree; second" in capsys.readouterr().out
-    )
+    out = printed(capsys, "review", "read", mark(make(files), lambda row: "right"))
+    assert "No error is marked for first and second, agree; first, disagree; second" in out
 
 
 def test_an_unmarked_row_is_left_out(files, capsys):
     marked = mark(make(files), lambda row: "" if row["id"] == "2" and row["model"] == "beta" else "right")
-    assert cli.main(["review", "read", str(marked)]) == 2
-    capsys.readouterr()
-    assert cli.main(["review", "read", str(marked), "--allow-unmarked", "--json"]) == 0
-    got = json.loads(capsys.readouterr().out)
+    refused(capsys, "review", "read", marked)
+    got = read_json(capsys, "review", "read", marked, "--allow-unmarked")
     assert got["unmarked"] == 1 and [row["evaluated"] for row in got["table"]] == [2, 2, 2]
 
 
-def test_each_image_stands_on_the_page_once(files):
-    rows = [{"image_id": i, "file_name": f"{i}.png"} for i in (1, 2, 3)]
-    for i in (1, 2, 3):
-        Image.new("RGB", (8, 8), (80 * i, 0, 0)).save(files / f"{i}.png")
-    images = ["--dataset", write(files / "images.jsonl", rows), "--images", files]
-    page = (make(files, *images) / "page.html").read_text()
+def test_each_image_stands_on_the_page_once(files, capsys):
+    page = (make(files, *pictured(files, ["1.png", "2.png", "3.png"])) / "page.html").read_text()
     assert page.count("data:image/webp;base64,") == 3 and page.count("<img data-picture=") == 8
+    dataset = lines(files / "images.jsonl", [{"image_id": 9, "file_name": "9.png"}])
+    said = refused(capsys, *compared(files, "--out", files / "other", "--dataset", dataset))
+    assert "has no row with the image_id 1" in said
 
 
-def test_an_image_that_the_dataset_lacks(files, capsys):
-    dataset = write(files / "images.jsonl", [{"image_id": 9, "file_name": "9.png"}])
-    assert agree(files, "--out", files / "review", "--dataset", dataset) == 2
-    assert "has no row with the image_id 1" in capsys.readouterr().err
+PER_MODEL = {"agree": 5, "disagree": 10}
 
 
-def drawn(said, agreeing=5, disagreeing=10, seed=0):
+def drawn(said, seed=0, **most):
     """Draw from what two methods say: key -> the classes of the first, and of the second; all are annotated."""
-    most = {"agree": agreeing, "disagree": disagreeing}
-    return agreement.draw(("first", "second"), both_of(said), most, seed, lambda image: {})
+    return agreement.draw(("first", "second"), both_of(said), PER_MODEL | most, seed, lambda image: {})
 
 
 def both_of(said):
     return [Compared(key, "", *map(frozenset, of), frozenset()) for key, of in sorted(said.items())]
-
-
-def entries(rows, says):
-    return [row | {"mark": says(row)} for row in rows]
 
 
 def test_so_many_of_each_model():
@@ -342,36 +270,30 @@ def test_so_many_of_each_model():
         for image in range(100)
     }
     chosen = {(entry["model"], entry["stratum"], entry["id"]) for entry in drawn(said, seed=1)}
-    assert Counter(one[:2] for one in chosen) == {
-        ("alpha", "agree"): 5,
-        ("beta", "agree"): 5,
-        ("alpha", "disagree"): 10,
-        ("beta", "disagree"): 10,
-    }
-    other = {entry["id"] for entry in drawn(said, seed=2)}
-    assert other != {one[2] for one in chosen}
+    counts = Counter(one[:2] for one in chosen)
+    assert counts == {(model, part): n for model in ("alpha", "beta") for part, n in PER_MODEL.items()}
+    assert {entry["id"] for entry in drawn(said, seed=2)} != {one[2] for one in chosen}
     alone = {key: of for key, of in said.items() if key[0] == "beta"}
     again = {(entry["stratum"], entry["id"]) for entry in drawn(alone, seed=1)}
     assert again == {one[1:] for one in chosen if one[0] == "beta"}
 
 
 def test_nothing_to_mark():
-    with pytest.raises(
-        ValueError, match="No class is read out of any of the 1 responses on which first and second agree"
-    ):
+    message = "No class is read out of any of the 1 responses on which first and second agree"
+    with pytest.raises(ValueError, match=message):
         drawn({("m", "1"): ([], []), ("m", "2"): (["dog"], [])})
 
 
-@pytest.mark.parametrize("more", [{"agreeing": 0}, {"disagreeing": -1}])
-def test_a_sample_of_none(more):
+@pytest.mark.parametrize("most", [{"agree": 0}, {"disagree": -1}])
+def test_a_sample_of_none(most):
     with pytest.raises(ValueError, match="ing is .*; expected a whole number of at least 1"):
-        drawn({("m", "1"): (["dog"], ["dog"]), ("m", "2"): (["dog"], [])}, **more)
+        drawn({("m", "1"): (["dog"], ["dog"]), ("m", "2"): (["dog"], [])}, **most)
 
 
 # The error rates
 
 
-def printed(stratum, read_by, responses, judgements, errors, size):
+def counted(stratum, read_by, responses, judgements, errors, size):
     """Rows of a sheet with the counts of a row of Table 3, spread over its responses."""
     return [
         {"model": "m", "id": f"{stratum} {place % responses}", "stratum": stratum, "stratum_rows": str(size)}
@@ -380,14 +302,17 @@ def printed(stratum, read_by, responses, judgements, errors, size):
     ]
 
 
+def summary(rows):
+    return agreement.summary(Sheet(f"reading-00000000-{len(rows)}", "reading", rows, []))
+
+
 def test_the_counts_of_table_3():
     """The paper prints 8.8 % and 4.3 %; of the latter its own formula gives 0.0417."""
-    rows = [
-        *printed("agree", "throne and other", 55, 157, 4, 38350),
-        *printed("disagree", "throne", 110, 376, 30, 16650),
-        *printed("disagree", "other", 110, 477, 111, 16650),
-    ]
-    got = agreement.summary(Sheet("reading-00000000-1010", "reading", rows, []))
+    got = summary(
+        counted("agree", "throne and other", 55, 157, 4, 38350)
+        + counted("disagree", "throne", 110, 376, 30, 16650)
+        + counted("disagree", "other", 110, 477, 111, 16650)
+    )
     assert got["error_rates"]["other"]["value"] == pytest.approx(0.088, abs=5e-4)
     assert got["error_rates"]["throne"]["value"] == pytest.approx(0.042, abs=5e-4)
     assert [round(100 * row["error_rate"], 1) for row in got["table"]] == [2.5, 8.0, 23.3]
@@ -396,19 +321,16 @@ def test_the_counts_of_table_3():
 
 
 def test_methods_that_have_nothing_in_common():
-    rows = [*printed("disagree", "one", 2, 4, 1, 9), *printed("disagree", "other", 2, 2, 1, 9)]
-    got = agreement.summary(Sheet("reading-00000000-6", "reading", rows, []))
-    assert {name: rate["value"] for name, rate in got["error_rates"].items()} == {"one": 0.25, "other": 0.5}
+    rates = summary(counted("disagree", "one", 2, 4, 1, 9) + counted("disagree", "other", 2, 2, 1, 9))
+    assert {name: rate["value"] for name, rate in rates["error_rates"].items()} == {"one": 0.25, "other": 0.5}
 
 
 def test_judgements_that_err_together_tell_less():
     """Ten judgements per response that all err together give intervals as wide as one judgement per response."""
-    rng = np.random.default_rng(0)
-    wrong = (rng.random(200) < 0.2).astype(int)
-    counts = [Stratum(1, 2000, 10 * int(wrong.sum()))]
+    wrong = (np.random.default_rng(0).random(200) < 0.2).astype(int)
     together = clustered_error_rate([Clustered(1, np.full(200, 10), 10 * wrong)], Bootstrap(2000))
     of_responses = error_rate([Stratum(1, 200, int(wrong.sum()))])
-    naive = error_rate(counts)
+    naive = error_rate([Stratum(1, 2000, 10 * int(wrong.sum()))])
     assert together["value"] == pytest.approx(naive["value"])
     width = together["high"] - together["low"]
     assert width == pytest.approx(of_responses["high"] - of_responses["low"], rel=0.1)
@@ -451,24 +373,20 @@ def test_a_marker_with_known_error_rates_is_recovered():
                     if rng.random() < 0.9:
                         wrong.add((key, name))
             said[key] = (first, second)
+
+    def says(row):
+        judged = (row["model"], row["id"]), row["question"].partition(":")[0]
+        return row | {"mark": "wrong" if judged in wrong else "right"}
+
     truth = _true_rates(both_of(said), wrong)
     assert truth["second"] > 1.5 * truth["first"]
-    got = {name: [] for name in truth}
-    for seed in range(40):
-        marked = entries(
-            drawn(said, 10, 20, seed),
-            lambda row: (
-                "wrong"
-                if ((row["model"], row["id"]), row["question"].partition(":")[0]) in wrong
-                else "right"
-            ),
-        )
-        rates = agreement.summary(Sheet("reading-00000000-1", "reading", marked, []))["error_rates"]
-        for name, rate in rates.items():
-            got[name].append((rate["value"], rate["low"] <= truth[name] <= rate["high"]))
-    for name, found in got.items():
-        assert np.mean([value for value, _ in found]) == pytest.approx(truth[name], abs=0.006)
-        assert np.mean([inside for _, inside in found]) >= 0.85
+    rates = [
+        summary([*map(says, drawn(said, seed, agree=10, disagree=20))])["error_rates"] for seed in range(40)
+    ]
+    for name, true in truth.items():
+        of = [rate[name] for rate in rates]
+        assert np.mean([rate["value"] for rate in of]) == pytest.approx(true, abs=0.006)
+        assert np.mean([rate["low"] <= true <= rate["high"] for rate in of]) >= 0.85
 
 
 def _true_rates(both, wrong):
@@ -488,53 +406,33 @@ def _true_rates(both, wrong):
 
 
 @pytest.mark.long
-def test_the_page_knows_four_marks(files, browser, capsys):
+def test_the_page_knows_four_marks(files, browser):
     from selenium.webdriver.common.by import By
 
-    rows = [{"image_id": i, "file_name": "1.png"} for i in (1, 2, 3)]
-    Image.new("RGB", (8, 8)).save(files / "1.png")
-    folder = make(files, "--dataset", write(files / "images.jsonl", rows), "--images", files)
-    sheet = table(folder / "sheet.csv")
+    folder = make(files, *pictured(files, ["1.png"] * 3))
+    annotated = [row["annotated"] == "yes" for row in table(folder / "sheet.csv")]
     browser.get((folder / "page.html").as_uri())
     cards = browser.find_elements(By.TAG_NAME, "article")
-    assert [len(card.find_elements(By.TAG_NAME, "button")) for card in cards] == [
-        2 if row["annotated"] == "yes" else 4 for row in sheet
-    ]
+    buttons = [len(card.find_elements(By.TAG_NAME, "button")) for card in cards]
+    assert buttons == [2 if there else 4 for there in annotated]
     assert all(card.find_element(By.TAG_NAME, "img").get_property("naturalWidth") == 8 for card in cards)
     browser.execute_script("arguments[0].focus()", cards[0])
-    for row in sheet:
-        browser.switch_to.active_element.send_keys("1" if row["annotated"] == "yes" else "4")
+    for there in annotated:
+        browser.switch_to.active_element.send_keys("1" if there else "4")
     pressed = browser.find_elements(By.CSS_SELECTOR, "button[aria-pressed=true]")
-    assert [one.text for one in pressed] == [
-        "right" if row["annotated"] == "yes" else "misclassification" for row in sheet
-    ]
+    assert [one.text for one in pressed] == ["right" if there else "misclassification" for there in annotated]
 
 
 @pytest.mark.long
 def test_real_responses_of_five_models(tmp_path, upstream, capsys):
-    labels = str(upstream / "chair" / "coco2014_chair_objects.json.gz")
-    responses = sorted(map(str, (upstream / "responses").glob("pope_instruction1_*.jsonl")))
-    words = [
-        "--responses",
-        *responses,
-        "--dataset",
-        labels,
-        "--limit",
-        "100",
-        "--bootstrap",
-        "0",
-        "--out",
-    ]
-    by_votes, by_words = str(tmp_path / "throne"), str(tmp_path / "chair")
-    assert cli.main(["score", "throne", *words, by_votes, "--judges", "lexical", "--quiet"]) == 0
-    synonyms = str(upstream / "chair" / "synonyms.txt")
-    assert cli.main(["score", "chair", *words, by_words, "--synonyms", synonyms]) == 0
-    capsys.readouterr()
-    assert cli.main(["agree", by_votes, by_words, "--json", "--out", str(tmp_path / "review")]) == 0
-    got = json.loads(capsys.readouterr().out)
+    responses = sorted((upstream / "responses").glob("pope_instruction1_*.jsonl"))
+    words = ["--responses", *responses, "--dataset", upstream / "chair" / "coco2014_chair_objects.json.gz"]
+    words += ["--limit", 100, "--bootstrap", 0, "--quiet", "--out"]
+    by_votes, by_words = tmp_path / "throne", tmp_path / "chair"
+    run("score", "throne", *words, by_votes, "--judges", "lexical")
+    run("score", "chair", *words, by_words, "--synonyms", upstream / "chair" / "synonyms.txt")
+    got = read_json(capsys, "agree", by_votes, by_words, "--out", tmp_path / "review")
     assert got["images"] == 500 and all(0.6 < one["agreement"] < 0.95 for one in got["models"])
     rows = table(tmp_path / "review" / "sheet.csv")
-    drawn = Counter(
-        (model, stratum) for model, stratum, _ in {(r["model"], r["stratum"], r["id"]) for r in rows}
-    )
-    assert {*drawn.values()} == {5, 10} and len(drawn) == 10
+    chosen = Counter(one[:2] for one in {(row["model"], row["stratum"], row["id"]) for row in rows})
+    assert {*chosen.values()} == {5, 10} and len(chosen) == 10

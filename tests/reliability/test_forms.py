@@ -1,13 +1,11 @@
 """A parallel form asks its own questions, and every signature names it: in files, in Python, and in the harnesses."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import halluscope
-from halluscope import cli, registry, scoring, vocabularies
+from halluscope import registry, scoring, vocabularies
 from halluscope.answering import sources
 from halluscope.answering.answer import answer
 from halluscope.answering.models import Vlm
@@ -17,6 +15,7 @@ from halluscope.reliability.parallel import form_name, parallel_form
 from halluscope.signature import keys_of
 from tests import small_datasets, tiny_vlm
 from tests.harness import data as harness_data
+from tests.reliability.sheets import run
 
 SEED = 3
 DESCRIBE = "Describe this image in detail."
@@ -27,46 +26,43 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     return harness_data.build_all(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")
-def parallel(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def parallel(data, tmp_path_factory):
     """The parallel form of throne_coco, as the command makes it."""
     out = tmp_path_factory.mktemp("parallel") / "throne_coco"
-    assert cli.main(["parallel", str(data / "throne_coco"), "--out", str(out), "--seed", str(SEED)]) == 0
+    run("parallel", data / "throne_coco", "--out", out, "--seed", SEED)
     return out
 
 
-def rows_of(data: Path, name: str) -> list[dict[str, Any]]:
-    rows = read_rows(f"{data / name}:{registry.dataset(name).config}")
-    return [{column: row[column] for column in rows.column_names if column != "image"} for row in rows]
-
-
-def signature(name: str, rows: list[dict[str, Any]]) -> str:
-    options = {**registry.benchmark(name).options_of(name), **registry.dataset(name).harness}
-    if registry.benchmark(name).judges and registry.benchmark(name).judges.kind == "votes":
+def keys(name, rows):
+    """The signature's keys of a score of rows."""
+    benchmark = registry.benchmark(name)
+    options = {**benchmark.options_of(name), **registry.dataset(name).harness}
+    if benchmark.judges and benchmark.judges.kind == "votes":
         options["judges"] = "lexical"
-    return scoring.of_each(registry.benchmark(name), rows, ["No."] * len(rows), options)[0]["signature"]
+    return keys_of(scoring.of_each(benchmark, rows, ["No."] * len(rows), options)[0]["signature"])
 
 
 @pytest.mark.parametrize("name", harness_data.TASKS)
-def test_every_signature_tells_the_form(data: Path, name: str) -> None:
-    form = parallel_form(rows_of(data, name), SEED)
-    rows = form.rows
+def test_every_signature_tells_the_form(data, name):
+    found = read_rows(f"{data / name}:{registry.dataset(name).config}")
+    columns = [column for column in found.column_names if column != "image"]
+    rows = parallel_form([{column: row[column] for column in columns} for row in found], SEED).rows
     if not rows:
         pytest.skip("no row of it has a parallel form")
     original = [{column: value for column, value in row.items() if column != "form"} for row in rows]
-    told, untold = signature(name, rows), signature(name, original)
-    assert "form" not in keys_of(untold)
-    assert keys_of(told)["form"] == form_name(SEED) == rows[0]["form"]
-    assert keys_of(told) == {**keys_of(untold), "form": form_name(SEED)}
-    mixed = signature(name, [*original[:-1], rows[-1]])
-    assert len(rows) < 2 or keys_of(mixed)["form"] == f"original,{form_name(SEED)}"
+    untold = keys(name, original)
+    assert "form" not in untold and rows[0]["form"] == form_name(SEED)
+    assert keys(name, rows) == {**untold, "form": form_name(SEED)}
+    mixed = keys(name, [*original[:-1], rows[-1]])
+    assert len(rows) < 2 or mixed["form"] == f"original,{form_name(SEED)}"
 
 
-def test_a_row_is_asked_its_own_prompt(parallel: Path, data: Path, tmp_path: Path, one_thread: None) -> None:
+def test_a_row_is_asked_its_own_prompt(parallel, data, tmp_path, one_thread):
     source = sources.open_source(str(parallel), harness_data.pictures(data, "throne_coco"))
     (prompt,) = set(source.rows["prompt"])
     assert prompt != DESCRIBE and source.benchmark.asked(source.rows[0]) == prompt
@@ -83,7 +79,7 @@ def test_a_row_is_asked_its_own_prompt(parallel: Path, data: Path, tmp_path: Pat
     assert "form" not in keys_of(against_original["signature"])
 
 
-def test_rows_with_prompts_that_differ(data: Path) -> None:
+def test_rows_with_prompts_that_differ(data):
     source = sources.open_source(str(data / "throne_coco"), harness_data.pictures(data, "throne_coco"))
     assert source.prompt() == DESCRIBE and source.prompt("Say it.") == "Say it."
     prompts = [DESCRIBE, "", *["Say it."] * (len(source.rows) - 2)]
@@ -93,7 +89,7 @@ def test_rows_with_prompts_that_differ(data: Path) -> None:
     assert [source.benchmark.asked(row) for row in other][:3] == [DESCRIBE, DESCRIBE, "Say it."]
 
 
-def test_a_parallel_form_of_a_parallel_form_tells_both() -> None:
+def test_a_parallel_form_of_a_parallel_form_tells_both():
     rows = [{"question": "Is there a dog in the image?", "answer": "yes"}]
     once = parallel_form(rows, 1)
     assert parallel_form(once.rows, 2).rows[0]["form"] == f"{form_name(1)}-{form_name(2)}"
@@ -101,7 +97,7 @@ def test_a_parallel_form_of_a_parallel_form_tells_both() -> None:
 
 
 @small_datasets.needs("chair")
-def test_what_reads_the_rows_of_others_tells_the_form(tmp_path: Path) -> None:
+def test_what_reads_the_rows_of_others_tells_the_form(tmp_path):
     words = tmp_path / "synonyms.txt"
     words.write_text("\n".join(f"{name}, {name} thing" for name in vocabularies.load("coco").classes))
     rows = [{"image_id": 1, "objects": ["dog"], "prompt": DESCRIBE}]
@@ -111,19 +107,15 @@ def test_what_reads_the_rows_of_others_tells_the_form(tmp_path: Path) -> None:
         assert keys_of(result["signature"]).get("form") == told
 
 
-def test_a_prompt_that_only_looks_like_a_template() -> None:
+def test_what_a_row_is_asked():
+    """A prompt that only looks like a template stays; a question is asked whatever prompt stands beside."""
     row = {"image_id": 1, "prompt": "Say {question} about it."}
     assert registry.benchmark("throne").asked(row) == row["prompt"]
-
-
-def test_a_question_is_asked_whatever_prompt_stands_beside() -> None:
     row = {"question": "Is there a dog in the image?", "prompt": "Say it."}
     assert registry.benchmark("pope").asked(row) == row["question"]
 
 
-def test_the_harnesses_ask_the_rows_prompt(
-    parallel: Path, data: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_harnesses_ask_the_rows_prompt(parallel, data, caplog):
     images = harness_data.pictures(data, "throne_coco")
     setting = {"dataset": str(parallel), "judges": "lexical"} | ({"images": images} if images else {})
     docs = functions.dataset("throne_coco", throne_coco=setting)["test"]

@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from halluscope import cli, vocabularies
+from halluscope import vocabularies
 from halluscope.judging.questions import OBJECT_QUESTION, QuestionSet
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.reliability.parallel import parallel_form
 from halluscope.reliability.parallel.rules import Refused, frame, negate, opposite, rephrase, shuffle, table
-from halluscope.responses import parsers as replies
+from halluscope.responses import parsers
+from tests.reliability.sheets import lines, printed, read_json, read_lines, refused, run
 
 COCO = vocabularies.load("coco")
 ASKED = [
@@ -92,50 +93,47 @@ def test_negated_questions(question, expected):
     assert polarity(negate(got)) == polarity(question)
 
 
-@pytest.mark.parametrize(
-    ("question", "reason"),
-    [
-        ("Is the dog brown?", "where its subject ends"),
-        ("Are children younger than ten allowed?", "where its subject ends"),
-        ("Are the lines of the same length parallel?", "where its subject ends"),
-        ("Is the man who is taller than the woman old?", "where its subject ends"),
-        ("Is a bigger than usual dog here?", "where its subject ends"),
-        ("Is the image of a dog larger than the frame allowed?", "where its subject ends"),
-        *(
-            (question, "where its subject ends")
-            for question in (
-                "Is Tom the cat asleep?",
-                "Is Kim the oldest player in Spain happy?",
-                "Is this good for Bob?",
-                "Is the line kept straight?",
-                "Is the dog in something different?",
-                "Is the dog in a house made by Ann?",
-                "Is the man holding the stick straight?",
-                "Does the boy help open the door?",
-                "Does the sign say dogs have a home?",
-                "Does the price range from 2 to 3 vary?",
-                "Does the sign say prices range from 1 to 2?",
-                "Does the album cover look nice?",
-                "Does the dog never have a bone?",
-                "Does each dog have a bone?",
-                "Does Bob have no dog?",
-            )
-        ),
-        ("Isn't there a dog?", "not a single question"),
-        ("Is there no dog in the image?", "a negative question"),
-        ("Is not there a dog?", "a negative question"),
-        ("Is it not true that it is red?", "a negative question"),
-        ("Is it a sunny day or is it raining?", "which of two things"),
-        ("Does this figure have a title, or not?", "which of two things"),
-        ("Is there a dog and if so, is it brown?", "not a single question"),
-        ("What color is the dog?", "not a single question"),
-        ("Is there a dog? Is it brown?", "not a single question"),
-        ("Is there a dog", "not a single question"),
-        ("", "not a single question"),
-        ("?" * 10_000, "not a single question"),
-        ("is " * 10_000 + "?", "where its subject ends"),
-    ],
-)
+NO_END, NEGATIVE = "where its subject ends", "a negative question"
+TWO_THINGS, NO_SINGLE = "which of two things", "not a single question"
+REFUSED = {
+    "Is the dog brown?": NO_END,
+    "Are children younger than ten allowed?": NO_END,
+    "Are the lines of the same length parallel?": NO_END,
+    "Is the man who is taller than the woman old?": NO_END,
+    "Is a bigger than usual dog here?": NO_END,
+    "Is the image of a dog larger than the frame allowed?": NO_END,
+    "Is Tom the cat asleep?": NO_END,
+    "Is Kim the oldest player in Spain happy?": NO_END,
+    "Is this good for Bob?": NO_END,
+    "Is the line kept straight?": NO_END,
+    "Is the dog in something different?": NO_END,
+    "Is the dog in a house made by Ann?": NO_END,
+    "Is the man holding the stick straight?": NO_END,
+    "Does the boy help open the door?": NO_END,
+    "Does the sign say dogs have a home?": NO_END,
+    "Does the price range from 2 to 3 vary?": NO_END,
+    "Does the sign say prices range from 1 to 2?": NO_END,
+    "Does the album cover look nice?": NO_END,
+    "Does the dog never have a bone?": NO_END,
+    "Does each dog have a bone?": NO_END,
+    "Does Bob have no dog?": NO_END,
+    "Isn't there a dog?": NO_SINGLE,
+    "Is there no dog in the image?": NEGATIVE,
+    "Is not there a dog?": NEGATIVE,
+    "Is it not true that it is red?": NEGATIVE,
+    "Is it a sunny day or is it raining?": TWO_THINGS,
+    "Does this figure have a title, or not?": TWO_THINGS,
+    "Is there a dog and if so, is it brown?": NO_SINGLE,
+    "What color is the dog?": NO_SINGLE,
+    "Is there a dog? Is it brown?": NO_SINGLE,
+    "Is there a dog": NO_SINGLE,
+    "": NO_SINGLE,
+    "?" * 10_000: NO_SINGLE,
+    "is " * 10_000 + "?": NO_END,
+}
+
+
+@pytest.mark.parametrize(("question", "reason"), REFUSED.items())
 def test_what_cannot_be_negated_safely_is_refused(question, reason):
     with pytest.raises(Refused, match=reason):
         negate(question)
@@ -151,18 +149,10 @@ def test_most_of_a_real_benchmark_is_negated(upstream):
         except Refused:
             continue
     assert len(negated) == 793 and len(rows) == 1129
-    for question, other in negated:
-        kept = sorted(re.findall(r"\w+", question.lower()))
-        added = sorted(re.findall(r"\w+", other.lower()))
-        for word in kept:
-            if word in added:
-                added.remove(word)
-            else:
-                assert word in ("is", "an", "a", "any", "true", "there"), (question, other)
-        assert set(added) <= {"is", "it", "false", "untrue", "true", "correct", "that", "no"}, (
-            question,
-            other,
-        )
+    for both in negated:
+        kept, added = (Counter(re.findall(r"\w+", question.lower())) for question in both)
+        assert {*(kept - added)} <= {"is", "an", "a", "any", "true", "there"}, both
+        assert {*(added - kept)} <= {"is", "it", "false", "untrue", "true", "correct", "that", "no"}, both
 
 
 @pytest.mark.parametrize("answer", ["yes", "No", "YES", "0", 1, True])
@@ -177,43 +167,33 @@ def test_an_answer_without_an_opposite(answer):
         opposite(answer)
 
 
+READ = {
+    YES: ["Yes, there is no dog.", "YES", "1. Yes", "> yes", "\u201cYes\u201d"],
+    NO: ["**No**", "  no."],
+    OTHER: [
+        *("1. There is no dog.", "There is no dog in the image.", "Not visible", "Nothing", "no\u2019s"),
+        *("The answer is yes", "", "?!"),
+    ],
+}
+
+
 def test_replies_to_negated_questions():
     """To "Is it true that there is no dog?" "There is no dog" means yes; the parser `strict` would read a no."""
-    assert replies.strict("There is no dog in the image.") == NO
-    read = {reply: replies.first_word(reply) for reply in READ}
-    assert read == READ
-
-
-READ = {
-    "Yes, there is no dog.": YES,
-    "**No**": NO,
-    "  no.": NO,
-    "YES": YES,
-    "1. Yes": YES,
-    "> yes": YES,
-    "\u201cYes\u201d": YES,
-    "1. There is no dog.": OTHER,
-    "There is no dog in the image.": OTHER,
-    "Not visible": OTHER,
-    "Nothing": OTHER,
-    "no\u2019s": OTHER,
-    "The answer is yes": OTHER,
-    "": OTHER,
-    "?!": OTHER,
-}
+    assert parsers.strict("There is no dog in the image.") == NO
+    assert {code: [s for s in said if parsers.first_word(s) == code] for code, said in READ.items()} == READ
 
 
 # Rephrasing
 
 
 @given(
-    st.sampled_from([(i, p) for i, group in enumerate(table()["same"]) for p in group["prompts"]]),
+    st.sampled_from([(group["prompts"], p) for group in table()["same"] for p in group["prompts"]]),
     st.integers(),
 )
 def test_a_prompt_becomes_another_of_its_group(chosen, seed):
     group, prompt = chosen
     got = rephrase(prompt, seed)
-    assert got in table()["same"][group]["prompts"] and got != prompt
+    assert got in group and got != prompt
     assert rephrase(prompt.upper().rstrip("."), seed).lower() != prompt.lower()
 
 
@@ -236,16 +216,10 @@ def test_an_instruction_that_the_table_does_not_have():
 # Shuffling
 
 
-@given(
-    st.lists(
-        st.from_regex(r" ?[a-h][a-h ]{0,3}[a-h] ?", fullmatch=True),
-        min_size=2,
-        max_size=6,
-        unique_by=str.strip,
-    ),
-    st.data(),
-    st.integers(0, 99),
-)
+WORDS = st.from_regex(r" ?[a-h][a-h ]{0,3}[a-h] ?", fullmatch=True)
+
+
+@given(st.lists(WORDS, min_size=2, max_size=6, unique_by=str.strip), st.data(), st.integers(0, 99))
 def test_shuffling_moves_texts_and_keeps_the_answers_text(options, data, seed):
     place = data.draw(st.integers(0, len(options) - 1))
     shuffled, letter = shuffle(options, ascii_uppercase[place], seed)
@@ -299,9 +273,8 @@ def test_yes_and_no_in_other_dress_are_negated(answer, expected):
 def test_an_answer_that_says_more_than_yes_is_refused():
     rows = [{"question": "Is there a dog in the image?", "answer": "Yes, a brown one."}]
     assert list(parallel_form(rows).refused) == ["its answer says more than yes or no"]
-    assert Counter(parallel_form([{"question": "What is behind it?", "answer": "No place."}]).methods) == {
-        "rephrased": 1
-    }
+    form = parallel_form([{"question": "What is behind it?", "answer": "No place."}])
+    assert Counter(form.methods) == {"rephrased": 1}
 
 
 def test_a_letter_that_is_an_option():
@@ -322,20 +295,12 @@ def test_rows_keep_their_ids_and_say_what_has_no_form():
         {"image_id": 11, "prompt": "Describe this image in detail.", "objects": ["dog"]},
     ]
     form = parallel_form(rows, seed=1)
-    assert Counter(form.methods) == {"negated": 1, "rephrased": 2, "shuffled": 1} and form.originals == [
-        0,
-        2,
-        3,
-        4,
-    ]
+    assert Counter(form.methods) == {"negated": 1, "rephrased": 2, "shuffled": 1}
+    assert form.originals == [0, 2, 3, 4]
     assert form.refused == {"no rule can tell where its subject ends": [1]}
     negated, counted, chosen, described = form.rows
     assert (negated["question_id"], negated["answer"], negated["sampling"]) == (7, "no", "random")
-    assert counted["answer"] == "1"
-    assert counted["question"] in (
-        "What number of dogs are there?",
-        "What is the number of dogs in the image?",
-    )
+    assert counted["answer"] == "1" and re.match("What (is the )?number of dogs ", counted["question"])
     assert (chosen["options"], chosen["answer"]) == (["a cat", "a dog"], "B")
     assert described["objects"] == ["dog"] and described["prompt"] != rows[4]["prompt"]
     assert rows[0]["answer"] == "yes"
@@ -363,56 +328,31 @@ def test_a_row_is_changed_the_same_way_whatever_the_others():
     ],
 )
 def test_details_do_not_keep_the_old_answer(details, expected):
-    row = {"question": "Are they the same?", "gt_answer": "0", "gt_answer_details": details}
-    row["question"] = "Are the lines the same length?"
+    row = {"question": "Are the lines the same length?", "gt_answer": "0", "gt_answer_details": details}
     (got,) = parallel_form([row]).rows
     assert (got["gt_answer"], got["gt_answer_details"]) == ("1", expected)
-
-
-def test_rows_without_questions():
-    with pytest.raises(ValueError, match=r"rows\[0\] has no question"):
-        parallel_form([{"id": 1}])
 
 
 # The command
 
 
-def write(path, rows):
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return path
-
-
-IMAGE = "COCO_val2014_000000000001.jpg"
 OFFICIAL = [
-    {"question_id": 1, "image": IMAGE, "text": "Is there a dog in the image?", "label": "yes"},
-    {"question_id": 2, "image": IMAGE, "text": "Is there a cat in the image?", "label": "no"},
+    {"question_id": 1, "image": "1.jpg", "text": "Is there a dog in the image?", "label": "yes"},
+    {"question_id": 2, "image": "1.jpg", "text": "Is there a cat in the image?", "label": "no"},
 ]
 
 
 def test_popes_own_file_is_scored_in_parallel_form(tmp_path, capsys):
     """The first right answer was yes and becomes no, the second the reverse: both responses are right."""
-    source = write(tmp_path / "coco_pope_random.json", OFFICIAL)
-    out = tmp_path / "parallel_random.jsonl"
-    assert (
-        cli.main(["parallel", str(source), "--out", str(out), "--first", str(tmp_path / "first.jsonl")]) == 0
-    )
-    assert "2 of 2 rows: 2 negated; 0 without a parallel form" in capsys.readouterr().out
-    assert [json.loads(line) for line in (tmp_path / "first.jsonl").read_text().splitlines()] == OFFICIAL
+    source = lines(tmp_path / "coco_pope_random.json", OFFICIAL)
+    out, first = tmp_path / "parallel_random.jsonl", tmp_path / "first.jsonl"
+    said = printed(capsys, "parallel", source, "--out", out, "--first", first)
+    assert "2 of 2 rows: 2 negated; 0 without a parallel form" in said
+    assert read_lines(first) == OFFICIAL
     replied = [{"question_id": 1, "response": "No."}, {"question_id": 2, "response": "Yes, there is no cat."}]
-    answers = write(tmp_path / "mine.jsonl", replied)
-    command = [
-        "score",
-        "pope",
-        "--responses",
-        str(answers),
-        "--dataset",
-        str(out),
-        "--json",
-        "--bootstrap",
-        "0",
-    ]
-    assert cli.main([*command, "--parser", "first-word"]) == 0
-    (result,) = json.loads(capsys.readouterr().out)
+    answers = lines(tmp_path / "mine.jsonl", replied)
+    words = ["score", "pope", "--responses", answers, "--dataset", out, "--bootstrap", 0]
+    (result,) = read_json(capsys, *words, "--parser", "first-word")
     assert (result["accuracy"], result["yes_ratio"]) == (1.0, 0.5)
 
 
@@ -422,19 +362,16 @@ def test_a_dataset_keeps_images_and_types(tmp_path, capsys):
     image = {"bytes": file.getvalue(), "path": None}
     row = {"question_id": 3, "image_id": 1, "object": "dog", "answer": "yes", "image": image}
     rows = [{**row, "question": q} for q in ("Is there a dog in the image?", "Is the dog brown?")]
-    features = {name: datasets.Value("int32" if name.endswith("id") else "string") for name in rows[0]}
-    source = datasets.Dataset.from_list(
-        rows, features=datasets.Features(features | {"image": datasets.Image()})
-    )
-    source.to_parquet(tmp_path / "source.parquet")
-    command = ["parallel", str(tmp_path / "source.parquet"), "--out", str(tmp_path / "out")]
-    assert cli.main(command) == 0
+    types = {name: datasets.Value("int32" if name.endswith("id") else "string") for name in rows[0]}
+    features = datasets.Features(types | {"image": datasets.Image()})
+    datasets.Dataset.from_list(rows, features=features).to_parquet(tmp_path / "source.parquet")
+    words = ["parallel", tmp_path / "source.parquet", "--out", tmp_path / "out"]
+    run(*words)
     assert "no parallel form: 1 rows, since no rule can tell" in capsys.readouterr().err
     got = datasets.load_dataset(str(tmp_path / "out"), split="train")
     assert got.features["question_id"].dtype == "int32" and got[0]["image"].size == (4, 4)
     assert (got["question_id"][:], got["answer"][:]) == ([3], ["no"])
-    assert cli.main(command) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "is there already" in refused(capsys, *words)
 
 
 @pytest.mark.parametrize(
@@ -446,27 +383,28 @@ def test_a_dataset_keeps_images_and_types(tmp_path, capsys):
     ],
 )
 def test_bad_rows(tmp_path, capsys, rows, message):
-    source = write(tmp_path / "rows.jsonl", rows)
-    assert cli.main(["parallel", str(source), "--out", str(tmp_path / "out.jsonl")]) == 2
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "out.jsonl").exists()
+    source, out = lines(tmp_path / "rows.jsonl", rows), tmp_path / "out.jsonl"
+    assert message in refused(capsys, "parallel", source, "--out", out)
+    assert not out.exists()
 
 
-def test_upstreams_questions(upstream):
+@pytest.mark.parametrize(
+    ("name", "fewest", "question", "answer"),
+    [
+        ("pope/coco/coco_pope_popular.json", 3000, "text", "label"),
+        ("hallusionbench/HallusionBench.json", 300, "question", "gt_answer"),
+    ],
+)
+def test_upstreams_questions(upstream, name, fewest, question, answer):
     """All of POPE is negated; every negated question of HallusionBench is turned, and has the opposite answer."""
-    for name, fewest in (
-        ("pope/coco/coco_pope_popular.json", 3000),
-        ("hallusionbench/HallusionBench.json", 300),
-    ):
-        text = (upstream / name).read_text()
-        rows = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
-        form = parallel_form(rows)
-        assert len(form.rows) >= fewest
-        for place, row in zip(form.originals, form.rows, strict=True):
-            before = rows[place]
-            question, answer = ("text", "label") if "text" in row else ("question", "gt_answer")
-            assert polarity(row[question]) != polarity(before[question])
-            assert row[answer] == opposite(before[answer])
+    text = (upstream / name).read_text()
+    rows = json.loads(text) if text.startswith("[") else [*map(json.loads, text.splitlines())]
+    form = parallel_form(rows)
+    assert len(form.rows) >= fewest
+    for place, row in zip(form.originals, form.rows, strict=True):
+        before = rows[place]
+        assert polarity(row[question]) != polarity(before[question])
+        assert row[answer] == opposite(before[answer])
 
 
 @pytest.mark.parametrize(

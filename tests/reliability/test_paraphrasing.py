@@ -1,48 +1,46 @@
 """Questions reworded by a language model on a real server: stored, and checked by rules, a model and a person."""
 
-import csv
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from halluscope import cli
 from halluscope.judging.cache import Cache
 from halluscope.reliability.parallel import free_questions, parallel_form
 from halluscope.reliability.parallel.paraphrasing import paraphrase
 from halluscope.reliability.parallel.rules import Refused
+from tests.reliability.sheets import lines, read_lines, refused, run, save, table
 from tests.scripted_server import ScriptedServer, refuse, reply
 
-WORDS = {
+GOOD = {
     "What color is the sky?": "Which colour can be made out in the sky?",
     "How many of the 3 dogs are old?": "Of the 3 dogs, how many are old?",
-    "Who is the older man?": '"Which man has the greater age?"\n',
-    "Where is the cat?": "Where is the cat?",
-    "How many of the 2 cups are red?": "How many of the cups are red?",
-    "Why is he not happy?": "Why is he happy?",
-    "What is this?": "What is this? Or what is that?",
-    "What does the sign say?": "Here you are:\nWhich text is on the sign?",
-    "What is behind her?": "Tell me what is behind her.",
-    "What is in it?": "What is" + " really" * 50 + " in it?",
-    "What is on it?": "What is \x1b[2J on top of it?",
-    "What is the man holding?": "What is the man wearing?",
-    "What is she holding?": "What does she hold?",
+    "Who is the older man?": "Which man has the greater age?",
 }
-GOOD = dict(list(WORDS.items())[:3]) | {"Who is the older man?": "Which man has the greater age?"}
-REASONS = {
-    "Where is the cat?": "is the question itself",
-    "How many of the 2 cups are red?": "different numbers",
-    "Why is he not happy?": "more or fewer negations",
-    "What is this?": "not a single question",
-    "What does the sign say?": "in one line",
-    "What is behind her?": "not a single question",
-    "What is in it?": "much longer",
-    "What is on it?": "cannot be shown",
-    "What is the man holding?": "asks something else",
-    "What is she holding?": "gave no verdict",
+BAD = {
+    "Where is the cat?": ("Where is the cat?", "is the question itself"),
+    "How many of the 2 cups are red?": ("How many of the cups are red?", "different numbers"),
+    "Why is he not happy?": ("Why is he happy?", "more or fewer negations"),
+    "What is this?": ("What is this? Or what is that?", "not a single question"),
+    "What does the sign say?": ("Here you are:\nWhich text is on the sign?", "in one line"),
+    "What is behind her?": ("Tell me what is behind her.", "not a single question"),
+    "What is in it?": ("What is" + " really" * 50 + " in it?", "much longer"),
+    "What is on it?": ("What is \x1b[2J on top of it?", "cannot be shown"),
+    "What is the man holding?": ("What is the man wearing?", "asks something else"),
+    "What is she holding?": ("What does she hold?", "gave no verdict"),
 }
+"""Questions, what the model makes of them, and why that is refused."""
+
+WORDS = (
+    GOOD
+    | {"Who is the older man?": '"Which man has the greater age?"\n'}
+    | {q: of[0] for q, of in BAD.items()}
+)
 VERDICTS = {"What is the man wearing?": "different", "What does she hold?": "maybe"}
+ASKED = len(WORDS) + len(GOOD) + 2
+"""Each question once, though it stands in two rows; what passes the rules is checked: the good ones, and two more."""
 
 
 def script(prompt: str, count: int, body: dict):
@@ -66,87 +64,67 @@ def server(monkeypatch: pytest.MonkeyPatch):
 def source(folder: Path) -> Path:
     rows = [{"id": i, "question": question, "answer": f"a{i}"} for i, question in enumerate([*WORDS, *WORDS])]
     rows.append({"id": 99, "question": "Is there a dog in the image?", "answer": "yes"})
-    file = folder / "rows.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)))
-    return file
+    return lines(folder / "rows.jsonl", rows)
 
 
-def command(folder: Path, server: ScriptedServer, out: str, *more: str) -> list[str]:
+def command(folder: Path, server: ScriptedServer, out: str, *more: object) -> list[object]:
     asked = ["--model", f"openai:writer@{server.url}", "--check", f"openai:checker@{server.url}"]
-    return ["parallel", str(source(folder)), "--out", str(folder / out), *asked, *more]
-
-
-def written(file: Path) -> list[dict]:
-    return [json.loads(line) for line in file.read_text().splitlines()]
+    return ["parallel", source(folder), "--out", folder / out, *asked, *more]
 
 
 @pytest.mark.filterwarnings("ignore:.*prompts have no readable verdict")
 def test_a_models_words_are_kept_checked_and_counted(tmp_path, server, capsys):
-    assert cli.main(command(tmp_path, server, "one.jsonl")) == 0
-    rows = written(tmp_path / "one.jsonl")
+    def seeds():
+        return {body.get("seed") for body in server.bodies if body["model"] == "writer"}
+
+    run(*command(tmp_path, server, "one.jsonl"))
+    rows = read_lines(tmp_path / "one.jsonl")
     assert [row["question"] for row in rows[:-1]] == [*GOOD.values()] * 2
-    assert rows[-1]["answer"] == "no" and "true that there is no dog" in rows[-1]["question"].replace(
-        "correct", "true"
+    assert rows[-1]["answer"] == "no" and re.search(
+        "(true|correct) that there is no dog", rows[-1]["question"]
     )
     (form,) = {row["form"] for row in rows}
     assert "paraphrase-1-openai:writer@" in form and "checked-openai:checker@" in form and form.endswith("-0")
-    printed = capsys.readouterr()
-    assert "7 of 27 rows: 6 rephrased, 1 negated; 20 without a parallel form" in printed.out
-    for reason in REASONS.values():
-        assert reason in printed.err
-    assert (
-        len(server.prompts) == len(WORDS) + len(GOOD) + 2
-    )  # each question once, though it stands in two rows
-    assert cli.main(command(tmp_path, server, "two.jsonl")) == 0
-    assert len(server.prompts) == len(WORDS) + len(GOOD) + 2, "a kept reply was asked for again"
-    assert written(tmp_path / "two.jsonl") == rows
-    assert {body.get("seed") for body in server.bodies if body["model"] == "writer"} == {0}
-    assert cli.main(command(tmp_path, server, "three.jsonl", "--seed", "5")) == 0
-    assert {body.get("seed") for body in server.bodies if body["model"] == "writer"} == {0, 5}
+    said = capsys.readouterr()
+    assert "7 of 27 rows: 6 rephrased, 1 negated; 20 without a parallel form" in said.out
+    assert all(reason in said.err for _, reason in BAD.values())
+    assert len(server.prompts) == ASKED
+    run(*command(tmp_path, server, "two.jsonl"))
+    assert len(server.prompts) == ASKED, "a kept reply was asked for again"
+    assert read_lines(tmp_path / "two.jsonl") == rows
+    assert seeds() == {0}
+    run(*command(tmp_path, server, "three.jsonl", "--seed", "5"))
+    assert seeds() == {0, 5}
 
 
 @pytest.mark.filterwarnings("ignore:.*prompts have no readable verdict")
 def test_a_persons_marks(tmp_path, server, capsys):
-    assert cli.main(command(tmp_path, server, "form.jsonl")) == 0
-    made = ["review", "make", str(tmp_path / "form.jsonl"), "--sample", "7", "--out", str(tmp_path / "sheet")]
-    assert cli.main(made) == 0
-    with (tmp_path / "sheet" / "sheet.csv").open(newline="", encoding="utf-8-sig") as file:
-        lines = list(csv.DictReader(file))
-    for number, line in enumerate(lines):
-        line["mark"] = ("not valid", "valid", "valid", "valid", "valid", "valid", "")[number]
-    with (tmp_path / "marked.csv").open("w", newline="") as file:
-        csv.DictWriter(file, list(lines[0])).writeheader()
-        csv.DictWriter(file, list(lines[0])).writerows(lines)
-    more = ["--marks", str(tmp_path / "marked.csv"), "--first", str(tmp_path / "first.jsonl")]
-    assert cli.main(command(tmp_path, server, "kept.jsonl", *more)) == 0
-    before, after = written(tmp_path / "form.jsonl"), written(tmp_path / "kept.jsonl")
-    assert [row["id"] for row in after] == [row["id"] for row in before[1:6]]
-    assert [row["id"] for row in written(tmp_path / "first.jsonl")] == [row["id"] for row in after]
-    assert {row["form"] for row in after} == {f"{before[0]['form']}-{lines[0]['sheet']}"}
-    printed = capsys.readouterr()
-    assert "a person marked it as not valid" in printed.err and "no mark there" in printed.err
-    other = ["parallel", str(source(tmp_path)), "--out", str(tmp_path / "o.jsonl"), "--marks"]
-    foreign = tmp_path / "foreign.jsonl"
-    foreign.write_text('{"id": 7, "question": "What is that?", "answer": "it"}')
-    assert cli.main(["review", "make", str(foreign), "--sample", "1", "--out", str(tmp_path / "f")]) == 0
-    text = (tmp_path / "f" / "sheet.csv").read_text(encoding="utf-8-sig")
-    with (tmp_path / "f.csv").open("w", newline="") as file:
-        (line,) = csv.DictReader(text.splitlines())
-        csv.DictWriter(file, list(line)).writeheader()
-        csv.DictWriter(file, list(line)).writerow(line | {"mark": "valid"})
-    assert cli.main([*other, str(tmp_path / "f.csv")]) == 2
-    assert "has none of the" in capsys.readouterr().err
+    run(*command(tmp_path, server, "form.jsonl"))
+    run("review", "make", tmp_path / "form.jsonl", "--sample", 7, "--out", tmp_path / "sheet")
+    rows = table(tmp_path / "sheet" / "sheet.csv")
+    marks = ["not valid", *["valid"] * 5, ""]
+    marked = save([row | {"mark": mark} for row, mark in zip(rows, marks, strict=True)], tmp_path)
+    run(*command(tmp_path, server, "kept.jsonl", "--marks", marked, "--first", tmp_path / "first.jsonl"))
+    before, after, first = (read_lines(tmp_path / f"{name}.jsonl") for name in ("form", "kept", "first"))
+    kept = [row["id"] for row in before[1:6]]
+    assert [row["id"] for row in after] == [row["id"] for row in first] == kept
+    assert {row["form"] for row in after} == {f"{before[0]['form']}-{rows[0]['sheet']}"}
+    said = capsys.readouterr().err
+    assert "a person marked it as not valid" in said and "no mark there" in said
+    foreign = lines(tmp_path / "foreign.jsonl", [{"id": 7, "question": "What is that?", "answer": "it"}])
+    run("review", "make", foreign, "--sample", 1, "--out", tmp_path / "f")
+    marked = save([row | {"mark": "valid"} for row in table(tmp_path / "f" / "sheet.csv")], tmp_path)
+    words = ["parallel", source(tmp_path), "--out", tmp_path / "o.jsonl", "--marks", marked]
+    assert "has none of the" in refused(capsys, *words)
 
 
 def test_a_model_that_gives_nothing(tmp_path, server, capsys):
-    file = tmp_path / "rows.jsonl"
-    file.write_text('{"id": 1, "question": "What is unknown here?", "answer": "x"}')
-    asked = ["parallel", str(file), "--out", str(tmp_path / "out.jsonl")]
+    file = lines(tmp_path / "rows.jsonl", [{"id": 1, "question": "What is unknown here?", "answer": "x"}])
+    asked = ["parallel", file, "--out", tmp_path / "out.jsonl"]
     with pytest.warns(UserWarning, match="1 of 1 prompts have no readable verdict"):
-        assert cli.main([*asked, "--model", f"openai:writer@{server.url}"]) == 2
-    assert "gave no other wording" in capsys.readouterr().err and not (tmp_path / "out.jsonl").exists()
-    assert cli.main([*asked, "--check", "openai:writer"]) == 2
-    assert "--check needs --model" in capsys.readouterr().err
+        said = refused(capsys, *asked, "--model", f"openai:writer@{server.url}")
+    assert "gave no other wording" in said and not (tmp_path / "out.jsonl").exists()
+    assert "--check needs --model" in refused(capsys, *asked, "--check", "openai:writer")
 
 
 class Model:
@@ -155,7 +133,6 @@ class Model:
     key, closed = "model", 0
 
     def __init__(self, said: str) -> None:
-        from collections import Counter
 
         self.said, self.failures, self.prompts = said, Counter(), []
 

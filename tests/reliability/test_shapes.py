@@ -65,44 +65,34 @@ def test_each_shape(question, expected):
 
 
 @pytest.mark.parametrize(
-    "question",
+    ("reason", "question"),
     [
-        "Is there no dog?",
-        "Is the dog brown?",
-        "Who is the older man?",
-        "What is the smaller animal?",
-        "What is the object hanging on the wall?",
-        "What is the man not wearing?",
-        "What is the tall building made of?",
-        "What is on the plate made of?",
-        "What takes up most of the front of the bus?",
-        "What time is it?",
-        "Where is the man going?",
-        "Where is this picture taken on?",
-        "How many are they?",
-        "How many more dogs than cats are there?",
-        "How many years old is he?",
-        "Why is written on the tail of the plane?",
+        ("no rule knows how", "Is there no dog?"),
+        ("no rule knows how", "Is the dog brown?"),
+        ("no rule knows how", "Who is the older man?"),
+        ("no rule knows how", "What is the smaller animal?"),
+        ("no rule knows how", "What is the object hanging on the wall?"),
+        ("no rule knows how", "What is the man not wearing?"),
+        ("no rule knows how", "What is the tall building made of?"),
+        ("no rule knows how", "What is on the plate made of?"),
+        ("no rule knows how", "What takes up most of the front of the bus?"),
+        ("no rule knows how", "What time is it?"),
+        ("no rule knows how", "Where is the man going?"),
+        ("no rule knows how", "Where is this picture taken on?"),
+        ("no rule knows how", "How many are they?"),
+        ("no rule knows how", "How many more dogs than cats are there?"),
+        ("no rule knows how", "How many years old is he?"),
+        ("no rule knows how", "Why is written on the tail of the plane?"),
+        ("not a single question", "What is it? Where is it?"),
+        ("not a single question", "Two men stand. What are they doing?"),
+        ("not a single question", "How many dogs are there and how many cats are there?"),
+        ("not a single question", "What color is the dog"),
+        ("not a single question", ""),
+        ("not a single question", "Where is A.\nWhere is B?"),
     ],
 )
-def test_a_shape_that_no_rule_knows(question):
-    with pytest.raises(Refused, match="no rule knows how"):
-        reshape(question)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is it? Where is it?",
-        "Two men stand. What are they doing?",
-        "How many dogs are there and how many cats are there?",
-        "What color is the dog",
-        "",
-        "Where is A.\nWhere is B?",
-    ],
-)
-def test_no_single_question(question):
-    with pytest.raises(Refused, match="not a single question"):
+def test_what_cannot_be_reworded_is_refused(reason, question):
+    with pytest.raises(Refused, match=reason):
         reshape(question)
 
 
@@ -128,28 +118,24 @@ def check(question: str, seed: int) -> None:
     assert said == reshape(question, seed)
 
 
-THINGS = st.sampled_from(
-    ["dog", "two red buses", "man in white", "3 cups", "woman with no hat", "sign that is not lit"]
-)
-TEMPLATES = st.sampled_from(
-    [
-        "What color is the {}?",
-        "What colors are these {}?",
-        "How many of the {} are there?",
-        "How many chairs are behind the {}?",
-        "Where is the {}?",
-        "What is the {} doing?",
-        "What is in front of the {}?",
-        "What is to the left of her {}?",
-        "What number is written on the {}?",
-        "Why are the {} not in the 2nd row?",
-        "When was the photo of the {} taken?",
-        "What is written on the {}?",
-    ]
-)
+THINGS = ["dog", "two red buses", "man in white", "3 cups", "woman with no hat", "sign that is not lit"]
+TEMPLATES = [
+    "What color is the {}?",
+    "What colors are these {}?",
+    "How many of the {} are there?",
+    "How many chairs are behind the {}?",
+    "Where is the {}?",
+    "What is the {} doing?",
+    "What is in front of the {}?",
+    "What is to the left of her {}?",
+    "What number is written on the {}?",
+    "Why are the {} not in the 2nd row?",
+    "When was the photo of the {} taken?",
+    "What is written on the {}?",
+]
 
 
-@given(TEMPLATES, THINGS, st.integers())
+@given(st.sampled_from(TEMPLATES), st.sampled_from(THINGS), st.integers())
 def test_a_question_keeps_its_content(template, thing, seed):
     question = template.format(thing)
     try:
