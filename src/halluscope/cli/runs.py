@@ -51,11 +51,15 @@ def compare(args: Namespace) -> None:
 
 
 def _for_a_paper(report: Report) -> Report:
-    """Return the table of differences alone, with the names of its runs, and the notes."""
+    """Return the table of differences alone, with the names of its runs in the place of letters, and the notes."""
     runs, differences, *others = report
-    assert isinstance(runs, Table)
-    letters = [f"{letter} is {one_line(name)}" for letter, name, *_ in runs.rows]
-    return [differences, Notes(letters), *(part for part in others if isinstance(part, Notes))]
+    assert isinstance(runs, Table) and isinstance(differences, Table)
+    names = {letter: name for letter, name, *_ in runs.rows}
+    rows = [
+        [score, " - ".join(str(names[of]) for of in str(two).split("-")), *cells, names.get(better)]
+        for score, two, *cells, better in differences.rows
+    ]
+    return [differences._replace(rows=rows), *(part for part in others if isinstance(part, Notes))]
 
 
 def swap(args: Namespace) -> None:
