@@ -8,7 +8,7 @@ import pytest
 from halluscope import registry
 from halluscope.cli import main
 from halluscope.registry import LOWER
-from halluscope.runs.comparing import principal
+from halluscope.reporting.tables import principal
 from tests.runs.made import made, write
 
 pytestmark = pytest.mark.filterwarnings("ignore")

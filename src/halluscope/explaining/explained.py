@@ -37,13 +37,13 @@ from halluscope.reporting.tables import (
     Table,
     Values,
     below,
+    flat,
     gap,
     printed,
     scored,
 )
 from halluscope.responses.files import Given
 from halluscope.responses.match import plain_question, single_spaced
-from halluscope.runs.comparing import flat
 from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.scoring import Ready
 

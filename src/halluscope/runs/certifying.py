@@ -47,7 +47,7 @@ class Verdicts:
                 "whose responses a judge grades. For votes on classes: --marks implied."
             )
         rows = list(folder.items(run))
-        self.items = list(self.view.items(rows, run.options, None))
+        self.items = folder.view(run)
         self.asks = [self.view.asks(row) for row in rows]
         # the judge's verdicts on each row: criterion -> number, NaN where there is none
         self.values: list[dict[str, float]] = [

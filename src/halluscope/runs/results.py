@@ -15,7 +15,7 @@ from halluscope.errors import RunError
 from halluscope.files.writing import check_new
 from halluscope.options import check_names, defaults
 from halluscope.reading.datasets import SUBSET
-from halluscope.registry import LOWER, SIGNATURE, Benchmark
+from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE
 from halluscope.reporting.tables import (
@@ -28,10 +28,12 @@ from halluscope.reporting.tables import (
     Table,
     Values,
     below,
+    best_first,
     counted,
+    flat,
     has_few,
+    principal,
     printed,
-    ranked,
     rows_of,
     table,
 )
@@ -43,10 +45,8 @@ from halluscope.runs.comparing import (
     MOST,
     Comparison,
     Result,
-    flat,
     of_differences,
     of_parts,
-    principal,
     verdicts,
     winner,
 )
@@ -90,18 +90,18 @@ def of_results(
 ) -> list[Table | Notes]:
     """Return a benchmark's report on results, and whether these are about the same rows."""
     parts = benchmark.module("report").report(counted(results), rows=rows, every=every, **options)
-    few = ", ".join(one_line(name) for name, result in results if has_few(result))
+    few = ", ".join(name for name, result in results if has_few(result))
     lines = [f"Too few rows for intervals (fewer than {FEWEST}): {few}."] if few else []
-    return [*parts, *_notes([*lines, *of_other_rows(results)])]
+    return [*parts, *notes([*lines, *of_other_rows(results)])]
 
 
 def of_other_rows(results: Named) -> list[str]:
     data = {name: keys_of(result["signature"])["data"] for name, result in results}
-    each = ", ".join(f"{one_line(name)} {one_line(rows)}" for name, rows in data.items())
+    each = ", ".join(map(" ".join, data.items()))
     return [f"{OTHER} Not about the same rows: {each}."] if len({*data.values()}) > 1 else []
 
 
-def _notes(lines: Sequence[str]) -> list[Notes]:
+def notes(lines: Sequence[str]) -> list[Notes]:
     return [Notes(lines)] if lines else []
 
 
@@ -140,7 +140,7 @@ def of_printed(benchmark: Benchmark, results: Named) -> Iterator[str]:
         )
         if stated:
             agree = all(abs(value - result[score]) < AGREE for score, value in stated.items())
-            yield f"{one_line(name)} states scores itself: {shown}. They {'agree' if agree else 'differ'}."
+            yield f"{name} states scores itself: {shown}. They {'agree' if agree else 'differ'}."
 
 
 def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table | Notes]:
@@ -155,7 +155,7 @@ def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table 
     elif paper:
         parts += [
             published.table(paper, benchmark),
-            *_notes([judges.of_published] if judges and judges.published else []),
+            *notes([judges.of_published] if judges and judges.published else []),
             *below({name: published.how(result) for name, result in results}),
         ]
     computed = published.computed(benchmark, results)
@@ -175,10 +175,10 @@ def report(
     scored: Sequence[Run],
     options: Values,
     resampling: Bootstrap,
-    style: str = MARKDOWN,
-    names: Sequence[str] = (),
-    with_published: bool = False,
-    everything: bool = False,
+    style: str,
+    names: Sequence[str],
+    with_published: bool,
+    everything: bool,
 ) -> Report:
     """Return the benchmark's report, what is not due to chance, and published scores; or a table of scores by name.
 
@@ -213,7 +213,7 @@ def report(
         *first,
         *of_results(benchmark, results, options, scored[0].ready.matched.rows, is_every),
         *of_each(benchmark, results, options),
-        *_notes([*of_printed(benchmark, results)]),
+        *notes([*of_printed(benchmark, results)]),
         *verdict,
         *(differences if everything or style not in (TABLE, LATEX) else ()),
         *(beside(benchmark, results, options) if with_published else ()),
@@ -228,11 +228,6 @@ def with_best(results: Named, compared: Comparison) -> Named:
     """Have the score by which models are compared highlighted of the best one."""
     best = winner(compared)
     return [(name, {**one, BEST: compared.scores[0].score} if name == best else one) for name, one in results]
-
-
-def best_first(benchmark: Benchmark, results: Named) -> Named:
-    by = principal(benchmark, [one for _, one in results])
-    return ranked(results, by, benchmark.direction(by) != LOWER)
 
 
 def signatures(results: Named) -> list[Notes]:
@@ -291,11 +286,16 @@ def compare(
 ) -> Result:
     scored = runs.checked(folders)
     found, benchmark = compare_runs(scored, scores, resampling), runs.benchmark_of(scored.values())
-    rows = []
-    for one in (*found.scores, *found.groups, *found.classes):
-        (first, second), (value, other) = one.names, one.values
-        values = {"first": first, "second": second, "first value": value, "second value": other}
-        rows.append({"score": one.score, **values, **asdict(one.by), "holm": one.holm, "better": one.better})
+    names = ("score", "first", "second", "first value", "second value")
+    rows = [
+        {
+            **dict(zip(names, (one.score, *one.names, *one.values), strict=True)),
+            **asdict(one.by),
+            "holm": one.holm,
+            "better": one.better,
+        }
+        for one in (*found.scores, *found.groups, *found.classes)
+    ]
     return Result(asdict(found), [*of_differences(found, benchmark), *of_parts(found, benchmark, most)], rows)
 
 

@@ -34,9 +34,9 @@ from halluscope.reporting.tables import (
     Notes,
     Report,
     Table,
+    best_first,
     class_table,
     percent,
-    ranked,
     share,
 )
 
@@ -54,7 +54,7 @@ def report(results: Named, **_: Any) -> Report:
     # The scores on sampled cells, and the differences from those on all cells (supplement, Table 2)
     sampled = [
         [name, what, *(share(result[what].get(column)) for column in columns)]
-        for name, result in ranked(results, VIEW.principal)
+        for name, result in best_first(VIEW.record, results)
         for what in ("sampled", "difference")
         if what in result
     ]

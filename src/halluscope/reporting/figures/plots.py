@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.judging.votes import FAILED, OTHER, UNASKED
-from halluscope.options import check_names
 from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting.figures import charts
 from halluscope.reporting.figures.charts import Floats, Point
@@ -83,7 +82,6 @@ def scores(name: str, result: Values, benchmark: Benchmark) -> content.Figure | 
 
 def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[Plot], dict[str, str]]:
     """Return the figures that can be drawn, and why the others cannot: name -> reason."""
-    check(names)
     plots: list[Plot] = []
     lacking: dict[str, str] = {}
     for name in dict.fromkeys(names):
@@ -93,11 +91,6 @@ def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[P
         else:
             plots.append(found._replace(name=name, caption=found.caption + _about(found.runs, runs)))
     return plots, lacking
-
-
-def check(names: Sequence[str]) -> None:
-    """Check that figures of these names exist."""
-    check_names("figure", names, FIGURES)
 
 
 def _about(drawn: Runs, runs: Runs) -> str:
