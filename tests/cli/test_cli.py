@@ -7,7 +7,7 @@ import pytest
 
 from halluscope import cli, registry, scoring
 from halluscope.building import spec
-from halluscope.reporting.results import read_results
+from halluscope.reporting.result_files import read_results
 
 TEXTS = {1: "A dog sleeps on a couch.", 2: "There is no dog. A cat sits on a chair.", 3: ""}
 LABELS = {1: ["dog", "couch"], 2: ["cat"], 3: ["person"], 4: ["bus"]}

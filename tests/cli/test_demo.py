@@ -126,7 +126,7 @@ def test_it_runs_away_from_the_checkout_without_torch_and_matplotlib(folder):
         "sys.modules['torch'] = sys.modules['transformers'] = sys.modules['matplotlib'] = None\n"
         "from halluscope import cli, paths\n"
         "assert paths.checkout() is None\n"
-        "assert cli.main(['demo']) == 0\n"
+        "assert cli.main(['demo']) == 0 and cli.parser('publish')\n"
         "heavy = {'datasets', 'evaluate', 'pyarrow', 'pandas', 'huggingface_hub'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

@@ -107,6 +107,7 @@ def test_three_responses_as_text(three, capsys):
     two = text(capsys, "pope", *three, "--protocols", "official", "lmms-eval").splitlines()
     shown = (ROOT / "docs/signatures.md").read_text().partition("f1         against")[2].partition("```")[0]
     assert len(shown.splitlines()) == 3 and {*f"f1         against{shown}".splitlines()} <= {*two}
+    assert "f1 is the same, as printed, in 13 of 15 pairs of protocols." in printed.splitlines()
     assert "* The order matters" in printed
     assert "m does not say what was asked" in printed
     assert "1 random: 'Yes, a cat.' is 'yes', or unreadable" in printed

@@ -89,6 +89,11 @@ def scored(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> 
     return Number(value, ".3f" if is_points else ".1%", ends)
 
 
+def estimate(of: Values, value: str = "value", is_points: bool = False) -> Number:
+    """Return an estimate with its ends `low` and `high`; `value` names the estimate itself."""
+    return scored(of[value], is_points, (of["low"], of["high"]))
+
+
 def gap(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> Number:
     """Return a difference of two scores, printed with its sign."""
     return Number(value, "+.3f" if is_points else "+.1%", ends)

@@ -27,6 +27,7 @@ from halluscope.reporting.tables import (
     Report,
     Table,
     Values,
+    estimate,
     flat,
     gap,
     plain,
@@ -495,7 +496,7 @@ def _swap_report(found: Values, differences: Sequence[Compared], benchmark: Benc
             row["model"],
             row["score"],
             row["of"],
-            share(row["same"], (row["low"], row["high"])),
+            estimate(row, "same"),
             plain(row["kappa"]),
         ]
         for row in found["agreement"]

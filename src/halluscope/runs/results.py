@@ -78,7 +78,7 @@ def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -
     )
     check_names("score", {*names} - {*known}, [score for score in known if "/" not in score])
     columns = list(names) or [score for score in benchmark.scores if score in known]
-    return table(flat_ones, columns, benchmark.is_points, turned=not names)._replace(intervals=columns)
+    return table(flat_ones, columns, benchmark.is_points, turned=not names, intervals=columns)
 
 
 def of_results(

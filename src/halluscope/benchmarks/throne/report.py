@@ -36,6 +36,7 @@ from halluscope.reporting.tables import (
     Table,
     best_first,
     class_table,
+    estimate,
     percent,
     share,
 )
@@ -73,7 +74,7 @@ def _corrected(result: Mapping[str, Any], of: str) -> list[Table | Notes]:
     """Tabulate each score raw, from the judges' labels, and corrected by people's labels; with notes on the latter."""
     found = result["corrected"]
     rows = [
-        [name, share(result[name]), share(one["value"], (one["low"], one["high"]))]
+        [name, share(result[name]), estimate(one)]
         for name, one in found.items()
         if isinstance(one, Mapping) and "value" in one
     ]
