@@ -36,7 +36,7 @@ from halluscope.reporting.tables import (
     share,
 )
 from halluscope.runs.folder import Run, benchmark_of, checked, rescore, view
-from halluscope.sanitize import short_repr
+from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready, clusters
 from halluscope.stats import bootstrap, tallies
 from halluscope.stats import items as statistics
@@ -525,7 +525,7 @@ def _swap_report(found: Values, differences: Sequence[Compared], benchmark: Benc
 # What the rows say
 
 # How much of a question is shown in a table
-SHOWN = 60
+SHOWN = 61
 
 
 def items(folders: Sequence[str | Path], score: str = "", top: int = 20, seed: int = 0) -> Result:
@@ -585,7 +585,7 @@ def _items_report(found: Values, suspects: Sequence[Values], top: int) -> Report
     cells: list[list[Cell]] = [
         [
             row["id"],
-            f"{row['question'][:SHOWN]}{'...' * (len(row['question']) > SHOWN)}",
+            one_line(row["question"], SHOWN),
             str(row["label"]),
             share(row["difficulty"]),
             plain(row["discrimination"]),

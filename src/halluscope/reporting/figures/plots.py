@@ -19,7 +19,7 @@ from halluscope.reporting.figures import charts
 from halluscope.reporting.figures.charts import Floats, Point
 from halluscope.reporting.page import content
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Item, Shown
-from halluscope.reporting.tables import Values
+from halluscope.reporting.tables import Values, is_defined
 from halluscope.sanitize import one_line
 from halluscope.stats.paired import holm
 from halluscope.stats.ratios import fisher, kappa, wilson
@@ -124,7 +124,7 @@ def _point(value: Any, ends: Any) -> Point:
 
 
 def has_scores(result: Values, names: Sequence[str]) -> bool:
-    return not any(math.isnan(score(result, name).value) for name in names)
+    return all(is_defined(result.get(name)) for name in names)
 
 
 def two_scores(benchmark: Benchmark, results: Sequence[Values]) -> Sequence[str]:
@@ -286,11 +286,7 @@ def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
     that were invented, or are present, in enough images are paired.
     """
     # all; by class, where it is, where it is said
-    images, has, says = (
-        set(),
-        defaultdict(set),
-        defaultdict(set),
-    )
+    images, has, says = set(), defaultdict(set), defaultdict(set)
     for item in items:
         image = (item.image is None, item.image or item.id)
         images.add(image)
