@@ -152,7 +152,7 @@ def plot(args: Namespace) -> None:
     check_names("figure", args.figures, FIGURES)
     check_new(args.out)
     runs = checked(args.folders)
-    benchmark = benchmark_of(runs.values())
+    benchmark = benchmark_of(runs)
     plots, lacking = able(args.figures, all_shown(runs), benchmark)
     for name, why in lacking.items():
         tell(f"{name} is not drawn: {why}.")

@@ -30,6 +30,7 @@ from halluscope.explaining.protocols import (
 from halluscope.options import MatchingOptions, taken
 from halluscope.registry import QUESTION, Benchmark
 from halluscope.reporting.tables import (
+    NO_SCORES,
     Cell,
     Notes,
     Number,
@@ -44,6 +45,7 @@ from halluscope.reporting.tables import (
 )
 from halluscope.responses.files import Given
 from halluscope.responses.match import plain_question, single_spaced
+from halluscope.runs.results import signatures
 from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.scoring import Ready
 
@@ -57,9 +59,6 @@ OTHER_ORDER = (PROMPT, COUNTING, PARSER, ROWS, LABELS)
 
 # How many characters are shown of a response, of a file's name, and of a prompt.
 TEXT, NAME, PROMPTED = 40, 24, 80
-
-# What a result holds that is named like its scores, and is none
-NO_SCORES = {"interval", "spread", "difference"}
 
 
 class Explanation:
@@ -402,13 +401,9 @@ def report(
             f"{one['name']}: {one['by']}",
             *(f"  {aspect + ':':9} {one[aspect]}" for aspect in own),
         ]
-    signatures = {
-        label(one["name"], result["responses"]): [f"signature: {result['signature']}"]
-        for one in protocols
-        for result in one["results"]
-    }
+    signed = [(label(one["name"], of["responses"]), of) for one in protocols for of in one["results"]]
     notes = [lines, [*_asked(whole)], ways, [*_examples(found, examples)]]
-    return [*blocks, *(Notes(lines) for lines in notes if lines), *below(signatures)]
+    return [*blocks, *(Notes(lines) for lines in notes if lines), *signatures(signed)]
 
 
 def _differences(

@@ -259,7 +259,7 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
 def report(folders: Sequence[Path], space: str) -> Publication:
     """Return the Space of a report on runs of one benchmark: the page as it is, without pictures."""
     runs = checked(folders)
-    benchmark = benchmark_of(runs.values())
+    benchmark = benchmark_of(runs)
     content = "".join(parts(page(all_shown(runs), {}, runs, Bootstrap(RESAMPLES)))).encode()
     title, names = f"{benchmark.title} report", one_line(", ".join(runs), 80)
     card = f"---\ntitle: {title}\nsdk: static\npinned: false\n---\n{benchmark.title}: {names}\n"

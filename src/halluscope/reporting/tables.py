@@ -16,6 +16,9 @@ FEWEST = 30  # how many rows a result must be about for its intervals to stand i
 
 BEST = "best"  # a key added to a result: the score that is highlighted, since it is better than each other model's
 
+# What a result holds that is named like its scores, and is none
+NO_SCORES = {"counts", "interval", "spread", "difference"}
+
 RESPONSES, ROWS = "responses", "rows"  # names of columns: what was scored, and on how many rows
 
 

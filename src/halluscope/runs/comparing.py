@@ -117,7 +117,7 @@ def compare(
 ) -> Comparison:
     if len(runs) < 2:
         raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
-    benchmark, level, parts = benchmark_of(runs.values()), resampling.level, resampled(runs, resampling)
+    benchmark, level, parts = benchmark_of(runs), resampling.level, resampled(runs, resampling)
     wanted, known = wanted_scores(benchmark, scores, parts.values())
     groups = [
         name
@@ -199,7 +199,7 @@ def resampled(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Resam
 
 def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
     """Return the indices of the rows that all runs have, in the same order: name of a run -> indices."""
-    key = attrgetter(*registry.identity(benchmark_of(runs.values())).key)
+    key = attrgetter(*registry.identity(benchmark_of(runs)).key)
     rows = {
         name: {key(row): at for at, row in enumerate(run.ready.matched.rows)} for name, run in runs.items()
     }
@@ -417,7 +417,7 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
             "files by both."
         )
     runs = {f"{name}, judge {judge}": of[name] for name in ours for judge, of in enumerate((ours, theirs), 1)}
-    benchmark, parts = benchmark_of(runs.values()), [*resampled(runs, resampling).values()]
+    benchmark, parts = benchmark_of(runs), [*resampled(runs, resampling).values()]
     wanted, _ = wanted_scores(benchmark, scores, parts)
     pairs: Pairs = dict(zip(ours, zip(parts[::2], parts[1::2], strict=True), strict=True))
     for name, both in pairs.items():
@@ -540,7 +540,7 @@ def items(folders: Sequence[str | Path], score: str = "", top: int = 20, seed: i
         full ranking: `ids`, `kept`, `error`. None for no such subset.
     """
     runs = checked(folders)
-    benchmark, rows, first = benchmark_of(runs.values()), common_rows(runs), next(iter(runs))
+    benchmark, rows, first = benchmark_of(runs), common_rows(runs), next(iter(runs))
     name = _share_of_rows(benchmark, score)
     labels = {of: [run.columns["references"][row] for row in rows[of]] for of, run in runs.items()}
     if other := next((of for of in runs if labels[of] != labels[first]), None):

@@ -14,7 +14,7 @@ from uuid import UUID
 from halluscope.errors import RunError
 from halluscope.files.writing import json_line, new_folder
 from halluscope.registry import HIGHER, LOWER, QUESTION, SIGNATURE
-from halluscope.reporting.tables import flat, is_defined, principal, to_json
+from halluscope.reporting.tables import NO_SCORES, flat, is_defined, principal, to_json
 from halluscope.runs import folder
 from halluscope.runs.folder import Run
 from halluscope.version import __version__
@@ -87,8 +87,7 @@ def _results(run: Run) -> Iterator[dict[str, Any]]:
     """Yield each score with its direction and interval; one without a direction cannot be said."""
     benchmark, keys = run.benchmark, run.keys
     intervals = dict(flat(run.scores.get("interval", {})))
-    beside = ("counts", "spread", "interval")  # what a result holds beside its scores
-    for name, value in flat({name: one for name, one in run.scores.items() if name not in beside}):
+    for name, value in flat({name: one for name, one in run.scores.items() if name not in NO_SCORES}):
         direction, is_points = benchmark.better(name), benchmark.is_points(name)
         if direction not in (HIGHER, LOWER) or not isinstance(value, int | float) or not is_defined(value):
             continue

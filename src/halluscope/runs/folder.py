@@ -95,8 +95,8 @@ def score(benchmark: Benchmark, ready: Ready, options: Values, about: Values | N
             cache.close()
 
 
-def benchmark_of(scored: Iterable[Run]) -> Benchmark:
-    known = {run.benchmark.name: run.benchmark for run in scored}
+def benchmark_of(runs: Mapping[str, Run]) -> Benchmark:
+    known = {run.benchmark.name: run.benchmark for run in runs.values()}
     if len(known) > 1:
         raise RunError(f"The runs are of {', '.join(known)}; expected runs of one benchmark.")
     return next(iter(known.values()))

@@ -68,7 +68,7 @@ def all_shown(runs: Mapping[str, Run]) -> list[Shown]:
     """Return what is shown of several runs, under their different names, the best first; a progress bar is shown."""
     each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
     models = {name: shown(run)._replace(name=name) for name, run in each}
-    order = best_first(benchmark_of(runs.values()), [(name, one.scores) for name, one in models.items()])
+    order = best_first(benchmark_of(runs), [(name, one.scores) for name, one in models.items()])
     return [models[name] for name, _ in order]
 
 

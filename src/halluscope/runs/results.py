@@ -285,7 +285,7 @@ def compare(
     folders: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
 ) -> Result:
     scored = runs.checked(folders)
-    found, benchmark = compare_runs(scored, scores, resampling), runs.benchmark_of(scored.values())
+    found, benchmark = compare_runs(scored, scores, resampling), runs.benchmark_of(scored)
     names = ("score", "first", "second", "first value", "second value")
     rows = [
         {
