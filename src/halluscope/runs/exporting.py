@@ -85,14 +85,18 @@ def export(run: Run, model: str, by: str, relation: str, out: Path) -> list[Path
 
 def _results(run: Run) -> Iterator[dict[str, Any]]:
     """Yield each score with its direction and interval; one without a direction cannot be said."""
-    benchmark, keys = run.benchmark, run.keys
-    intervals = dict(flat(run.scores.get("interval", {})))
-    for name, value in flat({name: one for name, one in run.scores.items() if name not in NO_SCORES}):
+    benchmark, keys, known = run.benchmark, run.keys, dict(flat(run.scores))
+    for name, value in known.items():
         direction, is_points = benchmark.better(name), benchmark.is_points(name)
-        if direction not in (HIGHER, LOWER) or not isinstance(value, int | float) or not is_defined(value):
+        if (
+            name.partition("/")[0] in NO_SCORES
+            or direction not in (HIGHER, LOWER)
+            or not isinstance(value, int | float)
+            or not is_defined(value)
+        ):
             continue
         uncertainty: dict[str, Any] = {"num_samples": len(run.found)}
-        ends = intervals.get(name)
+        ends = known.get(f"interval/{name}")
         if ends is not None and all(map(is_defined, ends)):
             level, *how = keys["interval"].split(",")
             uncertainty |= {

@@ -187,16 +187,16 @@ def report(
     """
     benchmark = scored[0].benchmark
     by = principal(benchmark, [one for _, one in results])
-    is_every = len({run.name for run in scored}) < len(scored)  # a model was scored in several ways
+    named = {run.name: run for run in scored}
+    is_every = len(named) < len(scored)  # a model was scored in several ways
     order = [name for name, _ in best_first(benchmark, results)]
     first: list[Table | Notes] = []
     verdict: list[Notes] = []
     differences: list[Table] = []
     is_bold = style in (MARKDOWN, LATEX) and by in names
     if len(scored) > 1 and not is_every and resampling.resamples and (is_bold or not names):
-        ordered = sorted(scored, key=lambda run: order.index(run.name))
         try:
-            found = compare_runs({run.name: run for run in ordered}, [], resampling, False)
+            found = compare_runs({name: named[name] for name in order}, [], resampling, False)
         except RunError as error:
             verdict = [Notes([f"The models are not compared. {error}"])]
         else:
@@ -218,10 +218,9 @@ def report(
         *(differences if everything or style not in (TABLE, LATEX) else ()),
         *(beside(benchmark, results, options) if with_published else ()),
     ]
-    if style == LATEX and not everything:
-        tables = [part for part in parts if isinstance(part, Table)]
-        return [part for part in parts if part not in tables[1:]]
-    return parts
+    tables = [part for part in parts if isinstance(part, Table)]
+    left_out = tables[1:] if style == LATEX and not everything else ()
+    return [part for part in parts if part not in left_out]
 
 
 def with_best(results: Named, compared: Comparison) -> Named:
@@ -272,11 +271,11 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
 def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
     rows: list[dict[str, Any]] = []
     for name, scores in results:
-        ends, row = dict(flat(scores.get("interval", {}))), dict[str, Any](responses=name)
-        for key, value in flat({key: one for key, one in scores.items() if key != "interval"}):
+        known, row = dict(flat(scores)), dict[str, Any](responses=name)
+        for key, value in known.items():
             if isinstance(value, str | int | float):
-                row[key] = value
-                row |= zip((f"{key} low", f"{key} high"), ends.get(key, ()), strict=False)
+                row[key], ends = value, known.get(f"interval/{key}", ())
+                row |= zip((f"{key} low", f"{key} high"), ends, strict=False)
         rows.append(row)
     return Result(values, [of_scores(benchmark, results), *signatures(results)], rows)
 
