@@ -245,7 +245,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
             (run.name, {**({"parser": "p"} if benchmark.name == "pope" else {}), **run.scores})
             for run in runs
         ]
-        report = report_of(results, runs, one.options, resampling, with_published=True)
+        report = report_of(results, runs, one.options, resampling, MARKDOWN, (), True, False)
         (order,) = (
             [row[1] for row in table.rows] for table in report if getattr(table, "name", "") == "runs"
         )
