@@ -8,7 +8,7 @@ import pytest
 from halluscope import cli, registry, scoring
 from halluscope.benchmarks.throne.metric import PAPER
 from halluscope.building import spec
-from halluscope.reporting.results import read_results
+from halluscope.reporting.result_files import read_results
 from halluscope.vocabularies import load
 
 TEXTS = {1: "A dog sleeps on a couch.", 2: "There is no dog. A cat sits on a chair.", 3: ""}

@@ -114,7 +114,7 @@ import sys
 sys.modules['torch'] = sys.modules['transformers'] = sys.modules['matplotlib'] = None
 from halluscope import cli, paths
 assert paths.checkout() is None
-assert cli.main(['demo']) == 0
+assert cli.main(['demo']) == 0 and cli.parser('publish')
 heavy = {'datasets', 'evaluate', 'pyarrow', 'pandas', 'huggingface_hub'} & set(sys.modules)
 assert not heavy, heavy
 """

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from argparse import Namespace
 from xml.etree import ElementTree
 
 import matplotlib
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from halluscope import registry
+from halluscope.cli import runs as commands
 from halluscope.errors import MissingExtra
 from halluscope.reporting.figures import charts, plots
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, Mark, Shown
@@ -151,6 +153,16 @@ def test_without_matplotlib_or_with_an_unknown_figure(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[figures\]'"):
         plots.figures([model("one", 1)], THRONE)
+
+
+def test_an_unknown_figure_names_its_neighbour():
+    with pytest.raises(
+        ValueError, match=r"no figure 'clases'\. Did you mean 'classes'\? The known ones are scores, groups, "
+    ):
+        commands.plot(Namespace(figures=["classes", "clases"]))
+
+
+# The command
 
 
 @pytest.fixture(scope="module")

@@ -224,7 +224,7 @@ def test_each_format_of_each_benchmark(benchmark, tmp_path):
         }
         also = {"parser": "p"} if benchmark.name == "pope" else {}
         results = [(name, also | run.scores) for name, run in runs.items()]
-        report = report_of(results, [*runs.values()], one.options, resampling, with_published=True)
+        report = report_of(results, [*runs.values()], one.options, resampling, MARKDOWN, (), True, False)
         tables = {table.name: table.rows for table in report if isinstance(table, Table)}
         found = compare({row[1]: runs[row[1]] for row in tables["runs"]}, [], resampling)
         assert [repr((row[2].value, row[4].value, row[5].value)) for row in tables["differences"]] == [

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 
 from halluscope import registry
 from halluscope.registry import LOWER
-from halluscope.runs.comparing import principal
+from halluscope.reporting.tables import principal
 from tests.runs.made import made, write
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -19,12 +20,15 @@ SCORED = [one for one in registry.benchmarks() if one.is_scored]
 def test_a_run_of_each_benchmark(benchmark, tmp_path, ran):
     """Scores, directions and intervals are the run's; each line of a response belongs to them, by the checksum too."""
     run = made(benchmark, tmp_path)
+    # what THRONE has beside scores of sampled cells: no score
+    run = replace(run, scores={**run.scores, "difference": {benchmark.principal: -0.1}})
     folder = write(run, tmp_path / "run")
     command = ["export", folder, "--to", "every-eval-ever", "--model", "org/m", "--by", "me", "--out"]
     ran(*command, tmp_path / "out")
     (file,) = (tmp_path / "out").rglob("*.json")
     log = json.loads(file.read_text(encoding="utf-8"))
     found = {one["evaluation_result_id"]: one for one in log["evaluation_results"]}
+    assert not [name for name in found if name.startswith("difference")]
     by = principal(benchmark, [run.scores])
     assert found[by]["score_details"]["score"] == run.scores[by]
     assert found[by]["metric_config"]["lower_is_better"] == (benchmark.direction(by) == LOWER)

@@ -29,7 +29,7 @@ from halluscope.reporting.tables import Json, Report, to_json
 from halluscope.responses import files
 from halluscope.responses.thoughts import KEPT, take_out
 from halluscope.runs import certifying as graders
-from halluscope.runs.folder import check, folders
+from halluscope.runs.folder import check, checked
 from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
 from halluscope.signature import data_of_texts
@@ -168,7 +168,7 @@ def agree(args: Namespace) -> None:
 def _method(word: str) -> tuple[str, dict[agreement.Key, agreement.Reading]]:
     name, equals, folder = word.partition("=")
     path = Path(folder if equals and name and not Path(word).exists() else word)
-    runs = map(check, folders([path]))
+    runs = checked([path]).values()
     rows = ((run.name, *row) for run in runs for row in zip(run.ready.matched.texts, run.found, strict=True))
     method = path.resolve().name if path == Path(word) else name
     return method, agreement.readings(rows)

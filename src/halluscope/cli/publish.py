@@ -3,19 +3,21 @@
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from itertools import chain
-
-from huggingface_hub import get_token
+from typing import TYPE_CHECKING
 
 from halluscope import registry
 from halluscope.errors import HubError
-from halluscope.hub import contents
-from halluscope.hub.publisher import Hub, Publication, each, new_repository
 from halluscope.terminal import say
+
+if TYPE_CHECKING:  # imported at first use, because --help needs no Hub
+    from halluscope.hub.publisher import Hub, Publication
 
 EVERY = "all"
 
 
 def publish_dataset(args: Namespace) -> None:
+    from halluscope.hub import contents
+
     unlicensed, folder = contents.unlicensed(), args.folder
     for name, why in unlicensed.items() if EVERY in args.names else ():
         say(f"left out: {name} has no licence ({why})")
@@ -30,15 +32,21 @@ def publish_dataset(args: Namespace) -> None:
 
 
 def publish_metric(args: Namespace) -> None:
+    from halluscope.hub import contents
+
     _publish_named(args, contents.metrics(), lambda name: contents.metric(name, args.org, args.package))
 
 
 def publish_benchmark(args: Namespace) -> None:
+    from halluscope.hub import contents
+
     fit = [name for name in contents.datasets() if not contents.unfit(registry.benchmark(name))]
     _publish_named(args, fit, lambda name: contents.benchmark(name, args.org))
 
 
 def publish_results(args: Namespace) -> None:
+    from halluscope.hub import contents
+
     _check_names(model=args.model, benchmark=args.benchmark)
     organization, _, name = args.source.partition("/")
     hub = _hub(args, organization if name and "/" not in name else "")
@@ -47,6 +55,8 @@ def publish_results(args: Namespace) -> None:
 
 
 def publish_report(args: Namespace) -> None:
+    from halluscope.hub import contents
+
     _check_names(space=args.space)
     publication = contents.report(args.folders, args.space)
     _publish(args, [publication], _hub(args, args.space.partition("/")[0]))
@@ -58,18 +68,26 @@ def _check_names(**names: str) -> None:
             raise HubError(f"--{option} is {name!r:.80}; expected a name on the Hub, such as org/name.")
 
 
-def _hub(args: Namespace, organization: str) -> Hub | None:
+def _hub(args: Namespace, organization: str) -> "Hub | None":
+    from huggingface_hub import get_token
+
+    from halluscope.hub.publisher import Hub
+
     return Hub(organization) if args.upload or get_token() else None
 
 
-def _publish_named(args: Namespace, known: Sequence[str], read: Callable[[str], Publication]) -> None:
+def _publish_named(args: Namespace, known: Sequence[str], read: Callable[[str], "Publication"]) -> None:
+    from halluscope.hub.publisher import each
+
     names = chain.from_iterable(known if name == EVERY else [name] for name in args.names)
     publications = each([*dict.fromkeys(names)], read)
     _publish(args, publications, _hub(args, args.org))
 
 
-def _publish(args: Namespace, publications: Sequence[Publication], hub: Hub | None) -> None:
+def _publish(args: Namespace, publications: Sequence["Publication"], hub: "Hub | None") -> None:
     """Check everything and show the plans, before anything is changed; carry them out if that is asked for."""
+    from halluscope.hub.publisher import each, new_repository
+
     try:
         plans = each(publications, lambda one: (hub.plan if hub else new_repository)(one, args.public))
     except KeyboardInterrupt:

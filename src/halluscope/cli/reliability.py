@@ -27,7 +27,7 @@ from halluscope.reliability import parallel as forms
 from halluscope.reliability.hqm import AGREE, CONTENT, CRITERION, DISAGREE, PARALLEL, RETEST
 from halluscope.reliability.review import rejected
 from halluscope.reliability.sheet import VALID, read_sheet
-from halluscope.reporting.results import read_results
+from halluscope.reporting.result_files import read_results
 from halluscope.runs.folder import SCORES, checked
 from halluscope.sanitize import short_repr
 from halluscope.stats.bootstrap import Bootstrap

@@ -9,14 +9,15 @@ from halluscope import registry
 from halluscope.cli import common
 from halluscope.errors import NoImages, RunError
 from halluscope.files.writing import check_new, new_file, new_folder
-from halluscope.reporting.formats import JSON, LATEX
+from halluscope.options import check_names
+from halluscope.reporting.formats import JSON, LATEX, text_notes
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import parts, write
 from halluscope.reporting.tables import Notes, Report, Table
 from halluscope.runs import comparing, exporting, folder, results
 from halluscope.runs.folder import benchmark_of, checked
-from halluscope.runs.page import all_shown, page
+from halluscope.runs.page import UNCOMPARED, all_shown, page
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet, say, say_coloured, tell, tell_error
@@ -46,16 +47,20 @@ def compare(args: Namespace) -> None:
     is_short = args.format == LATEX and not args.all
     found = results.compare(args.folders, args.scores, resampling, None if args.all else comparing.MOST)
     if args.format == JSON:
-        tell("\n".join(line for part in found.report if isinstance(part, Notes) for line in part.lines))
+        tell(text_notes(found.report))
     common.output(args, found, lambda: _for_a_paper(found.report) if is_short else found.report)
 
 
 def _for_a_paper(report: Report) -> Report:
-    """Return the table of differences alone, with the names of its runs, and the notes."""
+    """Return the table of differences alone, with the names of its runs in the place of letters, and the notes."""
     runs, differences, *others = report
-    assert isinstance(runs, Table)
-    letters = [f"{letter} is {one_line(name)}" for letter, name, *_ in runs.rows]
-    return [differences, Notes(letters), *(part for part in others if isinstance(part, Notes))]
+    assert isinstance(runs, Table) and isinstance(differences, Table)
+    names = {letter: name for letter, name, *_ in runs.rows}
+    rows = [
+        [score, " - ".join(str(names[of]) for of in str(two).split("-")), *cells, names.get(better)]
+        for score, two, *cells, better in differences.rows
+    ]
+    return [differences._replace(rows=rows), *(part for part in others if isinstance(part, Notes))]
 
 
 def swap(args: Namespace) -> None:
@@ -97,14 +102,9 @@ def report(args: Namespace) -> None:
     models = all_shown(runs)
     wanted = {item.image for model in models for item in model.items if item.image is not None}
     made = _pictures(args, wanted)
-    compared, facts = None, {}
-    if len(runs) > 1 and args.bootstrap:
-        try:
-            compared = comparing.compare(runs, [], Bootstrap(args.bootstrap, args.seed))
-        except RunError as error:
-            tell(f"Not compared: {error}")
-            facts = {"Not compared": str(error)}
-    write(page(models, made, compared, facts), args.out)
+    whole = page(models, made, runs, Bootstrap(args.bootstrap, args.seed))
+    tell("".join(": ".join(fact) for fact in whole.facts.items() if UNCOMPARED in fact))
+    write(whole, args.out)
     say(f"{args.out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
 
 
@@ -147,12 +147,12 @@ def _pictures(args: Namespace, wanted: set[str]) -> dict[str, Picture]:
 
 def plot(args: Namespace) -> None:
     """Write the figures of runs as files."""
-    from halluscope.reporting.figures.plots import able, check
+    from halluscope.reporting.figures.plots import FIGURES, able
 
-    check(args.figures)
+    check_names("There is no figure", args.figures, FIGURES)
     check_new(args.out)
     runs = checked(args.folders)
-    benchmark = benchmark_of(runs.values())
+    benchmark = benchmark_of(runs)
     plots, lacking = able(args.figures, all_shown(runs), benchmark)
     for name, why in lacking.items():
         tell(f"{name} is not drawn: {why}.")

@@ -10,7 +10,7 @@ from halluscope.cli import common
 from halluscope.explaining import explained, protocols
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.formats import JSON, LINE
+from halluscope.reporting.formats import JSON, LINE, text_notes
 from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, plain, share
 from halluscope.runs import folder as runs
 from halluscope.runs import results as tables
@@ -56,8 +56,8 @@ def score(args: Namespace) -> None:
         return
     data = None
     if args.format == JSON:
-        notes = [line for one in tables.of_each(benchmark, results, options) for line in one.lines]
-        tell("\n".join([*notes, *tables.of_printed(benchmark, results), *tables.of_other_rows(results)]))
+        lines = [*tables.of_printed(benchmark, results), *tables.of_other_rows(results)]
+        tell(text_notes([*tables.of_each(benchmark, results, options), *tables.notes(lines)]))
         papers = tables.comparable(benchmark, results, options) if args.published else ()
         data = [{"responses": name, **result} for name, result in (*results, *papers)]
     resampling = Bootstrap(args.bootstrap, args.seed)

@@ -30,6 +30,7 @@ from halluscope.explaining.protocols import (
 from halluscope.options import MatchingOptions, taken
 from halluscope.registry import QUESTION, Benchmark
 from halluscope.reporting.tables import (
+    NO_SCORES,
     Cell,
     Notes,
     Number,
@@ -37,13 +38,14 @@ from halluscope.reporting.tables import (
     Table,
     Values,
     below,
+    flat,
     gap,
     printed,
     scored,
 )
 from halluscope.responses.files import Given
 from halluscope.responses.match import plain_question, single_spaced
-from halluscope.runs.comparing import flat
+from halluscope.runs.results import signatures
 from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.scoring import Ready
 
@@ -57,9 +59,6 @@ OTHER_ORDER = (PROMPT, COUNTING, PARSER, ROWS, LABELS)
 
 # How many characters are shown of a response, of a file's name, and of a prompt.
 TEXT, NAME, PROMPTED = 40, 24, 80
-
-# What a result holds that is named like its scores, and is none
-NO_SCORES = {"interval", "spread", "difference"}
 
 
 class Explanation:
@@ -386,7 +385,7 @@ def report(
             own = [one for one in unlike if one["score"] == score]
             blocks += _differences(files, score, own, benchmark.is_points(score))
         lines = LEGEND.splitlines()
-        if any(map(_order_matters, unlike)):
+        if any(_order_matters(one) and _moves(one, benchmark.is_points(one["score"])) for one in unlike):
             order = ", ".join(OTHER_ORDER[1:])
             lines.append(f"* The order matters: --json also has the parts in the order {order}.")
     else:
@@ -402,13 +401,9 @@ def report(
             f"{one['name']}: {one['by']}",
             *(f"  {aspect + ':':9} {one[aspect]}" for aspect in own),
         ]
-    signatures = {
-        label(one["name"], result["responses"]): [f"signature: {result['signature']}"]
-        for one in protocols
-        for result in one["results"]
-    }
+    signed = [(label(one["name"], of["responses"]), of) for one in protocols for of in one["results"]]
     notes = [lines, [*_asked(whole)], ways, [*_examples(found, examples)]]
-    return [*blocks, *(Notes(lines) for lines in notes if lines), *below(signatures)]
+    return [*blocks, *(Notes(lines) for lines in notes if lines), *signatures(signed)]
 
 
 def _differences(
@@ -420,30 +415,40 @@ def _differences(
         yield Notes([f"{score} is undefined for these responses."])
         return
 
-    def signed(two: Sequence[float], text: str = "", mark: str = "") -> Number:
+    def signed(before: str, after: str, text: str = "", mark: str = "") -> Number:
         """Return a difference of printed scores, so that printed parts sum to the printed whole."""
-        before, after = (math.nan if math.isnan(one) else float(printed(one, is_points)) for one in two)
-        return gap((after - before) / (1 if is_points else 100), is_points)._replace(mark=mark, text=text)
+        one, other = (math.nan if score == "-" else float(score) for score in (before, after))
+        return gap((other - one) / (1 if is_points else 100), is_points)._replace(mark=mark, text=text)
 
     first_file, *others = files
     aspects = ASPECTS if others else CHOSEN  # with one file, the prompt cannot differ
     for other in sorted(others) or [first_file]:
         rows: list[list[Cell]] = []
-        for one in differences:
-            if one["second"]["responses"] == other:
-                steps, values = dict(zip(ASPECTS, pairwise(one["values"]), strict=True)), one["values"]
+        own = [one for one in differences if one["second"]["responses"] == other]
+        for one in own:
+            if _moves(one, is_points):
+                values = [printed(value, is_points) for value in one["values"]]
+                steps = dict(zip(ASPECTS, pairwise(values), strict=True))
                 rows.append(
                     [
                         one["second"]["protocol"],
                         one["first"]["protocol"],
-                        signed((values[0], values[-1]), mark="*" if _order_matters(one) else ""),
-                        *(signed(steps[of], "=" if of in one["same"] else "") for of in aspects),
+                        signed(values[0], values[-1], mark="*" * _order_matters(one)),
+                        *(signed(*steps[of], "=" * (of in one["same"])) for of in aspects),
                     ]
                 )
         of = f"{one_line(other, NAME)} against {one_line(first_file, NAME)}" if others else ""
         if rows:
             header = [score, "against", "diff", *aspects]
             yield Table(f"differences of {score}", header, rows, left=2, of=of)
+        if alike := len(own) - len(rows):
+            yield Notes(
+                [f"{score} is the same, as printed, in {alike:,} of {len(own):,} pairs of protocols."], of
+            )
+
+
+def _moves(one: Values, is_points: bool) -> bool:
+    return len({printed(value, is_points) for value in one["values"]}) > 1
 
 
 def _order_matters(one: Values) -> bool:

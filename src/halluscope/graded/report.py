@@ -24,13 +24,12 @@ from halluscope.reporting.tables import (
     Named,
     Report,
     Table,
+    best_first,
     filled,
     group_table,
     is_defined,
-    printed,
-    ranked,
+    scored,
     table,
-    uncertainty,
 )
 from halluscope.sanitize import external_text
 
@@ -55,23 +54,24 @@ class View:
         return tables.report(self.tables(results, **options), remarks)
 
     def tables(self, results: Named, **_: Any) -> list[Table]:
-        is_points, by = self.record.is_points, self.ranked_by(results)
-        best = ranked(results, by, higher=self.record.direction(by) == "higher")
+        is_points, best = self.record.is_points, best_first(self.record, results)
         groups = self.data.get("groups")
         of_groups = [group_table(best, groups, is_points)] if groups else []
         return [table(best, self.data["columns"], is_points), *of_groups]
 
-    def ranked_by(self, results: Named) -> str:
-        return self.record.principal
-
     def remarks(self, result: Values) -> Iterator[str]:
         yield from (filled(text, result) for name, text in self.data["remarks"].items() if result.get(name))
         yield from self.gaps(result)
-        for text, ends in uncertainty(result, self.graded.over):
+        over = f"interval over {self.graded.over}"
+        for key, text in (("interval", over), ("spread", "lowest and highest of the repeats")):
             shown = [
-                f"{label} {' to '.join(printed(end, self.record.is_points(name)) for end in ends[name])}"
+                f"{label} {ends}"
                 for name, label in self.data["intervals"].items()
-                if is_defined(ends[name][0])
+                if (
+                    ends := scored(
+                        None, self.record.is_points(name), result.get(key, {}).get(name, ())
+                    ).interval
+                )
             ]
             if shown:
                 yield f"{text}: {', '.join(shown)}"
@@ -118,7 +118,8 @@ class View:
 
     def verdict(self, row: Values, text: str) -> Iterator[Fact]:
         for criterion, line in self.lines:
-            value, kind = row[criterion.name], self.kind(criterion, line, row[criterion.name])
+            value = row[criterion.name]
+            kind = self.kind(criterion, line, value)
             if value is None:
                 words = line.get("missing", UNREADABLE)
             elif row[self.graded.unread] and len(self.criteria) == 1:
@@ -137,11 +138,8 @@ class View:
         return "good" if is_good else "bad"
 
     def errors(self, row: Values) -> list[str]:
-        kinds = [
-            (self.kind(criterion, line, row[criterion.name]), line["error"]) for criterion, line in self.lines
-        ]
-        wrong = [error for kind, error in kinds if kind == "bad"]
-        return [*wrong, *([self.graded.unread] if row[self.graded.unread] else [])]
+        wrong = [line["error"] for of, line in self.lines if self.kind(of, line, row[of.name]) == "bad"]
+        return [*wrong, *[self.graded.unread] * bool(row[self.graded.unread])]
 
     def badness(self, row: Values) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""

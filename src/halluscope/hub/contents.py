@@ -28,7 +28,6 @@ from halluscope.registry import HIGHER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.page.writing import parts
 from halluscope.reporting.tables import Cell, Notes, Table, Values, is_defined, plain
-from halluscope.runs.comparing import compare
 from halluscope.runs.folder import Run, benchmark_of, checked, differences, read
 from halluscope.runs.page import all_shown, page
 from halluscope.runs.results import beside, caveats, of_scores, signatures
@@ -260,9 +259,8 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
 def report(folders: Sequence[Path], space: str) -> Publication:
     """Return the Space of a report on runs of one benchmark: the page as it is, without pictures."""
     runs = checked(folders)
-    benchmark = benchmark_of(runs.values())
-    compared = compare(runs, [], Bootstrap(RESAMPLES)) if len(runs) > 1 else None
-    content = "".join(parts(page(all_shown(runs), {}, compared))).encode()
+    benchmark = benchmark_of(runs)
+    content = "".join(parts(page(all_shown(runs), {}, runs, Bootstrap(RESAMPLES)))).encode()
     title, names = f"{benchmark.title} report", one_line(", ".join(runs), 80)
     card = f"---\ntitle: {title}\nsdk: static\npinned: false\n---\n{benchmark.title}: {names}\n"
     return Publication(
@@ -351,8 +349,6 @@ def _built(folder: Path, run: Run) -> Values:
             f"{folder} was scored on another version of {built['name']} than today's; build and score it anew."
         )
     rows, problems = len(matched.rows), caveats(run.benchmark, run.scores, run.options)
-    if built["subset"]:
-        problems.append("the dataset is a subset or a changed copy.")
     if matched.sampled:
         problems.append("the responses answer a sample of the rows.")
     if rows != built["rows"]:

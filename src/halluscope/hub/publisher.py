@@ -106,8 +106,12 @@ class Publication:
     def where(self) -> dict[str, Any]:
         return {"repo_id": self.repo_id, "repo_type": self.kind}
 
+    @property
+    def name(self) -> str:
+        return f"{self.kind} {self.repo_id}"
+
     def __str__(self) -> str:
-        return f"{self.kind} {self.repo_id}" + (f" {self.release.version}" if self.release else "")
+        return self.name + (f" {self.release.version}" if self.release else "")
 
     def changes(self, remote: Mapping[str, RepoFile]) -> dict[str, str]:
         """Return what happens to each file of a repository; without a release, other files stay."""
@@ -156,7 +160,7 @@ class Plan:
             parts.append(f"tag {release.tag} {'is set' if self.tag else 'stays where it is'}")
         summary = "it is there already; nothing to do" if self.idle else ", ".join(parts)
         version = f", version {release.version}" if release else ""
-        lines = [f"{publication.kind} {publication.repo_id}{version}: {summary}"]
+        lines = [f"{publication.name}{version}: {summary}"]
         for path, change in sorted(self.changes.items()):
             lines.append(f"  {change:8} {_bytes(sizes[path]) if path in sizes else '':>9}  {one_line(path)}")
         return "\n".join([*lines, *(f"  note: {note}" for note in publication.notes)])
@@ -254,7 +258,7 @@ class Hub:
             else:
                 added = [path for path, change in changes.items() if change == DELETED]
                 if obstacle := release.obstacle(version, main, added, tagged is not None):
-                    raise HubError(f"{publication.kind} {publication.repo_id} holds {obstacle}")
+                    raise HubError(f"{publication.name} holds {obstacle}")
         tag = release.tag if release and tagged is None else ""
         plan = Plan(publication, changes, tag, bool(info.private), info.sha)
         if not (plan.private or public or plan.idle or publication.kind == "model"):
@@ -272,7 +276,7 @@ class Hub:
         publication, where, head = plan.publication, plan.publication.where, plan.head
         if plan.idle:
             return f"{publication}: there already; nothing was changed"
-        name, done = f"{publication.kind} {publication.repo_id}", "Nothing is published."
+        name, done = publication.name, "Nothing is published."
         operations = [
             CommitOperationDelete(path, is_folder=False) if change == DELETED else publication.uploads[path]
             for path, change in plan.changes.items()

@@ -39,7 +39,7 @@ from halluscope.reliability.sheet import (
     rows_about,
     with_ends,
 )
-from halluscope.reporting.tables import Json, Notes, Report, Table, finite, interval, percent, share
+from halluscope.reporting.tables import Json, Notes, Report, Table, estimate, finite, interval, percent, share
 from halluscope.responses.lengths import words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
@@ -435,8 +435,7 @@ def report(content: Json) -> Report:
     for by, rows in {**errors, "all": {"all": errors["all"]}, "single votes": votes}.items():
         header = [by, "texts", "votes" if rows is votes else "labels", "people: yes", *RATES]
         cells = [
-            [name, row["texts"], row["labels"], row["implied"]]
-            + [share(row[rate]["value"], (row[rate]["low"], row[rate]["high"])) for rate in RATES]
+            [name, row["texts"], row["labels"], row["implied"]] + [estimate(row[rate]) for rate in RATES]
             for name, row in rows.items()
         ]
         report += [Table(f"by {by}", header, cells, intervals=RATES)] if cells else []

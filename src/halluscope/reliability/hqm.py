@@ -15,7 +15,7 @@ import numpy as np
 from halluscope import registry
 from halluscope.registry import HIGHER, LOWER, Benchmark, Direction
 from halluscope.reporting import published
-from halluscope.reporting.results import score, scores
+from halluscope.reporting.result_files import score, scores
 from halluscope.reporting.tables import Cell, Json, Notes, Number, Report, Table, Values, plain
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import data_of, keys_of, signature

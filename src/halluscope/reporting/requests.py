@@ -7,7 +7,6 @@ from typing import Any
 from halluscope.judging.batch import BatchExport, BatchImport
 from halluscope.judging.cost import Load, Plan
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table
-from halluscope.sanitize import one_line
 
 SHOWN = 10  # how many reasons for missing replies are shown
 
@@ -40,9 +39,9 @@ def export_report(export: BatchExport, score: str, take: str) -> Report:
     ]
     now, later = export.now, export.later
     lines = [
-        f"{one_line(export.part)}: {now.total():,} requests. Send each file as a batch to its judge's server.",
+        f"{export.part}: {now.total():,} requests. Send each file as a batch to its judge's server.",
         *(
-            f"{one_line(key)}: {now[key]:,} questions now, and at most {later[key]:,} in later rounds."
+            f"{key}: {now[key]:,} questions now, and at most {later[key]:,} in later rounds."
             for key in now | later
             if later.total()
         ),
@@ -117,7 +116,7 @@ def plan_report(plan: Plan) -> Report:
     for load in plan.loads:
         for note in _notes(load, plan.asked.removesuffix("s")):
             notes.setdefault(note, []).append(load.judge)
-    lines += [f"{', '.join(map(one_line, judges))}: {note}." for note, judges in notes.items()]
+    lines += [f"{', '.join(judges)}: {note}." for note, judges in notes.items()]
     if plan.workers > 1:
         lines.append(f"The time is that of one process, divided among {plan.workers} workers.")
     return [

@@ -3,8 +3,10 @@
 import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+from halluscope.registry import LOWER, Benchmark, benchmark
 from halluscope.signature import keys_of
 from halluscope.vocabularies import read_toml
 
@@ -13,6 +15,9 @@ OTHER = "*"  # marks a number of rows that are not the rows of the first result
 FEWEST = 30  # how many rows a result must be about for its intervals to stand in tables
 
 BEST = "best"  # a key added to a result: the score that is highlighted, since it is better than each other model's
+
+# What a result holds that is named like its scores, and is none
+NO_SCORES = {"counts", "interval", "spread", "difference"}
 
 RESPONSES, ROWS = "responses", "rows"  # names of columns: what was scored, and on how many rows
 
@@ -85,6 +90,11 @@ def plain(value: float | None, form: str = ".3f") -> Number:
 def scored(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> Number:
     """Return a score, printed in percent, or with three decimals if it counts points."""
     return Number(value, ".3f" if is_points else ".1%", ends)
+
+
+def estimate(of: Values, value: str = "value", is_points: bool = False) -> Number:
+    """Return an estimate with its ends `low` and `high`; `value` names the estimate itself."""
+    return scored(of[value], is_points, (of["low"], of["high"]))
 
 
 def gap(value: float | None, is_points: bool, ends: Sequence[float] = ()) -> Number:
@@ -210,16 +220,20 @@ def printed(value: float | None, is_points: bool) -> str:
     return str(scored(value, is_points))
 
 
-def uncertainty(result: Values, over: str = "images") -> Iterator[tuple[str, Values]]:
-    """Yield a result's measures of uncertainty: the name of each, and the ends for each score."""
-    for key, text in (("interval", f"interval over {over}"), ("spread", "lowest and highest of the repeats")):
-        if key in result:
-            yield text, result[key]
-
-
 def interval(ends: Sequence[float]) -> str:
     """Return an interval in percent; "" if there are no ends."""
     return " to ".join(map(percent, ends))
+
+
+def principal(benchmark: Benchmark, results: Sequence[Values]) -> str:
+    """Return the score to show first: the principal one, or the first defined one if that is undefined."""
+    names = [benchmark.principal, *benchmark.scores]
+    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
+
+
+def best_first(benchmark: Benchmark, results: Named) -> Named:
+    by = principal(benchmark, [one for _, one in results])
+    return ranked(results, by, benchmark.direction(by) != LOWER)
 
 
 def ranked(results: Named, by: str, higher: bool = True) -> Named:
@@ -230,6 +244,15 @@ def ranked(results: Named, by: str, higher: bool = True) -> Named:
         return math.inf if not is_defined(value) else -value if higher else value
 
     return sorted(results, key=order)
+
+
+def flat(scores: Values, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each score; the names of nested ones are joined with "/"."""
+    for name, values in scores.items():
+        if isinstance(values, Mapping):
+            yield from flat(values, f"{above}{name}/")
+        else:
+            yield f"{above}{name}", values
 
 
 def finite(value: Any) -> Any:
@@ -264,14 +287,16 @@ class Declared:
     """The columns, notes and sentences of the data file beside the module of this `__file__`."""
 
     def __init__(self, module: str) -> None:
-        table = read_toml(module, "benchmark.toml")
-        self.data, self.principal = table["report"], table["benchmark"]["principal"]
-        self.higher = table["benchmark"]["scores"][self.principal] == "higher"
+        self.data, self.name = read_toml(module, "benchmark.toml")["report"], Path(module).parent.name
+
+    @property
+    def record(self) -> Benchmark:
+        return benchmark(self.name)
 
     def table(self, results: Named, columns: Sequence[str] = ()) -> Table:
         """Return a row per result, the best first, by default with the columns of the data file."""
-        best = ranked(results, self.principal, self.higher)
-        return table(best, columns or self.data["columns"], intervals=self.data.get("intervals", ()))
+        best, ends = best_first(self.record, results), self.data.get("intervals", ())
+        return table(best, columns or self.data["columns"], intervals=ends)
 
     def report(self, results: Named, **_: Any) -> Report:
         """Return a table, and notes on each result."""
@@ -280,7 +305,6 @@ class Declared:
     def notes(self, result: Values, *more: str) -> list[str]:
         """Return the notes that apply, others, the intervals that are named below tables, and the signature."""
         known = [(note, result.get(note["of"])) for note in self.data.get("notes", ())]
-        ends = result.get("interval", {})
         return [
             *(
                 filled(note["text"], result)
@@ -289,16 +313,16 @@ class Declared:
             ),
             *more,
             *(
-                f"interval of {name} over images: {interval(ends[name])}"
+                f"interval of {name} over images: {ends}"
                 for name in self.data.get("below", ())
-                if name in ends and is_defined(result[name])
+                if (ends := score(result, name).interval)
             ),
             f"signature: {result['signature']}",
         ]
 
     def meaning(self, scores: Values) -> str:
         """Say in a sentence what the principal score means, by the convention of the signature."""
-        if not is_defined(scores[self.principal]):
+        if not is_defined(scores[self.record.principal]):
             return str(self.data["undefined"])
         texts, keys = self.data["meaning"], keys_of(scores["signature"])
         named = [keys.get("convention"), keys.get("parser"), "usual"]

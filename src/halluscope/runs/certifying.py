@@ -18,7 +18,7 @@ from halluscope.judging.cache import sha256
 from halluscope.registry import Benchmark
 from halluscope.reliability.certificate import by_length, name_of, sealed
 from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, read_sheet, rows_about
-from halluscope.reporting.tables import Json, Notes, Table, plain, scored, share
+from halluscope.reporting.tables import Json, Notes, Table, estimate, plain, scored
 from halluscope.responses.lengths import words
 from halluscope.runs import folder
 from halluscope.runs.comparing import Result
@@ -47,7 +47,7 @@ class Verdicts:
                 "whose responses a judge grades. For votes on classes: --marks implied."
             )
         rows = list(folder.items(run))
-        self.items = list(self.view.items(rows, run.options, None))
+        self.items = folder.view(run)
         self.asks = [self.view.asks(row) for row in rows]
         # the judge's verdicts on each row: criterion -> number, NaN where there is none
         self.values: list[dict[str, float]] = [
@@ -236,7 +236,7 @@ def _report(found: Json, benchmark: Benchmark) -> Iterator[Table | Notes]:
         "errors",
         ["responses", "criterion", "verdicts", "same", "bias", "correlation", "kappa"],
         [
-            [_group(of), of["criterion"], of["of"], share(of["same"], (of["low"], of["high"]))]
+            [_group(of), of["criterion"], of["of"], estimate(of, "same")]
             + [plain(of[name]) for name in ("bias", "correlation", "kappa")]
             for of in found["errors"]
         ],
@@ -246,8 +246,8 @@ def _report(found: Json, benchmark: Benchmark) -> Iterator[Table | Notes]:
     rows = []
     for of in found["scores"]:
         points = benchmark.is_points(of["score"])
-        corrected = scored(of["value"], points, (of["low"], of["high"]))
-        rows.append([_group(of), of["score"], scored(of["judge"], points), corrected, of["marked"]])
+        judge, corrected = scored(of["judge"], points), estimate(of, is_points=points)
+        rows.append([_group(of), of["score"], judge, corrected, of["marked"]])
     header = ["responses", "score", "judge", "corrected", "marked"]
     yield Table("scores", header, rows, left=2, intervals=("corrected",))
     lines = ["bias: the judge's verdict minus people's; kappa: Cohen's, with squared weights."]

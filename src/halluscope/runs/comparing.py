@@ -27,13 +27,15 @@ from halluscope.reporting.tables import (
     Report,
     Table,
     Values,
+    estimate,
+    flat,
     gap,
-    is_defined,
     plain,
+    principal,
     scored,
     share,
 )
-from halluscope.runs.folder import Run, again, benchmark_of, checked, view
+from halluscope.runs.folder import Run, benchmark_of, checked, rescore, view
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready, clusters
 from halluscope.stats import bootstrap, tallies
@@ -115,7 +117,7 @@ def compare(
 ) -> Comparison:
     if len(runs) < 2:
         raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
-    benchmark, level, parts = benchmark_of(runs.values()), resampling.level, resampled(runs, resampling)
+    benchmark, level, parts = benchmark_of(runs), resampling.level, resampled(runs, resampling)
     wanted, known = wanted_scores(benchmark, scores, parts.values())
     groups = [
         name
@@ -173,12 +175,6 @@ def wanted_scores(
     return wanted, known
 
 
-def principal(benchmark: Benchmark, results: Sequence[Values]) -> str:
-    """Return the score to show first: the principal one, or the first defined one if that is undefined."""
-    names = [benchmark.principal, *benchmark.scores]
-    return next((name for name in names if any(is_defined(one.get(name)) for one in results)), names[0])
-
-
 def _unlike(parts: Iterable[Resampled]) -> dict[str, list[str]]:
     """Return the keys of the signature in which runs were scored differently, each with the value of each run."""
     keys = [part.run.keys for part in parts]
@@ -203,7 +199,7 @@ def resampled(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Resam
 
 def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
     """Return the indices of the rows that all runs have, in the same order: name of a run -> indices."""
-    key = attrgetter(*registry.first_dataset(benchmark_of(runs.values())).key)
+    key = attrgetter(*registry.first_dataset(benchmark_of(runs)).key)
     rows = {
         name: {key(row): at for at, row in enumerate(run.ready.matched.rows)} for name, run in runs.items()
     }
@@ -226,7 +222,7 @@ def _resampled(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Resample
     inputs |= {name: [value[row] for row in rows] for name, value in run.columns.items()}
     ready, record = Ready(run.ready.matched.only(rows), inputs), run.record.finished(rows)
     with bootstrap.recording() as kept:
-        made = again(
+        made = rescore(
             replace(run, ready=ready, options=options, record=record),
             bootstrap=resampling.resamples,
             seed=resampling.seed,
@@ -236,15 +232,6 @@ def _resampled(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Resample
     values = dict(flat(made.scores))
     of_rows = inputs.get("image_ids") or clusters(run.benchmark, inputs["references"])
     return Resampled(made, {name: float(values[name]) for name in draws}, draws, len({*of_rows}))
-
-
-def flat(scores: Values, above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each score; the names of nested ones are joined with "/"."""
-    for name, values in scores.items():
-        if isinstance(values, Mapping):
-            yield from flat(values, f"{above}{name}/")
-        else:
-            yield f"{above}{name}", values
 
 
 def _classes(run: Run) -> Tally:
@@ -293,12 +280,10 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tu
     """Return tables of the runs, with a letter each, and of their differences, and what a reader has to know."""
     scores, resamples = found.scores, found.resampling.resamples
     lines = [f"Intervals and p values come from {resamples:,} paired resamples."]
-    if longer := [f"{one_line(name)} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]:
+    if longer := [f"{name} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]:
         lines.append(f"Compared on the {found.rows:,} rows that all runs have ({', '.join(longer)}).")
     for key, values in found.unlike.items():
-        each = ", ".join(
-            f"{one_line(name)} {one_line(of)}" for name, of in zip(found.of, values, strict=True)
-        )
+        each = ", ".join(map(" ".join, zip(found.of, values, strict=True)))
         lines.append(f"The runs were not scored alike, which also changes differences: {key} is {each}.")
     for compared in (found.scores, found.groups):
         needed = 2 * len(compared) / (1 - found.resampling.level)
@@ -346,15 +331,15 @@ def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = MOST) -
 def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:
     """Say for the best run and each other one whether it is better."""
     for one in _with_the_best(found, benchmark):
-        first, second = map(one_line, one.names)
+        first, second = one.names
         p = "p < 0.001" if one.holm < 0.001 else f"p {plain(one.holm)}"
         if one.better is None:
             yield f"{first} and {second}: no difference in {one.score} beyond chance ({p})"
             continue
         is_points = benchmark.is_points(one.score)
         by = f"{scored(abs(one.by.value), is_points)}{'' if is_points else ' points'}"
-        other = second if one.better == one.names[0] else first
-        yield f"{one_line(one.better)} is better than {other}: {one.score} differs by {by} ({p})"
+        other = second if one.better == first else first
+        yield f"{one.better} is better than {other}: {one.score} differs by {by} ({p})"
 
 
 def winner(found: Comparison) -> str:
@@ -390,7 +375,7 @@ def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark
         [
             one.score,
             "-".join(letters[name] for name in one.names),
-            *_cells(one.values, one.by, benchmark.is_points(one.score)),
+            *_cells(one, benchmark),
             plain(one.holm, ".4f"),
             letters[one.better] if one.better else None,
         ]
@@ -400,8 +385,9 @@ def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark
     return Table(name, header, rows, left=2, intervals=("diff",))
 
 
-def _cells(values: tuple[float, float], by: Difference, is_points: bool) -> list[Cell]:
-    return [*(scored(value, is_points) for value in values), gap(by.value, is_points, (by.low, by.high))]
+def _cells(one: Compared, benchmark: Benchmark) -> list[Cell]:
+    by, is_points = one.by, benchmark.is_points(one.score)
+    return [*(scored(value, is_points) for value in one.values), gap(by.value, is_points, (by.low, by.high))]
 
 
 # Another judge of the same responses
@@ -431,7 +417,7 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
             "files by both."
         )
     runs = {f"{name}, judge {judge}": of[name] for name in ours for judge, of in enumerate((ours, theirs), 1)}
-    benchmark, parts = benchmark_of(runs.values()), [*resampled(runs, resampling).values()]
+    benchmark, parts = benchmark_of(runs), [*resampled(runs, resampling).values()]
     wanted, _ = wanted_scores(benchmark, scores, parts)
     pairs: Pairs = dict(zip(ours, zip(parts[::2], parts[1::2], strict=True), strict=True))
     for name, both in pairs.items():
@@ -507,19 +493,16 @@ def _tau(values: Floats) -> Floats:
 def _swap_report(found: Values, differences: Sequence[Compared], benchmark: Benchmark) -> Report:
     agreement: list[list[Cell]] = [
         [
-            *(row["model"], row["score"], row["of"]),
-            share(row["same"], (row["low"], row["high"])),
+            row["model"],
+            row["score"],
+            row["of"],
+            estimate(row, "same"),
             plain(row["kappa"]),
         ]
         for row in found["agreement"]
     ]
     scores: list[list[Cell]] = [
-        [
-            *(one.names[0], one.score),
-            *_cells(one.values, one.by, benchmark.is_points(one.score)),
-            plain(one.by.p),
-        ]
-        for one in differences
+        [one.names[0], one.score, *_cells(one, benchmark), plain(one.by.p)] for one in differences
     ]
     judges = ["1st judge", "2nd judge"]
     of_rows = ["responses", "of a row", "rows", "same", "kappa"]
@@ -532,9 +515,7 @@ def _swap_report(found: Values, differences: Sequence[Compared], benchmark: Benc
         rows = [[name, *ranks] for name, ranks in one["ranks"].items()]
         report.append(Table("ranks", [f"by {one['score']}", *judges], rows))
         report.append(Notes([f"Kendall's tau of the two rankings is {tau}"]))
-    differing = [
-        f"{name} is {one_line(one)} and {one_line(other)}" for name, (one, other) in found["judges"].items()
-    ]
+    differing = [f"{name} is {one} and {other}" for name, (one, other) in found["judges"].items()]
     advice = (
         "Scores by two judges cannot be compared. To link them, mark a sample by hand: `halluscope certify`."
     )
@@ -544,7 +525,7 @@ def _swap_report(found: Values, differences: Sequence[Compared], benchmark: Benc
 # What the rows say
 
 # How much of a question is shown in a table
-SHOWN = 60
+SHOWN = 61
 
 
 def items(folders: Sequence[str | Path], score: str = "", top: int = 20, seed: int = 0) -> Result:
@@ -559,7 +540,7 @@ def items(folders: Sequence[str | Path], score: str = "", top: int = 20, seed: i
         full ranking: `ids`, `kept`, `error`. None for no such subset.
     """
     runs = checked(folders)
-    benchmark, rows, first = benchmark_of(runs.values()), common_rows(runs), next(iter(runs))
+    benchmark, rows, first = benchmark_of(runs), common_rows(runs), next(iter(runs))
     name = _share_of_rows(benchmark, score)
     labels = {of: [run.columns["references"][row] for row in rows[of]] for of, run in runs.items()}
     if other := next((of for of in runs if labels[of] != labels[first]), None):
@@ -604,7 +585,7 @@ def _items_report(found: Values, suspects: Sequence[Values], top: int) -> Report
     cells: list[list[Cell]] = [
         [
             row["id"],
-            f"{row['question'][:SHOWN]}{'...' * (len(row['question']) > SHOWN)}",
+            one_line(row["question"], SHOWN),
             str(row["label"]),
             share(row["difficulty"]),
             plain(row["discrimination"]),
@@ -612,18 +593,13 @@ def _items_report(found: Values, suspects: Sequence[Values], top: int) -> Report
         for row in suspects[:top]
     ]
     models, rows, subset = found["models"], found["items"], found["subset"]
-    lines = [f"{len(rows):,} rows, {len(models)} models: {', '.join(map(one_line, models))}"]
+    lines = [f"{len(rows):,} rows, {len(models)} models: {', '.join(models)}"]
     if lacking := found["rows"] - len(rows):
         lines.append(f"{lacking:,} rows are left out: a model has no {found['score']} there")
-    suspect, enough = (
-        f"{len(suspects):,} suspects: rows that all models get wrong",
-        statistics.FEWEST_TO_CORRELATE,
-    )
-    lines.append(
-        f"{suspect}. Too few models to say how well a row tells them apart: expected {enough}"
-        if len(models) < enough
-        else f"{suspect}, or good models more often than bad ones"
-    )
+    enough = statistics.FEWEST_TO_CORRELATE
+    few = f". Too few models to say how well a row tells them apart: expected {enough}"
+    why = few if len(models) < enough else ", or good models more often than bad ones"
+    lines.append(f"{len(suspects):,} suspects: rows that all models get wrong{why}")
     if len(models) < statistics.FEWEST_TO_FIT:
         lines.append(f"too few models for item response theory: expected {statistics.FEWEST_TO_FIT}")
     lines.append(

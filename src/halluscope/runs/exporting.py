@@ -14,11 +14,9 @@ from uuid import UUID
 from halluscope.errors import RunError
 from halluscope.files.writing import json_line, new_folder
 from halluscope.registry import HIGHER, LOWER, QUESTION, SIGNATURE
-from halluscope.reporting.tables import is_defined, to_json
+from halluscope.reporting.tables import NO_SCORES, flat, is_defined, principal, to_json
 from halluscope.runs import folder
-from halluscope.runs.comparing import flat, principal
 from halluscope.runs.folder import Run
-from halluscope.signature import keys_of
 from halluscope.version import __version__
 
 SCHEMA = "0.3.0"
@@ -87,15 +85,18 @@ def export(run: Run, model: str, by: str, relation: str, out: Path) -> list[Path
 
 def _results(run: Run) -> Iterator[dict[str, Any]]:
     """Yield each score with its direction and interval; one without a direction cannot be said."""
-    benchmark, keys = run.benchmark, keys_of(run.scores[SIGNATURE])
-    intervals = dict(flat(run.scores.get("interval", {})))
-    beside = ("counts", "spread", "interval")  # what a result holds beside its scores
-    for name, value in flat({name: one for name, one in run.scores.items() if name not in beside}):
+    benchmark, keys, known = run.benchmark, run.keys, dict(flat(run.scores))
+    for name, value in known.items():
         direction, is_points = benchmark.better(name), benchmark.is_points(name)
-        if direction not in (HIGHER, LOWER) or not isinstance(value, int | float) or not is_defined(value):
+        if (
+            name.partition("/")[0] in NO_SCORES
+            or direction not in (HIGHER, LOWER)
+            or not isinstance(value, int | float)
+            or not is_defined(value)
+        ):
             continue
         uncertainty: dict[str, Any] = {"num_samples": len(run.found)}
-        ends = intervals.get(name)
+        ends = known.get(f"interval/{name}")
         if ends is not None and all(map(is_defined, ends)):
             level, *how = keys["interval"].split(",")
             uncertainty |= {

@@ -84,7 +84,7 @@ class Run:
 
 def score(benchmark: Benchmark, ready: Ready, options: Values, about: Values | None = None) -> Run:
     """Score responses as `scoring.compute` does, and note what the judges say."""
-    names = [name for name in benchmark.input_options if name in benchmark.keywords]
+    names = benchmark.keywords.intersection(benchmark.input_options)
     inputs = {name: options[name] for name in names if options.get(name) is not None}
     cache = cache_of(options.get("store"), bool(options.get("fresh")))
     ready = Ready(ready.matched, {**inputs, **ready.inputs})
@@ -95,15 +95,15 @@ def score(benchmark: Benchmark, ready: Ready, options: Values, about: Values | N
             cache.close()
 
 
-def benchmark_of(scored: Iterable[Run]) -> Benchmark:
-    known = {run.benchmark.name: run.benchmark for run in scored}
+def benchmark_of(runs: Mapping[str, Run]) -> Benchmark:
+    known = {run.benchmark.name: run.benchmark for run in runs.values()}
     if len(known) > 1:
         raise RunError(f"The runs are of {', '.join(known)}; expected runs of one benchmark.")
     return next(iter(known.values()))
 
 
-def again(run: Run, **options: Any) -> Run:
-    """Score a run again from what its judges said; no judge is asked."""
+def rescore(run: Run, **options: Any) -> Run:
+    """Score a run from what its judges said; no judge is asked."""
     options["progress"], judges = False, run.benchmark.judges
     if judges and judges.kind == "verdicts":
         named = run.options.get("judge", judges.default)
@@ -256,7 +256,7 @@ def differences(folder: Path) -> Iterator[str]:
     yield from changed(folder)
     try:
         run = read(folder)
-        made = again(run)
+        made = rescore(run)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         yield f"it cannot be scored again: {error}"
         return

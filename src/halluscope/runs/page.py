@@ -12,23 +12,22 @@ from PIL.Image import Image
 from tqdm import tqdm
 
 from halluscope import registry
-from halluscope.errors import MissingExtra
+from halluscope.errors import MissingExtra, RunError
 from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.figures.plots import figures
 from halluscope.reporting.formats import upright, with_intervals
-from halluscope.reporting.page.content import Headline, Page, Picture
+from halluscope.reporting.page.content import Figure, Headline, Page, Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import Report
 from halluscope.reporting.report_items import Shown
-from halluscope.reporting.tables import Table, has_few, percent, score
+from halluscope.reporting.tables import Table, best_first, has_few, percent, principal, score
 from halluscope.responses.match import AS_YES_NO, NOT_COMPARED, Matched
-from halluscope.runs.comparing import Comparison, of_differences, of_parts, principal, verdicts
+from halluscope.runs.comparing import Comparison, compare, of_differences, of_parts, verdicts
 from halluscope.runs.folder import Run, benchmark_of, view
 from halluscope.runs.results import (
     beside,
-    best_first,
     caveats,
     of_results,
     with_best,
@@ -36,8 +35,11 @@ from halluscope.runs.results import (
 )
 from halluscope.sanitize import one_line, short_repr
 from halluscope.scoring import Ready
+from halluscope.stats.bootstrap import Bootstrap
 from halluscope.terminal import is_quiet
 from halluscope.validation import is_like_a_list, kind, listed, paired
+
+NONE, UNCOMPARED = Bootstrap(0), "Not compared"
 
 # What a result counts, and what the page says of it
 COUNTED = {
@@ -66,7 +68,7 @@ def all_shown(runs: Mapping[str, Run]) -> list[Shown]:
     """Return what is shown of several runs, under their different names, the best first; a progress bar is shown."""
     each = tqdm(runs.items(), desc="reading", unit=" runs", delay=2, leave=False, disable=is_quiet())
     models = {name: shown(run)._replace(name=name) for name, run in each}
-    order = best_first(benchmark_of(runs.values()), [(name, one.scores) for name, one in models.items()])
+    order = best_first(benchmark_of(runs), [(name, one.scores) for name, one in models.items()])
     return [models[name] for name, _ in order]
 
 
@@ -152,16 +154,22 @@ def of_result(model: Shown, images: Sequence[Image | None] | None = None) -> Rep
 def page(
     models: Sequence[Shown],
     images: Mapping[str, Picture],
-    compared: Comparison | None = None,
-    facts: Mapping[str, str] | None = None,
+    runs: Mapping[str, Run] | None = None,
+    resampling: Bootstrap = NONE,
 ) -> Page:
-    """Return the page of models, the best first."""
+    """Return the page of models, the best first; several runs are compared, unless there are no resamples."""
     benchmark = of_signature(models[0].scores)
     by = principal(benchmark, [one.scores for one in models])
+    drawn, compared, facts = list[Figure](), None, {"Licence": benchmark.licence}
     try:
-        drawn, lacking = figures(models, benchmark), {}
+        drawn = figures(models, benchmark)
     except MissingExtra as error:
-        drawn, lacking = [], {"Figures": str(error)}
+        facts["Figures"] = str(error)
+    try:
+        if runs and len(runs) > 1 and resampling.resamples:
+            compared = compare(runs, [], resampling)
+    except RunError as error:
+        facts[UNCOMPARED] = str(error)
     headlines = []
     for one in models:
         number = score(one.scores, by, benchmark.is_points(by))
@@ -185,7 +193,7 @@ def page(
         models,
         images,
         "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
-        {"Licence": benchmark.licence, **lacking, **(facts or {})},
+        facts,
         benchmark.citation.strip(),
         [f"{line}." for line in verdicts(compared, benchmark)] if compared else [],
     )

@@ -15,7 +15,7 @@ from halluscope.errors import RunError
 from halluscope.files.writing import check_new
 from halluscope.options import check_names, defaults
 from halluscope.reading.datasets import SUBSET
-from halluscope.registry import LOWER, SIGNATURE, Benchmark
+from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE
 from halluscope.reporting.tables import (
@@ -28,10 +28,12 @@ from halluscope.reporting.tables import (
     Table,
     Values,
     below,
+    best_first,
     counted,
+    flat,
     has_few,
+    principal,
     printed,
-    ranked,
     rows_of,
     table,
 )
@@ -43,10 +45,8 @@ from halluscope.runs.comparing import (
     MOST,
     Comparison,
     Result,
-    flat,
     of_differences,
     of_parts,
-    principal,
     verdicts,
     winner,
 )
@@ -78,7 +78,7 @@ def of_scores(benchmark: Benchmark, results: Named, names: Sequence[str] = ()) -
     )
     check_names("There is no score", {*names} - {*known}, [score for score in known if "/" not in score])
     columns = list(names) or [score for score in benchmark.scores if score in known]
-    return table(flat_ones, columns, benchmark.is_points, turned=not names)._replace(intervals=columns)
+    return table(flat_ones, columns, benchmark.is_points, turned=not names, intervals=columns)
 
 
 def of_results(
@@ -90,18 +90,18 @@ def of_results(
 ) -> list[Table | Notes]:
     """Return a benchmark's report on results, and whether these are about the same rows."""
     parts = benchmark.module("report").report(counted(results), rows=rows, every=every, **options)
-    few = ", ".join(one_line(name) for name, result in results if has_few(result))
+    few = ", ".join(name for name, result in results if has_few(result))
     lines = [f"Too few rows for intervals (fewer than {FEWEST}): {few}."] if few else []
-    return [*parts, *_notes([*lines, *of_other_rows(results)])]
+    return [*parts, *notes([*lines, *of_other_rows(results)])]
 
 
 def of_other_rows(results: Named) -> list[str]:
     data = {name: keys_of(result["signature"])["data"] for name, result in results}
-    each = ", ".join(f"{one_line(name)} {one_line(rows)}" for name, rows in data.items())
+    each = ", ".join(map(" ".join, data.items()))
     return [f"{OTHER} Not about the same rows: {each}."] if len({*data.values()}) > 1 else []
 
 
-def _notes(lines: Sequence[str]) -> list[Notes]:
+def notes(lines: Sequence[str]) -> list[Notes]:
     return [Notes(lines)] if lines else []
 
 
@@ -140,7 +140,7 @@ def of_printed(benchmark: Benchmark, results: Named) -> Iterator[str]:
         )
         if stated:
             agree = all(abs(value - result[score]) < AGREE for score, value in stated.items())
-            yield f"{one_line(name)} states scores itself: {shown}. They {'agree' if agree else 'differ'}."
+            yield f"{name} states scores itself: {shown}. They {'agree' if agree else 'differ'}."
 
 
 def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table | Notes]:
@@ -155,7 +155,7 @@ def beside(benchmark: Benchmark, results: Named, options: Values) -> list[Table 
     elif paper:
         parts += [
             published.table(paper, benchmark),
-            *_notes([judges.of_published] if judges and judges.published else []),
+            *notes([judges.of_published] if judges and judges.published else []),
             *below({name: published.how(result) for name, result in results}),
         ]
     computed = published.computed(benchmark, results)
@@ -175,10 +175,10 @@ def report(
     scored: Sequence[Run],
     options: Values,
     resampling: Bootstrap,
-    style: str = MARKDOWN,
-    names: Sequence[str] = (),
-    with_published: bool = False,
-    everything: bool = False,
+    style: str,
+    names: Sequence[str],
+    with_published: bool,
+    everything: bool,
 ) -> Report:
     """Return the benchmark's report, what is not due to chance, and published scores; or a table of scores by name.
 
@@ -187,16 +187,16 @@ def report(
     """
     benchmark = scored[0].benchmark
     by = principal(benchmark, [one for _, one in results])
-    is_every = len({run.name for run in scored}) < len(scored)  # a model was scored in several ways
+    named = {run.name: run for run in scored}
+    is_every = len(named) < len(scored)  # a model was scored in several ways
     order = [name for name, _ in best_first(benchmark, results)]
     first: list[Table | Notes] = []
     verdict: list[Notes] = []
     differences: list[Table] = []
     is_bold = style in (MARKDOWN, LATEX) and by in names
     if len(scored) > 1 and not is_every and resampling.resamples and (is_bold or not names):
-        ordered = sorted(scored, key=lambda run: order.index(run.name))
         try:
-            found = compare_runs({run.name: run for run in ordered}, [], resampling, False)
+            found = compare_runs({name: named[name] for name in order}, [], resampling, False)
         except RunError as error:
             verdict = [Notes([f"The models are not compared. {error}"])]
         else:
@@ -213,26 +213,20 @@ def report(
         *first,
         *of_results(benchmark, results, options, scored[0].ready.matched.rows, is_every),
         *of_each(benchmark, results, options),
-        *_notes([*of_printed(benchmark, results)]),
+        *notes([*of_printed(benchmark, results)]),
         *verdict,
         *(differences if everything or style not in (TABLE, LATEX) else ()),
         *(beside(benchmark, results, options) if with_published else ()),
     ]
-    if style == LATEX and not everything:
-        tables = [part for part in parts if isinstance(part, Table)]
-        return [part for part in parts if part not in tables[1:]]
-    return parts
+    tables = [part for part in parts if isinstance(part, Table)]
+    left_out = tables[1:] if style == LATEX and not everything else ()
+    return [part for part in parts if part not in left_out]
 
 
 def with_best(results: Named, compared: Comparison) -> Named:
     """Have the score by which models are compared highlighted of the best one."""
     best = winner(compared)
     return [(name, {**one, BEST: compared.scores[0].score} if name == best else one) for name, one in results]
-
-
-def best_first(benchmark: Benchmark, results: Named) -> Named:
-    by = principal(benchmark, [one for _, one in results])
-    return ranked(results, by, benchmark.direction(by) != LOWER)
 
 
 def signatures(results: Named) -> list[Notes]:
@@ -277,11 +271,11 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
 def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
     rows: list[dict[str, Any]] = []
     for name, scores in results:
-        ends, row = dict(flat(scores.get("interval", {}))), dict[str, Any](responses=name)
-        for key, value in flat({key: one for key, one in scores.items() if key != "interval"}):
+        known, row = dict(flat(scores)), dict[str, Any](responses=name)
+        for key, value in known.items():
             if isinstance(value, str | int | float):
-                row[key] = value
-                row |= zip((f"{key} low", f"{key} high"), ends.get(key, ()), strict=False)
+                row[key], ends = value, known.get(f"interval/{key}", ())
+                row |= zip((f"{key} low", f"{key} high"), ends, strict=False)
         rows.append(row)
     return Result(values, [of_scores(benchmark, results), *signatures(results)], rows)
 
@@ -290,12 +284,17 @@ def compare(
     folders: Sequence[str | Path], scores: Sequence[str], resampling: Bootstrap, most: int | None = MOST
 ) -> Result:
     scored = runs.checked(folders)
-    found, benchmark = compare_runs(scored, scores, resampling), runs.benchmark_of(scored.values())
-    rows = []
-    for one in (*found.scores, *found.groups, *found.classes):
-        (first, second), (value, other) = one.names, one.values
-        values = {"first": first, "second": second, "first value": value, "second value": other}
-        rows.append({"score": one.score, **values, **asdict(one.by), "holm": one.holm, "better": one.better})
+    found, benchmark = compare_runs(scored, scores, resampling), runs.benchmark_of(scored)
+    names = ("score", "first", "second", "first value", "second value")
+    rows = [
+        {
+            **dict(zip(names, (one.score, *one.names, *one.values), strict=True)),
+            **asdict(one.by),
+            "holm": one.holm,
+            "better": one.better,
+        }
+        for one in (*found.scores, *found.groups, *found.classes)
+    ]
     return Result(asdict(found), [*of_differences(found, benchmark), *of_parts(found, benchmark, most)], rows)
 
 

@@ -73,7 +73,6 @@ def items(
         if asked["task"] == GENERATIVE:
             outcomes = [_outcome(word, row) for word in row["mentions"]]
             marks, unplaced = placed(row["mentions"], row["places"], outcomes)
-            known = {"good": FOUND, "bad": HALLUCINATED}
             found = {
                 "marks": marks,
                 "facts": [
@@ -82,9 +81,9 @@ def items(
                 ],
                 "classes": dict.fromkeys(row[MISSED], MISSED)
                 | {
-                    word: known[kind]
+                    word: FOUND if kind == "good" else HALLUCINATED
                     for word, (kind, _) in zip(row["mentions"], outcomes, strict=True)
-                    if kind in known
+                    if kind != "plain"
                 },
             }
             errors = [error for error in (HALLUCINATED, IMAGINED, MISSED) if row[error]]

@@ -1,6 +1,5 @@
 """What HQH's data file cannot say: the judge without a model, claims that must be in the response, and equation 5."""
 
-import math
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from halluscope.graded.report import View
 from halluscope.graded.rows import Values
 from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Mark
-from halluscope.reporting.tables import Named, is_defined
+from halluscope.reporting.tables import is_defined
 from halluscope.sanitize import external_text, short_repr
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
@@ -119,10 +118,6 @@ class HQH(Graded):
 
 class HQHView(View):
     """How HQH's results and rows are shown."""
-
-    def ranked_by(self, results: Named) -> str:
-        partly = any(math.isnan(result["overall_hal"]) for _, result in results)
-        return "main_hal" if partly else "overall_hal"
 
     def gaps(self, result: Values) -> Iterator[str]:
         counts = result["counts"]["all"]

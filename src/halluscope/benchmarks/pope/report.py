@@ -86,8 +86,13 @@ def _correction(results: Named) -> Iterator[list[Cell]]:
         for (name, result), (_, other), pair in zip(results, both, pairs, strict=True):
             own, corrected = pair
             yield [
-                *(name, result["parser"], sampling, other[sampling]["rows"]),
-                *(share(own), share(corrected), gap(corrected - own, False)),
+                name,
+                result["parser"],
+                sampling,
+                other[sampling]["rows"],
+                share(own),
+                share(corrected),
+                gap(corrected - own, False),
                 *(1 + sum(each[i] > pair[i] for each in pairs) for i in (0, 1)),
             ]
 

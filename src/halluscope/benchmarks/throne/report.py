@@ -34,9 +34,10 @@ from halluscope.reporting.tables import (
     Notes,
     Report,
     Table,
+    best_first,
     class_table,
+    estimate,
     percent,
-    ranked,
     share,
 )
 
@@ -54,7 +55,7 @@ def report(results: Named, **_: Any) -> Report:
     # The scores on sampled cells, and the differences from those on all cells (supplement, Table 2)
     sampled = [
         [name, what, *(share(result[what].get(column)) for column in columns)]
-        for name, result in ranked(results, VIEW.principal)
+        for name, result in best_first(VIEW.record, results)
         for what in ("sampled", "difference")
         if what in result
     ]
@@ -73,7 +74,7 @@ def _corrected(result: Mapping[str, Any], of: str) -> list[Table | Notes]:
     """Tabulate each score raw, from the judges' labels, and corrected by people's labels; with notes on the latter."""
     found = result["corrected"]
     rows = [
-        [name, share(result[name]), share(one["value"], (one["low"], one["high"]))]
+        [name, share(result[name]), estimate(one)]
         for name, one in found.items()
         if isinstance(one, Mapping) and "value" in one
     ]

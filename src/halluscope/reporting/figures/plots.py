@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.judging.votes import FAILED, OTHER, UNASKED
-from halluscope.options import check_names
 from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting.figures import charts
 from halluscope.reporting.figures.charts import Floats, Point
 from halluscope.reporting.page import content
 from halluscope.reporting.report_items import FOUND, HALLUCINATED, MISSED, Item, Shown
-from halluscope.reporting.tables import Values
+from halluscope.reporting.tables import Values, is_defined
 from halluscope.sanitize import one_line
 from halluscope.stats.paired import holm
 from halluscope.stats.ratios import fisher, kappa, wilson
@@ -83,7 +82,6 @@ def scores(name: str, result: Values, benchmark: Benchmark) -> content.Figure | 
 
 def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[Plot], dict[str, str]]:
     """Return the figures that can be drawn, and why the others cannot: name -> reason."""
-    check(names)
     plots: list[Plot] = []
     lacking: dict[str, str] = {}
     for name in dict.fromkeys(names):
@@ -93,11 +91,6 @@ def able(names: Sequence[str], runs: Runs, benchmark: Benchmark) -> tuple[list[P
         else:
             plots.append(found._replace(name=name, caption=found.caption + _about(found.runs, runs)))
     return plots, lacking
-
-
-def check(names: Sequence[str]) -> None:
-    """Check that figures of these names exist."""
-    check_names("There is no figure", names, FIGURES)
 
 
 def _about(drawn: Runs, runs: Runs) -> str:
@@ -131,7 +124,7 @@ def _point(value: Any, ends: Any) -> Point:
 
 
 def has_scores(result: Values, names: Sequence[str]) -> bool:
-    return not any(math.isnan(score(result, name).value) for name in names)
+    return all(is_defined(result.get(name)) for name in names)
 
 
 def two_scores(benchmark: Benchmark, results: Sequence[Values]) -> Sequence[str]:
@@ -293,11 +286,7 @@ def together(items: Iterable[Item], fewest: int = FEWEST) -> list[Together]:
     that were invented, or are present, in enough images are paired.
     """
     # all; by class, where it is, where it is said
-    images, has, says = (
-        set(),
-        defaultdict(set),
-        defaultdict(set),
-    )
+    images, has, says = set(), defaultdict(set), defaultdict(set)
     for item in items:
         image = (item.image is None, item.image or item.id)
         images.add(image)

@@ -3,12 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from halluscope import validation
 from halluscope.files.opening import json_rows
 from halluscope.reporting.published import HEAD
-from halluscope.reporting.tables import Values
+from halluscope.reporting.tables import Values, flat
 from halluscope.sanitize import one_line, short_repr
 from halluscope.validation import is_id
 
@@ -37,9 +36,7 @@ def read_results(path: Path) -> dict[str, Values]:
 
 def score(result: Values, by: str) -> float:
     """Return a score of a result; "sampled/f0.5_cls" names a nested one. NaN if it is undefined."""
-    value: Any = result
-    for name in [by] if by in result else by.split("/"):
-        value = value.get(name, "") if isinstance(value, Mapping) else ""
+    value = dict(flat(result)).get(by, "")
     if value is None or value != value:
         return float("nan")
     if not (isinstance(value, float) or is_id(value)):
