@@ -122,7 +122,7 @@ def scored(data: Path, name: str, file: str, **options: Any) -> dict[str, Any]:
         option: value for option, value in harness_data.settings(data)[name].items() if option != "images"
     }
     place = f"{data / name}{f':{dataset.config}' if dataset.config else ''}"
-    benchmark, (ready,), chosen = scoring.matched(
+    benchmark, (ready,), chosen = scoring.prepare_call(
         name, [file], place, {**judged, **dataset.harness, **options}
     )
     return scoring.compute(benchmark, ready, chosen)

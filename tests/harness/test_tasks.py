@@ -291,7 +291,7 @@ def test_datasets_that_cannot_be_asked(data: Path, tmp_path: Path) -> None:
         sources.open_source(str(data / "pope"), str(tmp_path))
     known = ", ".join(harness_data.TASKS)
     with pytest.raises(ValueError, match=f"No known dataset has the columns text; expected one of {known}"):
-        registry.of(["text"])
+        registry.with_columns(["text"])
 
 
 # Settings
