@@ -82,7 +82,7 @@ def _models(upstream: Path, pope: list[str]) -> dict[str, list[Path]]:
 
 
 def _answers(file: Path, pope: list[str]) -> list[tuple[tuple[int, str], float]]:
-    benchmark, (ready,), options = scoring.matched(
+    benchmark, (ready,), options = scoring.prepare_call(
         "pope", [file], pope, {"partial": True, "per_question": True, "bootstrap": 0}
     )
     table = scoring.compute(benchmark, ready, options)["per_question"]

@@ -314,7 +314,7 @@ def test_nobody_is_asked_about_what_is_there_to_train_on(room):
     for dataset in room.datasets:
         columns = [*dataset.key, *dataset.columns, "image_id", "file_name"]
         with pytest.raises(ValueError, match=f"is {dataset.name}, which is for training"):
-            registry.of(columns)
+            registry.with_columns(columns)
 
 
 # The record is complete

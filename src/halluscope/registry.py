@@ -376,7 +376,7 @@ def _known() -> dict[str, Benchmark]:
     return _all() | {dataset.name: one for one in records() for dataset in one.datasets}
 
 
-def of(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
+def with_columns(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
     """Return the benchmark and the dataset whose rows have these columns."""
     known = ", ".join(dataset.name for one in benchmarks() for dataset in one.datasets)
     for one in sorted(records(), key=lambda record: record.has_metric):

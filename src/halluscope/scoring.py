@@ -50,7 +50,7 @@ class Ready(NamedTuple):
     inputs: Mapping[str, Any]  # the arguments of the metric that come from the rows
 
 
-def matched(
+def prepare_call(
     name: str, responses: Sequence[Given], dataset: Any, options: Mapping[str, Any]
 ) -> tuple[Benchmark, list[Ready], dict[str, Any]]:
     """Turn the arguments of `halluscope.score`, with the responses of several LVLMs, into those of `compute`."""
@@ -94,7 +94,9 @@ def prepare(
     wanted = getattr(module, "wanted", lambda row: True)
     choice = taken(wanted, options)
     hooks = {
-        name: getattr(module, name) for name in ("set_of", "version_of", "stated") if hasattr(module, name)
+        name: getattr(module, name)
+        for name in ("set_of", "version_of", "stated_row")
+        if hasattr(module, name)
     }
     identity = Identity(
         one.id,

@@ -6,7 +6,7 @@ were scored, and `responses` says how responses were matched to them.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from halluscope.version import __version__
 
@@ -83,6 +83,15 @@ def data_of_texts(name: str, rows: Iterable[Iterable[str]]) -> str:
     whole = text if text.isascii() else unicodedata.normalize("NFC", text)
     digest = hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{name}-{len(lines)}-{digest}"
+
+
+def data_of_objects(
+    name: str, references: Sequence[Iterable[str]], image_ids: Sequence[object] | None
+) -> str:
+    """Do the same for images and the objects in each."""
+    known = image_ids if image_ids is not None else [""] * len(references)
+    rows = zip(known, references, strict=True)
+    return data_of_texts(name, ([str(image_id), *sorted({*objects})] for image_id, objects in rows))
 
 
 def _plain(value: object) -> str:

@@ -7,7 +7,7 @@ over it would give names, letters, an arbitrary order, or nothing the second tim
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set, Sized
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -168,12 +168,6 @@ def scores(name: str, values: Any, what: str) -> list[float]:
     if not found:
         raise ValueError(f"{name} is empty; expected {what}.")
     return [finite(f"{name}[{row}]", value, -LARGEST, LARGEST) for row, value in enumerate(found)]
-
-
-def labelled(references: Sequence[Iterable[str]], image_ids: Sequence[Any] | None) -> Iterator[list[str]]:
-    """Yield each image's id and its objects as texts, for a signature's digest."""
-    known = image_ids if image_ids is not None else [""] * len(references)
-    return ([str(image_id), *sorted({*objects})] for image_id, objects in zip(known, references, strict=True))
 
 
 def array(name: str, values: Any, what: str) -> NDArray[Any]:

@@ -124,7 +124,7 @@ def test_info_names_who_may_judge(name, capsys):
 def test_what_would_be_dropped_is_an_error(score):
     said = score("--questions", "paper", "released", ends=2).err
     assert "questions[0] is 'paper'; expected a template" in said
-    assert "The limit is 0" in score("--limit", "0", ends=2).err
+    assert "limit is 0; expected a whole number" in score("--limit", "0", ends=2).err
 
 
 def test_published_rows_stand_apart(files, score, monkeypatch):

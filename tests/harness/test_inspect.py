@@ -114,7 +114,7 @@ def scored(data: Path, name: str, file: str, **options: Any) -> dict[str, Any]:
     options = {**harness_data.settings(data)[name], **dataset.harness, **options}
     options.pop("images", None)
     place = f"{data / name}{f':{dataset.config}' if dataset.config else ''}"
-    benchmark, (ready,), chosen = scoring.matched(name, [file], place, options)
+    benchmark, (ready,), chosen = scoring.prepare_call(name, [file], place, options)
     return scoring.compute(benchmark, ready, chosen)
 
 

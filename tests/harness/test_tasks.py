@@ -249,7 +249,7 @@ def test_datasets_that_cannot_be_asked(data, tmp_path):
             sources.open_source(*given)
     known = ", ".join(harness_data.TASKS)
     with pytest.raises(ValueError, match=f"No known dataset has the columns text; expected one of {known}"):
-        registry.of(["text"])
+        registry.with_columns(["text"])
 
 
 # Settings

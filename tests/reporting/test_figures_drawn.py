@@ -149,20 +149,10 @@ def test_where_nothing_can_be_missed_there_is_no_recall():
 def test_without_matplotlib_or_with_an_unknown_figure(monkeypatch):
     known = r"no figure 'clases'\. Did you mean 'classes'\? The known ones are scores, groups, "
     with pytest.raises(ValueError, match=known):
-        plots.able(["classes", "clases"], [], THRONE)
+        commands.plot(Namespace(figures=["classes", "clases"]))
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[figures\]'"):
         plots.figures([model("one", 1)], THRONE)
-
-
-def test_an_unknown_figure_names_its_neighbour():
-    with pytest.raises(
-        ValueError, match=r"no figure 'clases'\. Did you mean 'classes'\? The known ones are scores, groups, "
-    ):
-        commands.plot(Namespace(figures=["classes", "clases"]))
-
-
-# The command
 
 
 @pytest.fixture(scope="module")

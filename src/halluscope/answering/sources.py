@@ -75,7 +75,9 @@ def open_source(
     config = named.config or next((one.config for one in known if one.config in configs), None)
     rows = _rows(replace(named, config=config))
     columns = rows.column_names
-    benchmark, found = (registry.benchmark(dataset.name), dataset) if dataset else registry.of(columns)
+    benchmark, found = (
+        (registry.benchmark(dataset.name), dataset) if dataset else registry.with_columns(columns)
+    )
     if missing := {*found.id, *found.columns} - {*columns}:
         raise ValueError(
             f"The dataset {source} has no column {' or '.join(sorted(missing))}; expected the dataset {found.name}."

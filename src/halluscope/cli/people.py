@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from halluscope import registry, validation, vocabularies
+from halluscope import registry, vocabularies
 from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
 from halluscope.judging.options import VoteOptions
@@ -32,7 +32,7 @@ from halluscope.runs import certifying as graders
 from halluscope.runs.folder import check, checked
 from halluscope.sanitize import one_line
 from halluscope.scoring import Ready
-from halluscope.signature import data_of_texts
+from halluscope.signature import data_of_objects
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import FEWEST_TEXTS
 from halluscope.stats.samples import FEWEST_MARKED
@@ -230,6 +230,6 @@ def _of_judges(args: Namespace) -> tuple[Json, Report]:
         texts=certificate.name_of(population),
         labelled_by=args.by,
         responses=ready.matched.name,
-        data=data_of_texts(vocabulary.name, validation.labelled(references, ready.inputs["image_ids"])),
+        data=data_of_objects(vocabulary.name, references, ready.inputs["image_ids"]),
     )
     return content, certificate.report(content)

@@ -42,7 +42,7 @@ class Labelled(Graded):
     def strict(self, text: str) -> str | None:
         return parsers.word_of(parsers.strict(text))
 
-    def stated(self, row: Values, where: str, number: int) -> Any:
+    def stated_row(self, row: Values, where: str, number: int) -> Any:
         """Read the row that a response states itself, as the authors' answers do; None if it states none."""
         return self.read(row, where, number) if self.dataset["marker"] in row else None
 

@@ -152,10 +152,10 @@ def read_rows(written: str) -> Any:
 
 
 def is_subset(folder: Path) -> bool:
-    return stated(folder, "subset") is True
+    return in_stats(folder, "subset") is True
 
 
-def stated(folder: Path, *keys: str) -> Any:
+def in_stats(folder: Path, *keys: str) -> Any:
     """Return what a dataset's stats.json says under these keys; None if `halluscope build` did not write it."""
     try:
         found = read_json(folder / "stats.json")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope.files.opening import json_rows, read_json
-from halluscope.reading.datasets import Source, read_columns, read_once, stated
+from halluscope.reading.datasets import Source, in_stats, read_columns, read_once
 from halluscope.reading.fields import Fields
 from halluscope.reading.tables import Located, numbered
 from halluscope.sanitize import short_repr
@@ -68,7 +68,7 @@ def _located(written: str, vocabulary: Vocabulary | None) -> Iterable[Located]:
     else:
         names = ("image_id", "objects", *TEXTS)
         rows = read_columns(written, names, names[:2], "a presence dataset")
-        known = stated(source.path, "counts", "images_per_class")
+        known = in_stats(source.path, "counts", "images_per_class")
         classes = vocabulary.classes if vocabulary and isinstance(known, dict) else ()
         missing = [name for name in classes if name not in known]
         if vocabulary and missing:

@@ -100,7 +100,7 @@ class Identity(NamedTuple):
     # columns of responses that together identify a row too -> the columns of the rows
     also_by: Mapping[str, str] = {}
     # returns the row that a response states whole, with the right answer, given its place; None if it states none
-    stated: Callable[[Mapping[str, Any], str, int], Any] | None = None
+    stated_row: Callable[[Mapping[str, Any], str, int], Any] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -318,9 +318,9 @@ class _Matching:
             return _Matching(self.source, each, self.rows, identity._replace(id=columns)).by_id(columns)
         except ValueError:
             # the rows that the responses state, if their labels are the dataset's in its order
-            if not identity.stated or len(each) != len(self.wanted):
+            if not identity.stated_row or len(each) != len(self.wanted):
                 raise
-            stated = [identity.stated(one.row, one.where, number) for number, one in enumerate(each)]
+            stated = [identity.stated_row(one.row, one.where, number) for number, one in enumerate(each)]
             label = attrgetter(identity.target)
             if None in stated or [*map(label, stated)] != [*map(label, self.wanted)]:
                 raise

@@ -254,7 +254,7 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
     given = (
         [*responses.items()] if several else [list(responses) if isinstance(responses, tuple) else responses]
     )
-    benchmark, ready, chosen = scoring.matched(name, given, dataset, {"bootstrap": RESAMPLES, **options})
+    benchmark, ready, chosen = scoring.prepare_call(name, given, dataset, {"bootstrap": RESAMPLES, **options})
     if out is not None:
         runs.check_options(chosen)
     for line in filter(None, (scoring.remark(benchmark, one) for one in ready)):

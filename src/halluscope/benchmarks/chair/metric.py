@@ -29,11 +29,11 @@ from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of_texts, signature
+from halluscope.signature import data_of_objects, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.tallies import scores, uncertainty
-from halluscope.validation import class_names, flags, ids_and_forms, kind, labelled, paired
+from halluscope.validation import class_names, flags, ids_and_forms, kind, paired
 
 URL = "https://raw.githubusercontent.com/LisaAnne/Hallucination/master/data/synonyms.txt"
 SHA256 = "b685537b36fe21b791c87151b96a991ceb582edff19f3da204dcc7a7905502f2"
@@ -141,7 +141,7 @@ def compute(
         "thoughts": thought,
         "signature": signature(
             "chair",
-            data=data_of_texts("coco", labelled(references, image_ids)),
+            data=data_of_objects("coco", references, image_ids),
             synonyms=listed,
             lemmas=chosen.version,
             **form,

@@ -23,12 +23,12 @@ from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of_texts, signature
+from halluscope.signature import data_of_objects, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
 from halluscope.stats.tallies import points, rows_of
-from halluscope.validation import array, class_names, finite, flags, ids_and_forms, labelled, paired, whole
+from halluscope.validation import array, class_names, finite, flags, ids_and_forms, paired, whole
 from halluscope.vocabularies import Vocabulary, read_toml
 
 if TYPE_CHECKING:  # judges and certificates are imported at first use
@@ -181,7 +181,7 @@ def compute(
         "thoughts": thought,
     }
     made_by = {
-        "data": data_of_texts(vocabulary.name, labelled(references, image_ids)),
+        "data": data_of_objects(vocabulary.name, references, image_ids),
         "judges": cast.judges,
         "questions": cast.questions,
         "agreement": f"{cast.k}of{cast.votes.shape[-1]}",
