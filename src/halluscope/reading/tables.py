@@ -64,15 +64,20 @@ def _json(file: Readable) -> Iterator[Located]:
     where = f"{file}, line 1" if is_one_line else str(file)
     limits.check("rows", text.count(":"), where)  # at least as many colons as ids
     content = parse(text, where)
-    # a text or an object per id: the keys do not look like columns' names
-    kinds = {type(value) for value in content.values()}
-    is_by_id = bool(content) and kinds <= {str, dict} and not any(map(_COLUMN.fullmatch, content))
+    # a text, a list of one, or an object per id: the keys do not look like columns' names
+    values = [
+        value[0] if isinstance(value, list) and len(value) == 1 else value for value in content.values()
+    ]
+    is_by_id = (
+        bool(content) and {*map(type, values)} <= {str, dict} and not any(map(_COLUMN.fullmatch, content))
+    )
     yield from by_id(content, str(file)) if is_by_id else [(where, content)]
 
 
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
     """Yield the rows of an object of id -> text, or of id -> an object."""
     for key, value in content.items():
+        value = value[0] if isinstance(value, list) and len(value) == 1 else value
         row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
         yield f"{where}, {key!r:.80}", row
 

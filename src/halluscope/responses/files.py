@@ -24,11 +24,17 @@ from halluscope.sanitize import one_line, short_repr
 # The columns where a response's text is looked for; the first that a row has counts
 TEXTS = (
     *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
-    *("answer", "text", "caption", "generated_caption"),
+    *("generated_caption", "answer", "text", "caption"),
 )
 
+# The column that holds the response in some files, and in others what people wrote
+CAPTION = "caption"
+
 # The columns that name an image
-IMAGES = ("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename")
+IMAGES = (
+    *("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename"),
+    "images",
+)
 
 # The columns where an id is looked for, after the column with the dataset's own name for the id. They are used only for
 # a dataset whose rows are identified by one column; those that name an image, only where an image identifies them
@@ -225,6 +231,7 @@ def text_columns(rows: Sequence[Any], gold: str = "") -> tuple[str, ...]:
         for name, value in first.items()
         if isinstance(value, str)
         and not is_image_file(value)
+        and value != first.get("question")
         and name not in {*IDS, *QUESTIONS, PROMPT, gold}
     ]
     said = [*filter(SAYS.match, names)]
@@ -234,6 +241,17 @@ def text_columns(rows: Sequence[Any], gold: str = "") -> tuple[str, ...]:
     texts = [row.get(*names) for row in rows]
     are_texts = all(isinstance(text, str) for text in texts) and any(map(_LETTER.search, texts))
     return (*names,) if are_texts else ()
+
+
+def _check_caption(rows: Sequence[Any], where: str) -> None:
+    """Check that no other column holds texts beside `CAPTION`, which may then be what people wrote."""
+    first = rows[0] if isinstance(rows[0], Mapping) else {}
+    others = text_columns(rows, CAPTION) if _text_columns(tuple(first), ())[1] == CAPTION else ()
+    if others and len({row[others[0]] for row in rows}) > 1:
+        raise ValueError(
+            f"{where}: {CAPTION} and {one_line(others[0], 80)} both hold texts; expected one column with the LVLM's. "
+            "Name it: --text-column (text_column)."
+        )
 
 
 def is_by_name(given: Any) -> bool:
@@ -249,12 +267,55 @@ def is_by_name(given: Any) -> bool:
     return isinstance(given, Mapping) and bool(given) and all(map(is_of_one, given.values()))
 
 
-def _image_column(row: Any) -> str:
-    """Return the column that names the image of a row without any of `IDS`, if only one does; else ""."""
-    if not isinstance(row, Mapping) or not {*IDS}.isdisjoint(row):
-        return ""
-    names = [name for name, value in row.items() if isinstance(value, str) and is_image_file(value)]
-    return names[0] if len(names) == 1 else ""
+def _states_no_row(found: Sequence[Located], index: int, columns: tuple[str, ...]) -> bool:
+    """Whether the first (0) or last (-1) row has no column that its neighbour has, no id, question, image or text."""
+    if len(found) < 2:
+        return False
+    row, other = found[index][1], found[1 if index == 0 else -2][1]
+    both = isinstance(row, Mapping) and isinstance(other, Mapping)
+    return both and row.keys().isdisjoint({*other, *IDS, *QUESTIONS, *_OWN, *columns})
+
+
+def _with_known_columns(found: list[Located], columns: tuple[str, ...]) -> list[Located]:
+    """Add the image and the question of rows that state them in another column, or in an object or a chat."""
+    first = found[0][1]
+    if not isinstance(first, Mapping) or _is_sample(first):
+        return found
+    text = _text_columns(tuple(first), columns)[1]
+    rows = [row for _, row in found if isinstance(row, Mapping)]
+    more = list[tuple[str, str]]()
+    if {*IDS}.isdisjoint(first):
+        images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        more += [("image", images[0])] if len(images) == 1 else []
+    asks_nothing = {*QUESTIONS} & first.keys() <= {text}
+    if asks_nothing:
+        asks = [
+            name
+            for name in first
+            if name not in {text, *columns, *TEXTS}
+            and not SAYS.match(name)
+            and all(isinstance(row.get(name), str) and "?" in row[name] for row in rows)
+        ]
+        more += [("question", asks[0])] if len(asks) == 1 else []
+    if not more and not (asks_nothing and any(isinstance(value, dict | list) for value in first.values())):
+        return found
+    return [
+        (where, {**_held(row, text), **{own: row.get(name) for own, name in more}, **row})
+        if isinstance(row, Mapping)
+        else (where, row)
+        for where, row in found
+    ]
+
+
+def _held(row: Row, text: str) -> Row:
+    """Return the id, the image and the question that a row states in an object, or in a chat, other than its text."""
+    held = dict[str, Any]()
+    for name, value in row.items():
+        if isinstance(value, Mapping) and name != text:
+            held |= {key: value[key] for key in (*IDS, *QUESTIONS) if key in value and key not in TEXTS}
+        elif isinstance(value, list) and value and all(isinstance(turn, Mapping) for turn in value):
+            held |= {key: said for key, said in _turns(value).items() if key == "prompt"}
+    return held
 
 
 def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
@@ -303,22 +364,23 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     """Read responses, by the user's name, that of the model that a harness or each row states, or none."""
     source, stated = ", ".join(map(str, files)) or "responses", _Stated()
     found = [*islice(_located(files, rows, how, stated), how.limit)]
+    for index in (0, -1):  # settings before the rows, or a summary after them
+        if _states_no_row(found, index, how.text_columns):
+            stated.figures.update(_numbers(found.pop(index)[1]))
     if not found:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     if sampled := _is_sample(found[0][1]):
         found = [*_of_samples(found, how.tasks)]
         if len(files) == 1 and not stated.model:
             stated = _results_beside(files[0])
-    if image := _image_column(found[0][1]):
-        found = [
-            (where, {"image": row.get(image), **row} if isinstance(row, Mapping) else row)
-            for where, row in found
-        ]
+    found = _with_known_columns(found, how.text_columns)
     if not how.text_columns:
         first = found[0][1]
         is_of_dataset = isinstance(first, Mapping) and {*how.dataset} <= first.keys()
         gold = {_text_columns(tuple(first), ())[1]} & {*how.dataset} if is_of_dataset else ()
-        how = how._replace(text_columns=text_columns([row for _, row in found], *gold))
+        rows = [row for _, row in found]
+        how = how._replace(text_columns=text_columns(rows, *gold))
+        _check_caption(rows, found[0][0])
     models = [row.get(MODEL) if isinstance(row, Mapping) else None for _, row in found]
     if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
         stated.model = models[0].strip() and models[0]
@@ -391,8 +453,13 @@ def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
         if isinstance(row, str):
             yield where, {TEXTS[0]: row}
         elif isinstance(row, dict) and (columns := _columns(row)):
+            # the name of a column may be that of a cell in the plural
+            names = [
+                one if (one := name.removesuffix("s")) in (*IDS, *QUESTIONS, *TEXTS, LABEL) else name
+                for name in columns
+            ]
             for number, cells in enumerate(zip(*columns.values(), strict=True), 1):
-                yield f"{where}, row {number}", dict(zip(columns, cells, strict=True))
+                yield f"{where}, row {number}", dict(zip(names, cells, strict=True))
         elif not isinstance(row, dict) or not _OWN.isdisjoint(row):
             yield where, row
         elif row.keys() >= LOG:
@@ -421,34 +488,84 @@ def _columns(row: dict[str, Any]) -> Mapping[str, Sequence[Any]]:
 
 
 def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> Iterator[Located]:
-    """Yield the rows of a row's only list of objects, with the row's own values, if it has no text; else the row.
+    """Yield the rows of a row's lists of objects, with the row's own values, if it has no text; else the row.
 
     So files are read that hold their rows under a key, beside scores or settings, image by image, or as chats. Several
-    lists are read if the key of each names a part, such as "random".
+    lists are read if the key of each names a part, such as "random", or an image, or if all are alike, as lists by
+    category are, and do not answer the same questions.
     """
-    lists = {
-        name: {
-            column: part
-            for column, values in how.parts.items()
-            for part in values
-            if part in str(name).lower()
-        }
-        for name, value in (row.items() if {*_OWN, *how.text_columns}.isdisjoint(row) else ())
-        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
-    }
-    if len(lists) != 1 and not (lists and all(lists.values())):
+    lists = _lists(row, how) if {*_OWN, *how.text_columns}.isdisjoint(row) else {}
+    parts = [tuple(part.items()) for part, _ in lists.values()]
+    if len(lists) > 1 and not (all(parts) and len({*parts}) == len(parts)):
+        if not _are_alike([rows for _, rows in lists.values()]):
+            lists = {}
+        elif len({_about(rows) for _, rows in lists.values()}) < len(lists):
+            raise ValueError(
+                f"{where} holds responses of several LVLMs, or of several runs, to the same questions: "
+                f"{one_line(', '.join(lists), 120)}; expected those of one. Save each list as a file of its own."
+            )
+    if not lists:
         yield where, row
         return
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
     if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
         own["image"] = image
     figures.update(_numbers(row))
-    for name, part in lists.items():
-        if chat := _turns(row[name]):
+    for name, (part, rows) in lists.items():
+        if chat := _turns(rows):
             yield where, {**own, **chat}
             continue
-        for number, one in enumerate(row[name], 1):
+        for number, one in enumerate(rows, 1):
             yield from _unfolded({**own, **part, **one}, f"{where}, {name} {number}", how, {})
+
+
+def _lists(row: Row, how: Reading) -> dict[str, tuple[dict[str, str], list[Row]]]:
+    """Return an object's lists of objects by their keys, or else those in its objects, each with what its key names:
+    a part, or an image.
+    """
+    parts = {
+        name: {"image" if is_image_file(name) else tables.KEY: name}
+        if _is_id(name)
+        else {
+            column: value for column, values in how.parts.items() for value in values if value in name.lower()
+        }
+        for name in map(str, row)
+    }
+    found = {
+        str(name): (parts[str(name)], value)
+        for name, value in row.items()
+        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
+    }
+    for name, value in row.items():
+        if found or not {*IDS, *QUESTIONS}.isdisjoint(row):
+            break
+        if (
+            isinstance(value, Mapping)
+            and value
+            and all(map(_is_id, value))
+            and all(isinstance(one, str | Mapping) for one in value.values())
+        ):
+            found[str(name)] = parts[str(name)], [one for _, one in tables.by_id(value, "")]
+    for name, value in row.items() if not found and {*IDS, *QUESTIONS}.isdisjoint(row) else ():
+        for key, (part, rows) in _lists(value, how).items() if isinstance(value, Mapping) else ():
+            found[f"{name}, {key}"] = {**parts[str(name)], **part}, rows
+    return found
+
+
+def _is_id(key: Any) -> bool:
+    return str(key).isdigit() or is_image_file(str(key))
+
+
+def _are_alike(lists: Sequence[Sequence[Row]]) -> bool:
+    """Whether lists have the same columns, a text and an id or a question among them."""
+    first = {*lists[0][0]}
+    known = bool(first & {*TEXTS} or any(map(SAYS.match, first))) and bool(first & {*IDS, *QUESTIONS})
+    return known and all({*rows[0]} == first for rows in lists)
+
+
+def _about(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return what rows are about: their ids, images and questions."""
+    return tuple(str([row.get(name) for name in (*IDS, *QUESTIONS) if name not in TEXTS]) for row in rows)
 
 
 def _turns(turns: Sequence[Row]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -59,6 +60,9 @@ _LISTS = (list, tuple, np.ndarray)
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,12})\.(?:jpe?g|png)", re.IGNORECASE)
+
+# A question among other words, such as "USER: <image>Is there a dog? ASSISTANT:"
+_ASKED = re.compile(r"[^.?!:>\n]+\?")
 
 MANY = 2**12  # How many texts are remembered in their plain form: images and questions recur
 LONGEST_ID = 400  # A longer text is no number and no image's name
@@ -263,6 +267,8 @@ class _Matching:
             ):
                 return found
         questions = self._stated_questions()
+        if not (candidates or any(questions)) and (by_image := self.by_image()):
+            return by_image
         if all(questions):
             in_one_set = self.by_id_in_one_set(candidates[0]) if candidates else None
             if by_content := in_one_set or self.by_content(questions):
@@ -433,6 +439,14 @@ class _Matching:
             )
         return next(iter(fitting.values()), None)
 
+    def by_image(self) -> _Pairs | None:
+        """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
+        rows = {image: row for row in self.wanted if not _question(row) for image in _images_of(row)}
+        images = self._stated_images() if rows else []
+        if not images or len({*images}) < len(images) or not rows.keys() >= {*images}:
+            return None
+        return self._agreeing(IMAGE, [*zip(map(rows.get, images), self.each, strict=True)], len(self.wanted))
+
     def by_content(self, questions: Sequence[str]) -> _Pairs | None:
         """Match by the questions that responses state, set after set; None where these do not decide."""
         identity, sets, images = self.identity, self._sets(), self._stated_images()
@@ -528,7 +542,7 @@ class _Matching:
         for one in self.each:
             texts = [one.row.get(column) for column in self.questions if column != one.column]
             parts = chain.from_iterable(
-                (text, *text.splitlines(), *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")))
+                (text, *text.splitlines(), *_ASKED.findall(text.replace("\\n", "\n")))
                 for text in texts
                 if isinstance(text, str)
             )
@@ -605,9 +619,7 @@ class _Matching:
         target = self.identity.target
 
         def are_gold(pairs: list[Pair]) -> bool:
-            return all(
-                single_spaced(one.text).lower() == str(getattr(row, target, "")).lower() for row, one in pairs
-            )
+            return all(_is_gold(single_spaced(one.text), getattr(row, target, "")) for row, one in pairs)
 
         if not (target and len(pairs) >= FEWEST_GOLD and pairs[0][1].column == GOLD and are_gold(pairs)):
             return pairs, ""
@@ -625,6 +637,14 @@ class _Matching:
             "responses. If they are in another column, name it: --text-column (text_column). If the LVLM is right "
             f"everywhere, say so: --text-column {GOLD}."
         )
+
+
+def _is_gold(text: str, target: Any) -> bool:
+    """Whether a text is the right answer, or one or all of several."""
+    if not isinstance(target, list | tuple):
+        return text.lower() == str(target).lower()
+    parts = {single_spaced(part).lower() for part in text.split(";")} - {""}
+    return bool(parts) and parts <= {single_spaced(part).lower() for part in target}
 
 
 def _run_by_image(rows: Sequence[Any], stated: Sequence[tuple[str, str]], target: str) -> list[Any]:
@@ -678,17 +698,35 @@ def _with_our_names(each: Sequence[Response], identity: Identity) -> Sequence[Re
     others = {*identity.also_by, *chain.from_iterable(map(SYNONYMS.__getitem__, identity.also))}
     if identity.index_columns:
         others.add("index")
-    if not lists and columns.isdisjoint(others):
+    # a column with another name that names the set of each row
+    named = {
+        own: name
+        for own, values in identity.also.items()
+        for name in columns
+        if columns.isdisjoint(SYNONYMS[own])
+        and all(isinstance(text := one.row.get(name), str) and text in values for one in each)
+    }
+    if not lists and not named and columns.isdisjoint(others):
         return each
-    return [one._replace(row={**one.row, **_more(one, lists, identity)}) for one in each]
+    return [
+        one._replace(
+            row={
+                **one.row,
+                **_more(one, lists, identity),
+                **{own: one.row[name] for own, name in named.items()},
+            }
+        )
+        for one in each
+    ]
 
 
 def _more(response: Response, lists: Sequence[str], identity: Identity) -> Row:
     row, more = response.row, dict[str, Any]()
     for name in lists:
         value = row.get(name) if name != response.column else None
-        if isinstance(value, _LISTS) and len(value) == 1 and isinstance(value[0], str):
-            more[name] = value[0]
+        if isinstance(value, _LISTS) and len(value) == 1:
+            file = value[0].get("path") if isinstance(value[0], Mapping) else value[0]
+            more |= {name: file} if isinstance(file, str) else {}
     more |= {own: row[name] for name, own in identity.also_by.items() if name in row}
     for own, values in identity.also.items():
         texts = [more.get(name, row.get(name)) for name in SYNONYMS[own]]
@@ -732,8 +770,8 @@ def _has(response: Response, column: str) -> bool:
 
 
 def _images_of(row: Any) -> tuple[str, ...]:
-    """Return the names of a row's image: its file's, and its id."""
-    names = (getattr(row, "file_name", ""), getattr(row, "image_id", None))
+    """Return the names of a row's image: its file's, its id, and its address's."""
+    names = (getattr(row, "file_name", ""), getattr(row, "image_id", None), getattr(row, "url", ""))
     return tuple(dict.fromkeys(_image(name) for name in names if name not in ("", None)))
 
 
@@ -748,7 +786,7 @@ def _state_of_image(value: Any, row: Any) -> int:
         return STRANGE if isinstance(value, Mapping) and "bytes" not in value else SILENT
     is_file = isinstance(value, str) and is_image_file(value)
     own = file if file and is_file else number
-    if own is not None and _image(value) == _image(own):
+    if _image(value) in _images_of(row):
         return SAME
     if _plain(value).isdigit() or (file and is_file):
         return SILENT if own is None else OTHER
@@ -788,7 +826,8 @@ def _plain_text(text: str) -> str:
 
 
 def _image(name: object) -> str:
-    return _plain(_base(name))
+    base = _base(name)
+    return _plain(unquote(base) if "%" in base else base)
 
 
 def _base(name: object) -> str:
