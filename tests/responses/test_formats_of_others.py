@@ -10,6 +10,7 @@ import halluscope
 from halluscope import cli
 from halluscope.responses.files import located
 from halluscope.vocabularies import load
+from tests import small_datasets
 from tests.responses.test_by_content import IMAGES, THINGS, questions_file
 
 LABELS = {"7": ["dog", "cat"], "9": ["car"]}
@@ -45,6 +46,9 @@ FORMS = {
         "per_image": [{"image_id": n, "rounds": [{"response": c}]} for n, c in CAPTIONS.items()],
     },
     "by image": {coco(n): {"captions": [{"caption": c, "logprob": -1.0}]} for n, c in CAPTIONS.items()},
+    "lists by id": {n: [c] for n, c in CAPTIONS.items()},
+    "lists by id, of objects": {n: [{"caption": c}] for n, c in CAPTIONS.items()},
+    "by id, beside scores": {"scores": {"CHAIRs": 0.5}, "captions": CAPTIONS},
     "texts": [*CAPTIONS.values()],
     "columns": {"image_id": [*CAPTIONS], "caption": [*CAPTIONS.values()]},
     "columns of pandas": {
@@ -71,6 +75,11 @@ ROWS = {
     "object with the text": lambda i, n, c: {"image_id": n, "output": {"text": c, "tokens": 9}},
     "capitals": lambda i, n, c: {"imageId": int(n), "modelAnswer": c},
     "a file by any name": lambda i, n, c: {"picture": f"/data/{coco(n)}", "model": "m", "caption_beam": c},
+    "a caption that people wrote": lambda i, n, c: {
+        "image_id": n,
+        "caption": f"A cat {i}.",
+        "generated_caption": c,
+    },
     "number.jpg": lambda i, n, c: {"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c},
 }
 
@@ -86,6 +95,41 @@ def test_a_row_that_is_no_object_is_refused_beside_images_by_any_name(tmp_path, 
     rows = [{"picture": coco(n), "caption": c} for n, c in CAPTIONS.items()]
     with pytest.raises(ValueError, match="expected an object with the LVLM's text.*got 7"):
         throne(tmp_path / "captions.json", labels, [*rows, 7])
+
+
+def test_a_caption_beside_another_text_is_refused(tmp_path, labels):
+    rows = [{"image_id": n, "caption": "A cat.", "llava_caption": c} for n, c in CAPTIONS.items()]
+    with pytest.raises(ValueError, match="caption and llava_caption both hold texts.*--text-column"):
+        throne(tmp_path / "captions.json", labels, rows)
+    constant = [
+        {**row, "caption": c, "llava_caption": "v1"} for row, c in zip(rows, CAPTIONS.values(), strict=True)
+    ]
+    assert throne(tmp_path / "captions.json", labels, constant)["precision_all"] == pytest.approx(2 / 3)
+
+
+def test_descriptions_are_matched_by_their_images_alone(tmp_path):
+    """AMBER's rows that ask nothing, in a file without ids."""
+    dataset = small_datasets.build("amber", tmp_path / "amber")
+    rows = [{"image": "images/AMBER_1.jpg", "caption": "A dog."}]
+    result = halluscope.score("amber", rows, str(dataset), bootstrap=0)
+    assert (result["matched"], result["rows"], result["hal"]) == ("image", 1, 0.0)
+
+
+def test_several_right_answers_are_no_response(tmp_path):
+    """HaloQuest's answers, of which each suffices, and the addresses of its images."""
+    columns = "image_name,url,image type,hallucination type,question,groundtruth responses,split\n"
+    lines = (
+        f"{n}.png,https://h/a%20{n}.png,real,false premises,Q{n}?,It {n}; not {n};,eval" for n in range(30)
+    )
+    (tmp_path / "eval.csv").write_text(columns + "\n".join(lines))
+    rows = [
+        {"url": f"https://h/a%20{n}.png", "question": f"Q{n}?", "answer": f"not {n};It {n}"}
+        for n in range(30)
+    ]
+    with pytest.raises(ValueError, match="'answer' is the right answer in all 30 rows"):
+        halluscope.score("haloquest", rows, str(tmp_path / "eval.csv"), judge="none")
+    rows[0]["answer"] = "It 7"
+    assert halluscope.score("haloquest", rows, str(tmp_path / "eval.csv"), judge="none")["questions"] == 30
 
 
 def test_a_chats_prompt_is_its_text(tmp_path):

@@ -543,7 +543,7 @@ def _lists(row: Row, how: Reading) -> dict[str, tuple[dict[str, str], list[Row]]
             isinstance(value, Mapping)
             and value
             and all(map(_is_id, value))
-            and all(isinstance(one, str | Mapping) for one in value.values())
+            and {*map(type, value.values())} <= ({str, dict} if SAYS.match(str(name)) else {dict})
         ):
             found[str(name)] = parts[str(name)], [one for _, one in tables.by_id(value, "")]
     for name, value in row.items() if not found and {*IDS, *QUESTIONS}.isdisjoint(row) else ():
