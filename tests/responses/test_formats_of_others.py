@@ -128,7 +128,12 @@ def test_several_right_answers_are_no_response(tmp_path):
     ]
     with pytest.raises(ValueError, match="'answer' is the right answer in all 30 rows"):
         halluscope.score("haloquest", rows, str(tmp_path / "eval.csv"), judge="none")
-    rows[0]["answer"] = "It 7"
+    others = [{"output": row.pop("answer"), **row, "llava_response": "No."} for row in rows]
+    with pytest.warns(
+        UserWarning, match="output has the right answers, so the responses are those in llava_response"
+    ):
+        halluscope.score("haloquest", others, str(tmp_path / "eval.csv"), judge="none")
+    rows = [{**row, "answer": "It 7"} for row in rows]
     assert halluscope.score("haloquest", rows, str(tmp_path / "eval.csv"), judge="none")["questions"] == 30
 
 

@@ -146,7 +146,7 @@ class Matched(NamedTuple, Generic[R]):
     version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
     figures: Mapping[str, float] = {}  # what their file states beside them
     labels: Sequence[str] = ()  # the labels that the responses are, which are read as "yes" and "no"
-    beside_gold: str = ""  # the column that was taken because `GOLD` holds the right answers
+    beside_gold: Sequence[str] = ()  # the column that holds the right answers, and the one taken in its place
 
     def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -614,28 +614,32 @@ class _Matching:
                 "name it: --text-column (text_column)."
             )
 
-    def beside_gold(self, pairs: list[Pair]) -> tuple[list[Pair], str]:
-        """Take the texts of another column if those of `GOLD` are the right answers; also return its name."""
-        target = self.identity.target
+    def beside_gold(self, pairs: list[Pair]) -> tuple[list[Pair], Sequence[str]]:
+        """Take the texts of another column if those of the first are the right answers; also return both names.
+
+        Texts of few kinds, such as yes and no, may all be right: then only `GOLD` is taken to hold the right answers.
+        """
+        target, gold = self.identity.target, pairs[0][1].column
+        are_free = 2 * len({one.text for _, one in pairs}) > len(pairs)
 
         def are_gold(pairs: list[Pair]) -> bool:
             return all(_is_gold(single_spaced(one.text), getattr(row, target, "")) for row, one in pairs)
 
-        if not (target and len(pairs) >= FEWEST_GOLD and pairs[0][1].column == GOLD and are_gold(pairs)):
-            return pairs, ""
+        if not (target and len(pairs) >= FEWEST_GOLD and (gold == GOLD or are_free) and are_gold(pairs)):
+            return pairs, ()
         rows = [one.row for _, one in pairs]
-        if columns := text_columns(rows, GOLD):
+        if columns := text_columns(rows, gold):
             texts = [text_of(one.row, one.where, columns=columns) for _, one in pairs]
             taken = [
                 (row, one._replace(text=text, column=name))
                 for (row, one), (text, name) in zip(pairs, texts, strict=True)
             ]
             if not are_gold(taken):
-                return taken, columns[0]
+                return taken, (gold, columns[0])
         raise ValueError(
-            f"{self.source}: the column {GOLD!r} is the right answer in all {len(pairs):,} rows; expected the LVLM's "
+            f"{self.source}: the column {gold!r} is the right answer in all {len(pairs):,} rows; expected the LVLM's "
             "responses. If they are in another column, name it: --text-column (text_column). If the LVLM is right "
-            f"everywhere, say so: --text-column {GOLD}."
+            f"everywhere, say so: --text-column {gold}."
         )
 
 
