@@ -80,6 +80,11 @@ ROWS = {
         "caption": f"A cat {i}.",
         "generated_caption": c,
     },
+    "objects beside the text": lambda i, n, c: {
+        "file_0": coco(n),
+        "said": c,
+        "found": {"0": {"text": "cat"}},
+    },
     "number.jpg": lambda i, n, c: {"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c},
 }
 

@@ -536,19 +536,20 @@ def _lists(row: Row, how: Reading) -> dict[str, tuple[dict[str, str], list[Row]]
         for name, value in row.items()
         if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
     }
-    for name, value in row.items():
-        if found or not {*IDS, *QUESTIONS}.isdisjoint(row):
-            break
-        if (
-            isinstance(value, Mapping)
-            and value
-            and all(map(_is_id, value))
-            and {*map(type, value.values())} <= ({str, dict} if SAYS.match(str(name)) else {dict})
-        ):
-            found[str(name)] = parts[str(name)], [one for _, one in tables.by_id(value, "")]
-    for name, value in row.items() if not found and {*IDS, *QUESTIONS}.isdisjoint(row) else ():
-        for key, (part, rows) in _lists(value, how).items() if isinstance(value, Mapping) else ():
-            found[f"{name}, {key}"] = {**parts[str(name)], **part}, rows
+    if found or not {*IDS, *QUESTIONS}.isdisjoint(row):
+        return found
+    if any(
+        isinstance(value, str) and (SAYS.match(name) or is_image_file(value)) for name, value in row.items()
+    ):
+        return found  # a row with objects beside its text
+    objects = {str(name): value for name, value in row.items() if isinstance(value, Mapping)}
+    for name, value in objects.items():
+        kinds = {*map(type, value.values())}
+        if value and all(map(_is_id, value)) and kinds <= ({str, dict} if SAYS.match(name) else {dict}):
+            found[name] = parts[name], [one for _, one in tables.by_id(value, "")]
+    for name, value in objects.items() if not found else ():
+        for key, (part, rows) in _lists(value, how).items():
+            found[f"{name}, {key}"] = {**parts[name], **part}, rows
     return found
 
 
