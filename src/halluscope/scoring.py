@@ -22,7 +22,6 @@ from halluscope.responses import files
 from halluscope.responses.files import PROMPT, Given, Reading
 from halluscope.responses.match import (
     AS_YES_NO,
-    GOLD,
     IMAGE,
     NOT_COMPARED,
     ORDER,
@@ -204,7 +203,8 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
     if matched.beside_gold:
-        yield f"the column {GOLD} has the right answers, so the responses are those in {matched.beside_gold}"
+        gold, taken = matched.beside_gold
+        yield f"the column {gold} has the right answers, so the responses are those in {taken}"
     if matched.labels:
         yield f"they are {AS_YES_NO.format(' and '.join(matched.labels))}"
     if matched.by == STATED_ROWS:

@@ -147,6 +147,87 @@ def test_any_order_with_image_and_sampling(dataset):
     assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "image and question")
 
 
+def asked(sampling):
+    """Return the image, the question and the response of each row."""
+    return [(row["image"], row["prompt"].split("\n")[0], row["text"]) for row in said(sampling, image=True)]
+
+
+ALL, ONE = [(name, *row) for name in THINGS for row in asked(name)], asked("popular")
+ROWS = {
+    "beside scores of each": {name: {"metrics": {"f1": 1}, "results": said(name)} for name in THINGS},
+    "under a key": {"model": "m", "config": {"k": [1]}, "results": {name: said(name) for name in THINGS}},
+    "in any column": [
+        {"question_id": row["question_id"], "kind": name, "response": row["text"]}
+        for row, *names in zip(said("random"), *map(said, THINGS), strict=True)
+        for name, row in zip(THINGS, names, strict=True)
+    ],
+    "by category": {
+        key: [{"image": image, "question": ask, "pred": text} for image, ask, text in ONE if text == key]
+        for key in LABELS
+    },
+    "by image": {
+        image: [{"question": ask, "answer": text} for name, ask, text in ONE if name == image]
+        for image in IMAGES
+    },
+    "by number": {
+        "scores": {"A": 1},
+        "answers": {f"{i}": {"question": ask, "pred": text} for i, (_, ask, text) in enumerate(ONE)},
+    },
+    "columns in the plural": dict(
+        zip(("images", "questions", "predictions"), map(list, zip(*ONE, strict=True)), strict=True)
+    ),
+    "a question in any column": [{"image_file": image, "q": ask, "a": text} for image, ask, text in ONE],
+    "a question in an object": [
+        {"input": {"image": image, "question": ask}, "output": {"answer": text}} for image, ask, text in ONE
+    ],
+    "a question in a chat": [
+        {
+            "response": text,
+            "labels": "yes",
+            "messages": [
+                {"role": "user", "content": f"<image>{ask}"},
+                {"role": "assistant", "content": text},
+            ],
+            "images": [{"bytes": None, "path": f"/val/{image}"}],
+        }
+        for image, ask, text in ONE
+    ],
+    "a question among words": [
+        {"prompt": f"USER: <image>{ask} ASSISTANT:", "predict": text} for _, ask, text in ONE
+    ],
+    "between settings and a summary": [
+        {"model": "m", "temperature": 0},
+        *({"question": ask, "answer": text} for _, ask, text in ONE),
+        {"accuracy": 1.0, "config": {"seed": 1}},
+    ],
+}
+
+
+@pytest.mark.parametrize("form", ROWS)
+def test_forms_of_others(form, dataset, tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps(ROWS[form]))
+    result = halluscope.score("pope", str(tmp_path / "r.json"), dataset, bootstrap=0, parser="strict")
+    rows = len(ALL) if form in [*ROWS][:3] else len(ONE)
+    assert (result["rows"], result["accuracy"]) == (rows, 1.0)
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ({"baseline": said("random"), "ours": said("random")}, "several LVLMs.*: baseline, ours; expected"),
+        (
+            {name: {"random": said("random"), "popular": said("popular")} for name in ("a", "b")},
+            "several LVLMs.*: a, random, a, popular, b, random",
+        ),
+        ([{"model": "m", "text": "No"}, *said("random")], "line 1|entry 1"),
+    ],
+)
+def test_what_could_be_read_in_two_ways_is_refused(content, message, dataset, tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=message):
+        halluscope.score("pope", str(tmp_path / "r.json"), dataset, bootstrap=0)
+
+
 def test_columns_with_capitals_and_spaces(dataset, tmp_path):
     file = tmp_path / "said.csv"
     lines = [f'"{row["question_id"]}","{row["prompt"]}","{row["text"]}"' for row in said("popular", first=0)]

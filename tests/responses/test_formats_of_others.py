@@ -10,6 +10,7 @@ import halluscope
 from halluscope import cli
 from halluscope.responses.files import located
 from halluscope.vocabularies import load
+from tests import small_datasets
 from tests.responses.test_by_content import IMAGES, THINGS, questions_file
 
 LABELS = {"7": ["dog", "cat"], "9": ["car"]}
@@ -51,6 +52,7 @@ FORMS = {
     "lists of objects by file": {coco(n): [{"prompt": "?", "caption": c}] for n, c in CAPTIONS.items()},
     "settings first": [{"args": {"beams": 5}}, *({"image_id": n, "caption": c} for n, c in CAPTIONS.items())],
     "scores last": [*({"image_id": n, "caption": c} for n, c in CAPTIONS.items()), {"CHAIRs": 0.5}],
+    "lists by id, of objects": {n: [{"caption": c}] for n, c in CAPTIONS.items()},
     "texts": [*CAPTIONS.values()],
     "columns": {"image_id": [*CAPTIONS], "caption": [*CAPTIONS.values()]},
     "names and cells": {
@@ -88,6 +90,16 @@ ROWS = {
         "boxes": [{"of": "dog"}],
         "ps": {"1": {}},
     },
+    "a caption that people wrote": lambda i, n, c: {
+        "image_id": n,
+        "caption": f"A cat {i}.",
+        "generated_caption": c,
+    },
+    "objects beside the text": lambda i, n, c: {
+        "file_0": coco(n),
+        "said": c,
+        "found": {"0": {"text": "cat"}},
+    },
     "number.jpg": lambda i, n, c: {"id": "563", "question": "?", "image": f"/data/{n}.jpg", "text": c},
 }
 
@@ -103,6 +115,46 @@ def test_a_row_that_is_no_object_is_refused_beside_images_by_any_name(tmp_path, 
     rows = [{"picture": coco(n), "caption": c} for n, c in CAPTIONS.items()]
     with pytest.raises(ValueError, match="is 7; expected an object"):
         throne(tmp_path / "captions.json", labels, [*rows, 7])
+
+
+def test_a_caption_beside_another_text_is_refused(tmp_path, labels):
+    rows = [{"image_id": n, "caption": "A cat.", "llava_caption": c} for n, c in CAPTIONS.items()]
+    with pytest.raises(ValueError, match="caption and llava_caption both hold texts.*--text-column"):
+        throne(tmp_path / "captions.json", labels, rows)
+    constant = [
+        {**row, "caption": c, "llava_caption": "v1"} for row, c in zip(rows, CAPTIONS.values(), strict=True)
+    ]
+    assert throne(tmp_path / "captions.json", labels, constant)["precision_all"] == pytest.approx(2 / 3)
+
+
+def test_descriptions_are_matched_by_their_images_alone(tmp_path):
+    """AMBER's rows that ask nothing, in a file without ids."""
+    dataset = small_datasets.build("amber", tmp_path / "amber")
+    rows = [{"image": "images/AMBER_1.jpg", "caption": "A dog."}]
+    result = halluscope.score("amber", rows, str(dataset), bootstrap=0)
+    assert (result["matched"], result["rows"], result["hal"]) == ("image", 1, 0.0)
+
+
+def test_several_right_answers_are_no_response(tmp_path):
+    """HaloQuest's answers, of which each suffices, and the addresses of its images."""
+    columns = "image_name,url,image type,hallucination type,question,groundtruth responses,split\n"
+    lines = (
+        f"{n}.png,https://h/a%20{n}.png,real,false premises,Q{n}?,It {n}; not {n};,eval" for n in range(30)
+    )
+    (tmp_path / "eval.csv").write_text(columns + "\n".join(lines))
+    rows = [
+        {"url": f"https://h/a%20{n}.png", "question": f"Q{n}?", "answer": f"not {n};It {n}"}
+        for n in range(30)
+    ]
+    with pytest.raises(ValueError, match="'answer' is the right answer in all 30 rows"):
+        halluscope.score("haloquest", rows, str(tmp_path / "eval.csv"), judge="none")
+    others = [{"output": row.pop("answer"), **row, "llava_response": "No."} for row in rows]
+    with pytest.warns(
+        UserWarning, match="output has the right answers, so the responses are those in llava_response"
+    ):
+        halluscope.score("haloquest", others, str(tmp_path / "eval.csv"), judge="none")
+    rows = [{**row, "answer": "It 7"} for row in rows]
+    assert halluscope.score("haloquest", rows, str(tmp_path / "eval.csv"), judge="none")["questions"] == 30
 
 
 def test_a_chats_prompt_is_its_text(tmp_path):

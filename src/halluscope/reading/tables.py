@@ -38,10 +38,6 @@ _COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 # The columns for the keys and the values of an object of id -> text
 KEY, VALUE = "id", "response"
-# The column for the rows about an id
-ROWS = "rows"
-# Matches what is surely an id
-_ID = re.compile(r"\d+|.+\.(?:jpe?g|png|webp)", re.IGNORECASE)
 
 
 def rows(file: Readable) -> Iterator[Located]:
@@ -68,22 +64,14 @@ def _json(file: Readable) -> Iterator[Located]:
     where = f"{file}, line 1" if is_one_line else str(file)
     limits.check("rows", text.count(":"), where)  # at least as many colons as ids
     content = parse(text, where)
-    # a text or an object per id: the keys do not look like columns' names
-    kinds = {type(value) for value in content.values()}
-    is_by_id = bool(content) and kinds <= {str, dict} and not any(map(_COLUMN.fullmatch, content))
-    yield from by_id(content, str(file)) if is_by_id or are_ids(content) else [(where, content)]
-
-
-def are_ids(content: Mapping[Any, Any]) -> bool:
-    """Whether an object holds texts, or objects, by what are surely ids: numbers, or names of images."""
-
-    def is_held(value: Any) -> bool:
-        one = value[0] if isinstance(value, list) and value else value
-        return isinstance(one, Mapping) or (isinstance(one, str) and value in (one, [one]))
-
-    return (
-        bool(content) and all(map(_ID.fullmatch, map(str, content))) and all(map(is_held, content.values()))
+    # a text, a list of one, or an object per id: the keys do not look like columns' names
+    values = [
+        value[0] if isinstance(value, list) and len(value) == 1 else value for value in content.values()
+    ]
+    is_by_id = (
+        bool(content) and {*map(type, values)} <= {str, dict} and not any(map(_COLUMN.fullmatch, content))
     )
+    yield from by_id(content, str(file)) if is_by_id else [(where, content)]
 
 
 def numbered(where: str, rows: Iterable[Any]) -> Iterator[Located]:
@@ -100,11 +88,11 @@ def objects(located: Iterable[Located]) -> list[Located]:
 
 
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
-    """Yield the rows of an object of id -> text, of id -> an object, or of id -> a list of objects (`ROWS`)."""
+    """Yield the rows of an object of id -> text, or of id -> an object."""
     for key, value in content.items():
-        holds_rows = isinstance(value, list) and value and isinstance(value[0], Mapping)
-        row = value if isinstance(value, Mapping) else {ROWS if holds_rows else VALUE: value}
-        yield f"{where}, {key!r:.80}", {KEY: key, **row}
+        value = value[0] if isinstance(value, list) and len(value) == 1 else value
+        row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
+        yield f"{where}, {key!r:.80}", row
 
 
 def _separated(file: Readable) -> Iterator[Located]:

@@ -26,11 +26,17 @@ from halluscope.validation import is_number, listed
 # The columns where a response's text is looked for; the first that a row has counts
 TEXTS = (
     *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
-    *("answer", "text", "caption", "generated_caption"),
+    *("generated_caption", "answer", "text", "caption"),
 )
 
+# The column that holds the response in some files, and in others what people wrote
+CAPTION = "caption"
+
 # The columns that name an image
-IMAGES = ("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename")
+IMAGES = (
+    *("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename"),
+    "images",
+)
 
 # The columns where an id is looked for, after the column with the dataset's own name for the id. They are used only for
 # a dataset whose rows are identified by one column; those that name an image, only where an image identifies them
@@ -221,6 +227,7 @@ def text_columns(rows: Sequence[Row], gold: str = "") -> tuple[str, ...]:
         for name, value in first.items()
         if isinstance(value, str)
         and not is_image_file(value)
+        and value != first.get("question")
         and name not in {*IDS, *QUESTIONS, PROMPT, gold}
     ]
     said = [*filter(SAYS.match, names)]
@@ -230,6 +237,17 @@ def text_columns(rows: Sequence[Row], gold: str = "") -> tuple[str, ...]:
     texts: list[Any] = [row.get(*names) for row in rows]
     are_texts = all(isinstance(text, str) for text in texts) and any(map(_LETTER.search, texts))
     return (*names,) if are_texts else ()
+
+
+def _check_caption(rows: Sequence[Any], where: str) -> None:
+    """Check that no other column holds texts beside `CAPTION`, which may then be what people wrote."""
+    first = rows[0] if isinstance(rows[0], Mapping) else {}
+    others = text_columns(rows, CAPTION) if texts_among(tuple(first))[1] == CAPTION else ()
+    if others and len({row[others[0]] for row in rows}) > 1:
+        raise ValueError(
+            f"{where}: {CAPTION} and {one_line(others[0], 80)} both hold texts; expected one column with the LVLM's. "
+            "Name it: --text-column (text_column)."
+        )
 
 
 def is_by_name(given: Any) -> bool:
@@ -245,12 +263,41 @@ def is_by_name(given: Any) -> bool:
     return isinstance(given, Mapping) and bool(given) and all(map(is_of_one, given.values()))
 
 
-def _image_column(row: Row) -> str:
-    """Return the column that names the image of a row without any of `IDS`, if only one does; else ""."""
-    if not {*IDS}.isdisjoint(row):
-        return ""
-    names = [name for name, value in row.items() if isinstance(value, str) and is_image_file(value)]
-    return names[0] if len(names) == 1 else ""
+def _with_known_columns(found: list[Located], columns: tuple[str, ...]) -> list[Located]:
+    """Add the image and the question of rows that state them in another column, or in an object or a chat."""
+    first, rows = found[0][1], [row for _, row in found]
+    text = texts_among(tuple(first), columns)[1]
+    more = dict[str, str]()
+    if {*IDS}.isdisjoint(first):
+        images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
+        more |= {"image": images[0]} if len(images) == 1 else {}
+    asks_nothing = {*QUESTIONS} & first.keys() <= {text}
+    if asks_nothing:
+        asks = [
+            name
+            for name in first
+            if name not in {text, *columns, *TEXTS}
+            and not SAYS.match(name)
+            and all(isinstance(row.get(name), str) and "?" in row[name] for row in rows)
+        ]
+        more |= {"question": asks[0]} if len(asks) == 1 else {}
+    if not more and not (asks_nothing and any(isinstance(value, dict | list) for value in first.values())):
+        return found
+    return [
+        (where, {**_held(row, text), **{own: row.get(name) for own, name in more.items()}, **row})
+        for where, row in found
+    ]
+
+
+def _held(row: Row, text: str) -> Row:
+    """Return the id, the image and the question that a row states in an object, or in a chat, other than its text."""
+    held = dict[str, Any]()
+    for name, value in row.items():
+        if isinstance(value, Mapping) and name != text:
+            held |= {key: value[key] for key in (*IDS, *QUESTIONS) if key in value and key not in TEXTS}
+        elif isinstance(value, list) and value and all(isinstance(turn, Mapping) for turn in value):
+            held |= {key: said for key, said in _turns(value).items() if key == "prompt"}
+    return held
 
 
 def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
@@ -297,19 +344,21 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
     if not found:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     for end, beside in ((0, 1), (-1, -2)) if len(found) > 2 else ():
-        if {*found[end][1]}.isdisjoint([*found[beside][1], *TEXTS]):  # settings, or scores
+        if {*found[end][1]}.isdisjoint([*found[beside][1], *_OWN, *IDS, *QUESTIONS]):  # settings, or scores
             stated.figures.update(_figures(found.pop(end)[1]))
     if sampled := found[0][1].keys() >= SAMPLE:
         found = [*_of_samples(found, how.tasks)]
         if len(files) == 1 and not stated.model:
             stated = _results_beside(files[0])
-    if image := _image_column(found[0][1]):
-        found = [(where, {"image": row.get(image), **row}) for where, row in found]
     columns, first = how.options.text_columns, found[0][1]
+    if not sampled:
+        found = _with_known_columns(found, columns)
     if not columns:
         is_of_dataset = {*how.dataset} <= first.keys()
         gold = {texts_among(tuple(first))[1]} & {*how.dataset} if is_of_dataset else ()
-        columns = text_columns([row for _, row in found], *gold)
+        every = [row for _, row in found]
+        columns = text_columns(every, *gold)
+        _check_caption(every, found[0][0])
     models = [row.get(MODEL) for _, row in found]
     if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
         stated.model = models[0].strip() and models[0]
@@ -414,64 +463,100 @@ def _table(row: dict[str, Any]) -> list[dict[str, Any]]:
     is_table = are_lists and len(columns) > 1 and len({*map(len, columns.values())}) == 1
     if not is_table or any(isinstance(cell, Mapping) for cell in chain.from_iterable(columns.values())):
         return []
-    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    # the name of a column may be that of a cell in the plural
+    known = {*IDS, *QUESTIONS, *TEXTS, LABEL}
+    names = [one if (one := name.removesuffix("s")) in known else name for name in columns]
+    return [dict(zip(names, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
 def _unfolded(row: Any, where: str, how: Reading, figures: dict[str, float]) -> Iterator[Located]:
-    """Yield the rows of a row's only list of objects, with the row's own values, if it has no text; else the row.
+    """Yield the rows of a row's lists of objects, with the row's own values, if it has no text; else the row.
 
     So files are read that hold their rows under a key, beside scores or settings, image by image, or as chats. Several
-    lists are read if the key of each names a part, such as "random". An object of ids stands for a list.
+    lists are read if the key of each names a part, such as "random", or an image, or if all are alike, as lists by
+    category are, and do not answer the same questions.
     """
-    lists, parts = dict[str, Sequence[Row]](), {}
-    if {*_OWN, *how.options.text_columns}.isdisjoint(row):
-        says = _says(row)
-        for name, value in row.items():
-            part = {
-                column: one
-                for column, values in how.parts.items()
-                for one in values
-                if one in str(name).lower()
-            }
-            if (
-                part
-                and isinstance(value, Mapping)
-                and any(_rows_in(held, "", True) for held in value.values())
-            ):
-                value = [value]
-            if found := _rows_in(value, str(name), says):
-                lists[name], parts[name] = found, part
-    if len(lists) != 1 and not (lists and all(parts.values())):
+    lists = _lists(row, how) if {*_OWN, *how.options.text_columns}.isdisjoint(row) else {}
+    parts = [tuple(part.items()) for part, _ in lists.values()]
+    if len(lists) > 1 and not (all(parts) and len({*parts}) == len(parts)):
+        if not _are_alike([rows for _, rows in lists.values()]):
+            lists = {}
+        elif len({_about(rows) for _, rows in lists.values()}) < len(lists):
+            raise ValueError(
+                f"{where} holds responses of several LVLMs, or of several runs, to the same questions: "
+                f"{one_line(', '.join(lists), 120)}; expected those of one. Save each list as a file of its own."
+            )
+    if not lists:
         yield where, row
         return
     own = {key: value for key, value in row.items() if isinstance(value, str | int | float)}
     if isinstance(image := own.get(tables.KEY), str) and is_image_file(image):
         own["image"] = image
     figures.update(_figures({name: value for name, value in row.items() if name not in lists}))
-    for name, found in lists.items():
-        if chat := _turns(found):
+    for name, (part, rows) in lists.items():
+        if chat := _turns(rows):
             yield where, {**own, **chat}
             continue
-        for number, one in enumerate(found, 1):
-            yield from _unfolded({**own, **parts[name], **one}, f"{where}, {name} {number}", how, {})
-
-
-def _rows_in(value: Any, name: str, with_text: bool) -> Sequence[Row]:
-    """Return the objects of a list, or of an object by id; [] for another value, or without texts if it needs them."""
-    if isinstance(value, Mapping) and tables.are_ids(value):
-        # texts by number may also be a scale or the choices
-        if not SAYS.match(name) and not any(isinstance(one, Mapping) for one in value.values()):
-            return []
-        value, with_text = [row for _, row in tables.by_id(value, "")], True
-    if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
-        return []
-    return value if not with_text or any(map(_says, value)) else []
+        for number, one in enumerate(rows, 1):
+            yield from _unfolded({**own, **part, **one}, f"{where}, {name} {number}", how, {})
 
 
 def _says(row: Row) -> bool:
     """Whether an object has a text in a column that is named like a response's, or is a turn of a chat."""
     says = any(isinstance(value, str) and SAYS.match(str(name)) for name, value in row.items())
     return says or not {*TEXTS, "role", "from"}.isdisjoint(row)
+
+
+def _lists(row: Row, how: Reading) -> dict[str, tuple[dict[str, str], list[Row]]]:
+    """Return an object's lists of objects by their keys, or else those in its objects, each with what its key names:
+    a part, or an image.
+    """
+    parts = {
+        name: {"image" if is_image_file(name) else tables.KEY: name}
+        if _is_id(name)
+        else {
+            column: value for column, values in how.parts.items() for value in values if value in name.lower()
+        }
+        for name in map(str, row)
+    }
+    says = _says(row)
+    found = {
+        str(name): (parts[str(name)], value)
+        for name, value in row.items()
+        if isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value)
+        if not says or any(map(_says, value))  # not boxes beside a text
+    }
+    if found or not {*IDS, *QUESTIONS}.isdisjoint(row):
+        return found
+    if any(
+        isinstance(value, str) and (SAYS.match(name) or is_image_file(value)) for name, value in row.items()
+    ):
+        return found  # a row with objects beside its text
+    objects = {str(name): value for name, value in row.items() if isinstance(value, Mapping)}
+    for name, value in objects.items():
+        kinds = {*map(type, value.values())}
+        if value and all(map(_is_id, value)) and kinds <= ({str, dict} if SAYS.match(name) else {dict}):
+            found[name] = parts[name], [one for _, one in tables.by_id(value, "")]
+    for name, value in objects.items() if not found else ():
+        for key, (part, rows) in _lists(value, how).items():
+            found[f"{name}, {key}"] = {**parts[name], **part}, rows
+    return found
+
+
+def _is_id(key: Any) -> bool:
+    return str(key).isdigit() or is_image_file(str(key))
+
+
+def _are_alike(lists: Sequence[Sequence[Row]]) -> bool:
+    """Whether lists have the same columns, a text and an id or a question among them."""
+    first = {*lists[0][0]}
+    known = bool(first & {*TEXTS} or any(map(SAYS.match, first))) and bool(first & {*IDS, *QUESTIONS})
+    return known and all({*rows[0]} == first for rows in lists)
+
+
+def _about(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Return what rows are about: their ids, images and questions."""
+    return tuple(str([row.get(name) for name in (*IDS, *QUESTIONS) if name not in TEXTS]) for row in rows)
 
 
 def _turns(turns: Sequence[Row]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -60,6 +61,9 @@ _LISTS = (list, tuple, np.ndarray)
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,12})\.(?:jpe?g|png)", re.IGNORECASE)
+
+# A question among other words, such as "USER: <image>Is there a dog? ASSISTANT:"
+_ASKED = re.compile(r"[^.?!:>\n]+\?")
 
 MANY = 2**12  # How many texts are remembered in their plain form: images and questions recur
 LONGEST_ID = 400  # A longer text is no number and no image's name
@@ -140,7 +144,7 @@ class Matched(NamedTuple, Generic[R]):
     version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
     figures: Mapping[str, float] = {}  # what their file states beside them
     labels: Sequence[str] = ()  # the labels that the responses are, which are read as "yes" and "no"
-    beside_gold: str = ""  # the column that was taken because `GOLD` holds the right answers
+    beside_gold: Sequence[str] = ()  # the column that holds the right answers, and the one taken in its place
 
     def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -269,6 +273,8 @@ class _Matching:
             ):
                 return found
         questions = self._stated_questions()
+        if not (candidates or any(questions)) and (by_image := self.by_image()):
+            return by_image
         if all(questions):
             in_one_set = self.by_id_in_one_set(candidates[0]) if candidates else None
             if by_content := in_one_set or self.by_content(questions):
@@ -445,6 +451,14 @@ class _Matching:
             )
         return next(iter(fitting.values()), None)
 
+    def by_image(self) -> _Pairs | None:
+        """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
+        rows = {image: row for row in self.wanted if not _question(row) for image in _images_of(row)}
+        images = self._stated_images() if rows else []
+        if not images or len({*images}) < len(images) or not rows.keys() >= {*images}:
+            return None
+        return self._agreeing(IMAGE, [*zip(map(rows.get, images), self.each, strict=True)], len(self.wanted))
+
     def by_content(self, questions: Sequence[str]) -> _Pairs | None:
         """Match by the questions that responses state, set after set; None where these do not decide."""
         identity, sets, images = self.identity, self._sets(), self._stated_images()
@@ -538,7 +552,7 @@ class _Matching:
         for one in self.each:
             texts = [one.row.get(column) for column in self.questions if column != one.column]
             parts = chain.from_iterable(
-                (text, *text.splitlines(), *re.findall(r"[^.?!\n]+\?", text.replace("\\n", "\n")))
+                (text, *text.splitlines(), *_ASKED.findall(text.replace("\\n", "\n")))
                 for text in texts
                 if isinstance(text, str)
             )
@@ -609,32 +623,42 @@ class _Matching:
                 "name it: --text-column (text_column)."
             )
 
-    def beside_gold(self, pairs: list[Pair]) -> tuple[list[Pair], str]:
-        """Take the texts of another column if those of `GOLD` are the right answers; also return its name."""
-        target, options = self.identity.target, self.identity.options
+    def beside_gold(self, pairs: list[Pair]) -> tuple[list[Pair], Sequence[str]]:
+        """Take the texts of another column if those of the first are the right answers; also return both names.
+
+        Texts of few kinds, such as yes and no, may all be right: then only `GOLD` is taken to hold the right answers.
+        """
+        target, gold = self.identity.target, pairs[0][1].column
+        are_free = 2 * len({one.text for _, one in pairs}) > len(pairs)
 
         def are_gold(pairs: list[Pair]) -> bool:
-            return all(
-                single_spaced(one.text).lower() == str(getattr(row, target, "")).lower() for row, one in pairs
-            )
+            return all(_is_gold(single_spaced(one.text), getattr(row, target, "")) for row, one in pairs)
 
-        may_be_gold = target and not options.text_column and len(pairs) >= FEWEST_GOLD
-        if not (may_be_gold and pairs[0][1].column == GOLD and are_gold(pairs)):
-            return pairs, ""
+        may_be_gold = target and not self.identity.options.text_column and len(pairs) >= FEWEST_GOLD
+        if not (may_be_gold and (gold == GOLD or are_free) and are_gold(pairs)):
+            return pairs, ()
         rows = [one.row for _, one in pairs]
-        if columns := text_columns(rows, GOLD):
+        if columns := text_columns(rows, gold):
             texts = [text_of(one.row, one.where, columns=columns) for _, one in pairs]
             taken = [
                 (row, one._replace(text=text, column=name))
                 for (row, one), (text, name) in zip(pairs, texts, strict=True)
             ]
             if not are_gold(taken):
-                return taken, columns[0]
+                return taken, (gold, columns[0])
         raise ValueError(
-            f"{self.source}: the column {GOLD!r} is the right answer in all {len(pairs):,} rows; expected the LVLM's "
+            f"{self.source}: the column {gold!r} is the right answer in all {len(pairs):,} rows; expected the LVLM's "
             "responses. If they are in another column, name it: --text-column (text_column). If the LVLM is right "
-            f"everywhere, say so: --text-column {GOLD}."
+            f"everywhere, say so: --text-column {gold}."
         )
+
+
+def _is_gold(text: str, target: Any) -> bool:
+    """Whether a text is the right answer, or one or all of several."""
+    if not isinstance(target, list | tuple):
+        return text.lower() == str(target).lower()
+    parts = {single_spaced(part).lower() for part in text.split(";")} - {""}
+    return bool(parts) and parts <= {single_spaced(part).lower() for part in target}
 
 
 def _run_by_image(rows: Sequence[Any], stated: Sequence[tuple[str, str]], target: str) -> list[Any]:
@@ -688,17 +712,35 @@ def _with_our_names(each: Sequence[Response], identity: Identity) -> Sequence[Re
     others = {*identity.also_by, *chain.from_iterable(map(SYNONYMS.__getitem__, identity.also))}
     if identity.index_columns:
         others.add("index")
-    if not lists and columns.isdisjoint(others):
+    # a column with another name that names the set of each row
+    named = {
+        own: name
+        for own, values in identity.also.items()
+        for name in columns
+        if columns.isdisjoint(SYNONYMS[own])
+        and all(isinstance(text := one.row.get(name), str) and text in values for one in each)
+    }
+    if not lists and not named and columns.isdisjoint(others):
         return each
-    return [one._replace(row={**one.row, **_more(one, lists, identity)}) for one in each]
+    return [
+        one._replace(
+            row={
+                **one.row,
+                **_more(one, lists, identity),
+                **{own: one.row[name] for own, name in named.items()},
+            }
+        )
+        for one in each
+    ]
 
 
 def _more(response: Response, lists: Sequence[str], identity: Identity) -> Row:
     row, more = response.row, dict[str, Any]()
     for name in lists:
         value = row.get(name) if name != response.column else None
-        if isinstance(value, _LISTS) and len(value) == 1 and isinstance(value[0], str):
-            more[name] = value[0]
+        if isinstance(value, _LISTS) and len(value) == 1:
+            file = value[0].get("path") if isinstance(value[0], Mapping) else value[0]
+            more |= {name: file} if isinstance(file, str) else {}
     for name, own in identity.also_by.items():
         if name in row:
             more[own] = _base(row[name]) if own == "file_name" else row[name]
@@ -744,8 +786,8 @@ def _has(response: Response, column: str) -> bool:
 
 
 def _images_of(row: Any) -> tuple[str, ...]:
-    """Return the names of a row's image: its file's, and its id."""
-    names = (getattr(row, "file_name", ""), getattr(row, "image_id", None))
+    """Return the names of a row's image: its file's, its id, and its address's."""
+    names = (getattr(row, "file_name", ""), getattr(row, "image_id", None), getattr(row, "url", ""))
     return tuple(dict.fromkeys(_image(name) for name in names if name not in ("", None)))
 
 
@@ -760,7 +802,7 @@ def _state_of_image(value: Any, row: Any) -> int:
         return STRANGE if isinstance(value, Mapping) and "bytes" not in value else SILENT
     is_file = isinstance(value, str) and is_image_file(value)
     own = file if file and is_file else number
-    if own is not None and _image(value) == _image(own):
+    if _image(value) in _images_of(row):
         return SAME
     if _plain(value).isdigit() or (file and is_file):
         return SILENT if own is None else OTHER
@@ -800,7 +842,8 @@ def _plain_text(text: str) -> str:
 
 
 def _image(name: object) -> str:
-    return _plain(_base(name))
+    base = _base(name)
+    return _plain(unquote(base) if "%" in base else base)
 
 
 def _base(name: object) -> str:
