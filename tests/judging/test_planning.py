@@ -359,7 +359,7 @@ def test_the_command_that_scores_with_plan_for_score(files, tiny_t5, tmp_path, c
 def test_an_estimate_says_so(files, capsys):
     assert cli.main(["plan", *files, "--judges", "lexical"]) == 0
     out = capsys.readouterr().out
-    assert "estimate" in out and "between 800 " in out and "and 2,400 (all)" in out
+    assert "estimate" in out and "between 800 " in out and "and 2,400 (every judge)" in out
 
 
 @pytest.mark.long

@@ -544,6 +544,7 @@ def test_who_stops_early_has_marked_a_smaller_sample(folder, capsys):
         ({"mark": "no others", "note": "cup"}, "is marked 'no others', but its note is 'cup'"),
         ({"mark": "others", "note": "dgo"}, "its note is 'dgo'; expected .* Did you mean 'dog'"),
         ({"mark": "implied"}, "the mark is 'implied'; expected 'no others' or 'others'"),
+        ({"chance": "0.1"}, "drawn_from, text, chance, class are not what the sheet"),
         ({"chance": "0.9"}, "drawn_from, text, chance, class are not what the sheet"),
     ],
 )

@@ -114,11 +114,7 @@ class Sheet(NamedTuple):
                 f"No text of the sheet {self.name} has a mark in each of its rows; mark all rows of at least one text."
             )
         part = len(texts) / len(texts.keys() | left)
-        # a spreadsheet may have put a comma into a number
-        return {
-            text: (part * float(entries[0]["chance"].replace(",", ".")), entries)
-            for text, entries in texts.items()
-        }
+        return {text: (part * _number(entries[0]["chance"]), entries) for text, entries in texts.items()}
 
     def sizes(self) -> dict[str, int]:
         """Return how many rows each stratum was drawn from; for readings, how many responses."""
@@ -161,16 +157,21 @@ def class_names(classes: set[str]) -> dict[str, str]:
     return {name: f"{name} ({word.means})" for name, word in plain.items() if word.means}
 
 
+def _number(cell: str) -> float:
+    return float(cell.replace(",", "."))  # a spreadsheet may have put a comma into it
+
+
 def name_of(entries: Sequence[Entry], marks: str) -> str:
-    signed = [
-        # the letters and digits of a cell, without leading zeros
-        [
-            re.sub(r"[\W_]+", "", entry.get(column, "").casefold()).lstrip("0")
-            for column in KINDS[marks]["signed"]
-        ]
-        for entry in entries
-    ]
-    return f"{marks}-{hashlib.sha256(json.dumps(signed).encode()).hexdigest()[:8]}-{len(entries)}"
+    def signed(column: str, cell: str) -> str:
+        """Return the letters and digits of a cell, without leading zeros; a chance as a number."""
+        if column == "chance" and cell:
+            with suppress(ValueError):
+                return f"{_number(cell):g}"
+        return re.sub(r"[\W_]+", "", cell.casefold()).lstrip("0")
+
+    columns = KINDS[marks]["signed"]
+    signed_cells = [[signed(column, entry.get(column, "")) for column in columns] for entry in entries]
+    return f"{marks}-{hashlib.sha256(json.dumps(signed_cells).encode()).hexdigest()[:8]}-{len(entries)}"
 
 
 def guarded(cell: str) -> str:
