@@ -239,10 +239,9 @@ def text_columns(rows: Sequence[Row], gold: str = "") -> tuple[str, ...]:
     return (*names,) if are_texts else ()
 
 
-def _check_caption(rows: Sequence[Any], where: str) -> None:
+def _check_caption(rows: Sequence[Row], where: str) -> None:
     """Check that no other column holds texts beside `CAPTION`, which may then be what people wrote."""
-    first = rows[0] if isinstance(rows[0], Mapping) else {}
-    others = text_columns(rows, CAPTION) if texts_among(tuple(first))[1] == CAPTION else ()
+    others = text_columns(rows, CAPTION) if texts_among(tuple(rows[0]))[1] == CAPTION else ()
     if others and len({row[others[0]] for row in rows}) > 1:
         raise ValueError(
             f"{where}: {CAPTION} and {one_line(others[0], 80)} both hold texts; expected one column with the LVLM's. "
