@@ -384,8 +384,9 @@ def report(
         for score in compared:
             own = [one for one in unlike if one["score"] == score]
             blocks += _differences(files, score, own, benchmark.is_points(score))
-        lines = LEGEND.splitlines()
-        if any(_order_matters(one) and _moves(one, benchmark.is_points(one["score"])) for one in unlike):
+        moving = [one for one in unlike if _moves(one, benchmark.is_points(one["score"]))]
+        lines = LEGEND.splitlines() if moving else []
+        if any(map(_order_matters, moving)):
             order = ", ".join(OTHER_ORDER[1:])
             lines.append(f"* The order matters: --json also has the parts in the order {order}.")
     else:
