@@ -139,7 +139,9 @@ def label(yes: Counts, no: Counts, k: int) -> NDArray[np.int8]:
     >>> label(np.array([9, 0, 8]), np.array([0, 9, 1]), k=9).tolist()
     [1, 0, -1]
     """
-    return np.where(yes >= k, YES, np.where(no >= k, NO, IGNORED)).astype(np.int8)
+    says_yes, says_no = np.asarray(yes) >= k, np.asarray(no) >= k
+    # YES is 1, NO 0 and IGNORED -1; selecting takes ten times as long as subtracting
+    return says_yes.astype(np.int8) - (~(says_yes | says_no)).astype(np.int8)
 
 
 def known(labels: NDArray[np.int8], present: NDArray[np.bool_]) -> NDArray[np.int8]:

@@ -159,7 +159,7 @@ def compute(
     sample = None if cells is None else _check_cells(cells, present, size)
     questions = questions_of(poll.questions)
     if votes is not None:
-        given = voting.check(votes, *present.shape).astype(np.int8)
+        given = voting.check(votes, *present.shape).view(np.int8)
         cast = VoteResult(given, voting.required(poll.agreement, given.shape[-1]), ["given"], "given", ())
     else:
         if certified:
@@ -169,11 +169,14 @@ def compute(
     labels = voting.label(*voting.count(cast.votes), cast.k)
     hits = Hits.of(labels, present)
     warn_if_shuffled(hits.predicted, present)
-    unparsed = (cast.votes == OTHER).sum() / max(1, (cast.votes != UNASKED).sum())
+    unparsed = None
+    if votes is None:
+        asked = int(np.count_nonzero(cast.votes != UNASKED))
+        unparsed = np.count_nonzero(cast.votes == OTHER) / max(1, asked)
     is_whole = votes is not None or poll.ask == "all"
     result: dict[str, Any] = points(score(hits, conventions)) | {
         "ignored": float((labels == IGNORED).mean()) if is_whole else None,
-        "unparsed": float(unparsed) if votes is None else None,
+        "unparsed": unparsed,
         "undefined_classes": int((~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)).sum()),
         "images": len(present),
         "median_characters": float(np.median([len(text) for text in predictions])),
