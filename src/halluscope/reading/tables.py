@@ -65,12 +65,8 @@ def _json(file: Readable) -> Iterator[Located]:
     limits.check("rows", text.count(":"), where)  # at least as many colons as ids
     content = parse(text, where)
     # a text, a list of one, or an object per id: the keys do not look like columns' names
-    values = [
-        value[0] if isinstance(value, list) and len(value) == 1 else value for value in content.values()
-    ]
-    is_by_id = (
-        bool(content) and {*map(type, values)} <= {str, dict} and not any(map(_COLUMN.fullmatch, content))
-    )
+    kinds = {type(_single(value)) for value in content.values()}
+    is_by_id = bool(content) and kinds <= {str, dict} and not any(map(_COLUMN.fullmatch, content))
     yield from by_id(content, str(file)) if is_by_id else [(where, content)]
 
 
@@ -87,10 +83,15 @@ def objects(located: Iterable[Located]) -> list[Located]:
     return found
 
 
+def _single(value: Any) -> Any:
+    """Return what a list of one value holds; any other value as it is."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
 def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
     """Yield the rows of an object of id -> text, or of id -> an object."""
     for key, value in content.items():
-        value = value[0] if isinstance(value, list) and len(value) == 1 else value
+        value = _single(value)
         row = {KEY: key, **value} if isinstance(value, Mapping) else {KEY: key, VALUE: value}
         yield f"{where}, {key!r:.80}", row
 

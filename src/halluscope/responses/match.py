@@ -629,13 +629,14 @@ class _Matching:
         Texts of few kinds, such as yes and no, may all be right: then only `GOLD` is taken to hold the right answers.
         """
         target, gold = self.identity.target, pairs[0][1].column
-        are_free = 2 * len({one.text for _, one in pairs}) > len(pairs)
 
         def are_gold(pairs: list[Pair]) -> bool:
             return all(_is_gold(single_spaced(one.text), getattr(row, target, "")) for row, one in pairs)
 
         may_be_gold = target and not self.identity.options.text_column and len(pairs) >= FEWEST_GOLD
-        if not (may_be_gold and (gold == GOLD or are_free) and are_gold(pairs)):
+        if not (may_be_gold and are_gold(pairs)):  # this ends at the first text that is none
+            return pairs, ()
+        if gold != GOLD and 2 * len({one.text for _, one in pairs}) <= len(pairs):
             return pairs, ()
         rows = [one.row for _, one in pairs]
         if columns := text_columns(rows, gold):
