@@ -44,7 +44,6 @@ class Repository:
     commits: dict[str, Files] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
     pulls: list[Files] = field(default_factory=list)
-    board: list[dict[str, Any]] = field(default_factory=list)  # of a benchmark
 
     def commit(self, files: Files) -> str:
         sha = hashlib.sha1(repr((len(self.commits), sorted(files.items()))).encode()).hexdigest()
@@ -192,8 +191,6 @@ class StandInHub:
             for table, label, ref, at in refs:
                 tables[table].append({"name": label, "ref": ref, "targetCommit": at})
             return Answer(tables)
-        if op == "leaderboard":
-            return Answer(found.board) if found.board else _refuse(404, "No leaderboard", "EntryNotFound")
         if op == "discussions":
             listed = [_discussion(kind, name, number) for number in range(1, len(found.pulls) + 1)]
             return Answer({"discussions": listed, "count": len(listed), "start": 0})
@@ -300,7 +297,7 @@ class StandInHub:
         return Answer()
 
     _ID = r"([^/]+/[^/]+)"
-    _OPERATION = "revision|tree|paths-info|preupload|commit|refs|tag|leaderboard|discussions"
+    _OPERATION = "revision|tree|paths-info|preupload|commit|refs|tag|discussions"
     _REVISION = "refs/pr/[0-9]+|[^/]+"
     _routes: ClassVar[dict[str, Callable[..., Answer]]] = {
         "/api/whoami-v2": _whoami,

@@ -9,7 +9,6 @@ from huggingface_hub import parse_eval_result_entries
 import halluscope
 from halluscope import registry
 from halluscope.building import spec as specs
-from halluscope.cli import main
 from halluscope.hub import contents
 from halluscope.reading.datasets import read_rows
 from tests import small_datasets
@@ -163,33 +162,3 @@ def test_what_is_not_there_and_what_is_a_part(hub, send, monkeypatch):
     assert "not a result on the whole benchmark" in send(ends=2)
 
 
-def test_the_leaderboard_beside_ones_own_runs(run, hub, capsys):
-    def leaderboard(*words):
-        assert main(["leaderboard", REPOSITORY, *words]) == 0
-        return capsys.readouterr().out
-
-    author = {"type": "org", "name": "o", "fullname": "O"}
-    one = {"filename": ".eval_results/a.yaml", "verified": False, "author": author}
-    rules, gpt = (
-        {"notes": "judged by rules", "source": {"url": "u"}},
-        {"notes": "judged by gpt", "pullRequest": 3},
-    )
-    hub.make("dataset", REPOSITORY).board = [
-        {"rank": 1, "modelId": "o/a", "value": 71.5, **rules, **one},
-        {"rank": 2, "modelId": "o/b\x1b[31m", "value": 70, **gpt, **one},
-    ]
-    said = leaderboard("--runs", str(run))
-    assert "judged by rules" in said and "judged by gpt" in said and "71.50" in said and "(proposed)" in said
-    assert "\x1b" not in said and "your runs" in said
-    said = leaderboard("--runs", str(run), "--scores", "qAcc", "fAcc")
-    assert "qAcc" in said and "fAcc" in said and "aAcc" not in said and "signature" in said
-    assert json.loads(leaderboard("--format", "json"))[0]["model"] == "o/a"
-    assert main(["leaderboard", "acme/nothing"]) == 2
-    assert "reading the leaderboard" in capsys.readouterr().err
-
-
-def test_a_report_as_a_space(run, hub, published):
-    published("report", run, "--space", "acme/report", "--upload")
-    space = hub["space", "acme/report"]
-    assert space.sdk == "static" and b"sdk: static" in space.files["README.md"]
-    assert b"HallusionBench" in space.files["index.html"]

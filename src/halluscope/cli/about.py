@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from halluscope import limits, registry
-from halluscope.paths import PACKAGE, checkout
 from halluscope.reading.datasets import home, is_subset
 from halluscope.reporting.formats import aligned
 from halluscope.reporting.tables import to_json
-from halluscope.sanitize import one_line, short_repr
+from halluscope.sanitize import one_line
 from halluscope.terminal import say, tell, tell_error
-from halluscope.version import __version__
 
 # list
 
@@ -188,36 +186,5 @@ def tasks(args: Namespace) -> None:
     say(tasks.write(args.harness, args.out))
 
 
-# A benchmark of yes/no questions; each file begins with a line "=== PATH"
-SKELETON = PACKAGE / "cli/skeleton.txt"
-TASKS = "src/halluscope/harness/inspect_tasks.py"
 
 
-def new(args: Namespace) -> None:
-    """Write the skeleton, and Inspect's task, all or nothing; overwrite no file."""
-    name, root = args.name, checkout()
-    if not root:
-        raise ValueError(
-            "This halluscope is installed; a new benchmark is written into a clone of its repository."
-        )
-    if not re.fullmatch("[a-z][a-z0-9_]*", name) or name in registry.names():
-        raise ValueError(
-            f"The name is {short_repr(name)}; expected small letters, digits and underscores, and none of "
-            f"{', '.join(registry.names())}."
-        )
-    text = SKELETON.read_text("utf-8").replace("@NAME@", name).replace("@VERSION@", __version__)
-    parts = text.replace("@TITLE@", args.title or name).split("=== ")[1:]
-    files = {root / path: content for path, _, content in (part.partition("\n") for part in parts)}
-    if there := [str(file.relative_to(root)) for file in files if file.exists()]:
-        raise ValueError(f"{there[0]} exists; a new benchmark overwrites nothing. Choose another name.")
-    for file, content in files.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content, "utf-8")
-    tasks = (root / TASKS).read_text("utf-8")
-    task = f'@task\ndef {name}(**settings: Any) -> Task:\n    return of_dataset("{name}", **settings)\n\n\n'
-    (root / TASKS).write_text(tasks.replace("# The tasks by", f"{task}# The tasks by"), "utf-8")
-    say("\n".join(str(file.relative_to(root)) for file in files))
-    say(
-        f"\nIt scores its two example rows: python -m pytest tests/benchmarks/test_{name}.py\n"
-        'Fill in what is marked TODO, and see CONTRIBUTING.md, "A new benchmark".'
-    )

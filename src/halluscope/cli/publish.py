@@ -54,14 +54,6 @@ def publish_results(args: Namespace) -> None:
     _publish(args, found, hub)
 
 
-def publish_report(args: Namespace) -> None:
-    from halluscope.hub import contents
-
-    _check_names(space=args.space)
-    publication = contents.report(args.folders, args.space)
-    _publish(args, [publication], _hub(args, args.space.partition("/")[0]))
-
-
 def _check_names(**names: str) -> None:
     for option, name in names.items():
         if name.count("/") != 1:

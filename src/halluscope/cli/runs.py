@@ -15,7 +15,7 @@ from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import parts, write
 from halluscope.reporting.tables import Notes, Report, Table
-from halluscope.runs import comparing, exporting, folder, results
+from halluscope.runs import comparing, results
 from halluscope.runs.folder import benchmark_of, checked
 from halluscope.runs.page import UNCOMPARED, all_shown, page
 from halluscope.sanitize import one_line
@@ -72,22 +72,6 @@ def swap(args: Namespace) -> None:
 def items(args: Namespace) -> None:
     """Show how hard each row is, and how well it tells models apart."""
     common.output(args, comparing.items(args.folders, args.score, args.top, args.seed))
-
-
-def export(args: Namespace) -> None:
-    """Write a run in a format that others read."""
-    run = folder.check(args.folder)
-    for file in exporting.export(run, args.model, args.by, args.relation, args.out):
-        say(one_line(file))
-
-
-def leaderboard(args: Namespace) -> None:
-    """Show the results on the Hub for a benchmark, beside the user's runs and the paper's rows."""
-    from halluscope.hub import contents
-
-    runs = folder.checked(args.runs) if args.runs else {}
-    found = contents.entries(args.repository)
-    common.output(args, found, lambda: list(contents.leaderboard(found, args.repository, runs, args.scores)))
 
 
 # report

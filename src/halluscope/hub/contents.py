@@ -1,17 +1,14 @@
-"""What a repository shall hold: a dataset, a Space of a metric or a report, a benchmark without data, a score of a run.
-
-And the leaderboard that collects such scores.
+"""What a repository shall hold: a dataset, a Space of a metric, a benchmark without data, a score of a run.
 
 A dataset is checked first: that it is whole, fits its spec, and may be published.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
-from huggingface_hub import EvalResultEntry, HfApi, constants, eval_result_entries_to_yaml
+from huggingface_hub import EvalResultEntry, constants, eval_result_entries_to_yaml
 
 from halluscope import registry
 from halluscope.building import build_info, output
@@ -19,23 +16,20 @@ from halluscope.building import spec as specs
 from halluscope.building.build_info import SPEC, STATS
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import HubError
-from halluscope.hub.publisher import CARD, EVAL, RESULTS, Hub, Publication, Release, calling
+from halluscope.hub.publisher import CARD, EVAL, RESULTS, Hub, Publication, Release
 from halluscope.options import defaults
 from halluscope.paths import share
 from halluscope.reading.datasets import home
 from halluscope.reading.tables import damaged
 from halluscope.registry import HIGHER, Benchmark
 from halluscope.reporting import published
-from halluscope.reporting.page.writing import parts
-from halluscope.reporting.tables import Cell, Notes, Table, Values, is_defined, plain
-from halluscope.runs.folder import Run, benchmark_of, checked, differences, read
-from halluscope.runs.page import all_shown, page
-from halluscope.runs.results import beside, caveats, of_scores, signatures
+from halluscope.reporting.tables import Values, is_defined
+from halluscope.runs.folder import Run, differences, read
+from halluscope.runs.results import caveats
 from halluscope.sanitize import one_line, short_repr
-from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.version import __version__
 
-REQUIREMENTS, PAGE = "requirements.txt", "index.html"
+REQUIREMENTS = "requirements.txt"
 FRAMEWORK = "halluscope"  # its entry in huggingface.js: CONTRIBUTING.md, "Releasing"
 
 PIN = r"\s*(?:# )?halluscope(?:\[[\w,]+\])?==(\S+)\s*"  # the line of REQUIREMENTS that states the version
@@ -256,23 +250,6 @@ def metric(name: str, organization: str, package: str | None = None) -> Publicat
     )
 
 
-def report(folders: Sequence[Path], space: str) -> Publication:
-    """Return the Space of a report on runs of one benchmark: the page as it is, without pictures."""
-    runs = checked(folders)
-    benchmark = benchmark_of(runs)
-    content = "".join(parts(page(all_shown(runs), {}, runs, Bootstrap(RESAMPLES)))).encode()
-    title, names = f"{benchmark.title} report", one_line(", ".join(runs), 80)
-    card = f"---\ntitle: {title}\nsdk: static\npinned: false\n---\n{benchmark.title}: {names}\n"
-    return Publication(
-        kind="space",
-        sdk="static",
-        repo_id=space,
-        message=f"Report on {names}",
-        files={CARD: card.encode(), PAGE: content},
-        notes=("The page has no pictures: their owners decide who may show them.",),
-    )
-
-
 # A run's principal score in a model's repository
 
 NOTES = 200  # the most characters of notes
@@ -372,47 +349,5 @@ def _notes(run: Run) -> str:
     return one_line(", ".join(notes), NOTES)
 
 
-# The leaderboard
 
 
-def entries(repository: str) -> list[dict[str, Any]]:
-    """Return the results for a dataset on the Hub, each with its source and how it was made."""
-    with calling(f"reading the leaderboard of {repository}"):
-        return [
-            {
-                "model": str(one.model_id),
-                "value": float(one.value),
-                "how": str(one.notes or ""),
-                "source": str((one.source or {}).get("url") or one.filename),
-                "verified": bool(one.verified),
-                "proposed": one.pull_request is not None,
-            }
-            for one in HfApi().get_dataset_leaderboard(repository, base_model_only=False)
-        ]
-
-
-def leaderboard(
-    found: Sequence[Values], repository: str, runs: Mapping[str, Run], scores: Sequence[str] = ()
-) -> Iterator[Table | Notes]:
-    """Yield a table per way of judging and asking, your own runs, and the paper's rows; none is ranked with another."""
-    for how in dict.fromkeys(one["how"] for one in found):
-        rows: list[list[Cell]] = [
-            [
-                f"{one_line(one['model'], 80)}{' (proposed)' * one['proposed']}",
-                plain(one["value"], ".2f"),
-                one_line(one["source"], 120),
-            ]
-            for one in sorted(found, key=lambda one: -one["value"])
-            if one["how"] == how
-        ]
-        header = [one_line(how or "as by default", 80), "value", "source"]
-        yield Table("leaderboard", header, rows, of=f"{repository} on the Hub")
-    if not found:
-        yield Notes([f"{repository} has no results on the Hub."])
-    if runs:
-        first = next(iter(runs.values()))
-        benchmark, results = first.benchmark, [(name, run.scores) for name, run in runs.items()]
-        own = of_scores(benchmark, results, scores or [benchmark.principal])
-        yield own._replace(name="yours", of="your runs")
-        yield from signatures(results)
-        yield from beside(benchmark, results, first.options)
