@@ -338,7 +338,6 @@ COMMANDS = [
     ["review", "read", LINES],
     ["agree", f"A={LINES}", f"B={LINES}"],
     ["answer", "--model", "there/is-none", "--dataset", LINES, "--out", "answers.jsonl"],
-    ["ask", "import", LINES, "--exported", "batches"],
     ["plan", "throne", "--responses", LINES, "--dataset", LINES, "--judges", "lexical"],
     ["publish", "dataset", "throne_coco", "--org", "me", "--folder", LINES],
 ]
@@ -376,5 +375,5 @@ def test_commands_that_read_a_file(words, tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("word", [*ODD, *WORDS])
 def test_names_that_are_none(word, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for command in ("info", "build", "score", "explain", "plan", "ask", "tasks", "publish", "answer", word):
+    for command in ("info", "build", "score", "explain", "plan", "tasks", "publish", "answer", word):
         check([command, word], capsys, command)

@@ -446,9 +446,6 @@ def test_verdicts_are_written_and_read(files, served, capsys):
     assert [one["accuracy"] for one in found] == [3 / 6, 1.0]
     assert score(files, mine, options=["--judgements", *judged]) == 2
     assert "2 files of judgements and 1 of responses" in capsys.readouterr().err
-    export = ["ask", "export", "haloquest", "--responses", mine, "--out", str(files / "asked")]
-    assert cli.main([*export, "--dataset", str(files / "haloquest-eval.csv")]) == 2
-    assert "--judge is missing" in capsys.readouterr().err
 
 
 def test_a_review_sheet_shows_the_right_answers(files):

@@ -417,44 +417,6 @@ def test_the_report_tells_unreadable_replies_from_missing_ones(files, served, ca
     ) in capsys.readouterr().out
 
 
-def test_empty_replies_of_a_batch(files, served, capsys):
-    """What is exported for official reading keeps an empty reply; for strict reading it is exported again."""
-    mine, data = answered(files), str(files / "response_template.json")
-    words = ["mmhal", "--responses", mine, "--dataset", data, "--judge", served.judge, "--prompts", "authors"]
-    words += ["--quiet", "--json"]
-
-    def stored(out):
-        return ["--store", str(files / f"{out}.sqlite")]
-
-    def exported(out, *more):
-        assert cli.main(["ask", "export", *words, *stored(out), *more, "--out", str(files / out)]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    def imported(out):
-        came = [
-            {
-                "custom_id": json.loads(line)["custom_id"],
-                "response": {"status_code": 200, "body": reply(text).body},
-            }
-            for file in (files / out).glob("round-1/judge-*")
-            for line, text in zip(file.open(), ["", *["Rating: 6"] * 7], strict=True)
-        ]
-        (files / "came.jsonl").write_text("".join(json.dumps(line) + "\n" for line in came))
-        where = ["--exported", str(files / out), *stored(out)]
-        assert cli.main(["ask", "import", str(files / "came.jsonl"), *where, "--json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    assert exported("strict")["requests"] == 8
-    assert imported("strict")["failures"] == {"an empty reply": 1}
-    assert exported("strict")["requests"] == 1
-    assert exported("official", "--reading", "official")["requests"] == 8
-    assert imported("official")["failures"] == {}
-    assert exported("official", "--reading", "official")["requests"] == 0
-    assert cli.main(["score", *words, *stored("official"), "--reading", "official"]) == 0
-    (got,) = json.loads(capsys.readouterr().out)
-    assert (got["rating"], got["hallucination_rate"]) == (42 / 8, 1 / 8)
-
-
 def test_replies_that_somebody_elses_judge_gave(upstream):
     """Of 96 published replies two have no rating: they are unreadable, not 0."""
     folder = upstream / "wild" / "xjr1051__OPSD-VCD"

@@ -196,7 +196,7 @@ MOVES_NOTHING = {
 }
 IN_THE_JUDGES_KEYS = {
     *("device", "engine", "recheck"),  # see tests/judging/test_engines.py
-    *("tokenizer", "leave_out"),  # see tests/judging/test_label_scoring.py and test_batch.py
+    *("tokenizer", "leave_out"),  # see tests/judging/test_label_scoring.py
 }
 
 

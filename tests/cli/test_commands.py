@@ -7,7 +7,6 @@ import pytest
 from halluscope import cli
 from halluscope.cli.common import COMMANDS, SHARED
 from halluscope.harness.tasks import HARNESSES
-from halluscope.judging import batch
 from halluscope.judging.judge import AT_ONCE
 from halluscope.reliability import sheet
 from halluscope.reporting.figures.charts import FORMATS as DRAWN
@@ -22,9 +21,6 @@ def test_defaults_and_choices_are_the_codes():
         of = COMMANDS[command]
         return (of["kinds"][kind] if kind else of)["options"]
 
-    export = options("ask", "export")
-    assert export["--requests"]["default"] == batch.MOST_REQUESTS
-    assert export["--bytes"]["default"] == batch.MOST_BYTES
     assert SHARED["--bootstrap"]["default"] == RESAMPLES and f"{RESAMPLES:,}" in SHARED["--bootstrap"]["help"]
     assert f"(default: {AT_ONCE})" in options("answer")["--at-once"]["help"]
     assert options("plot")["--figures"]["default"] == (*FIGURES,)

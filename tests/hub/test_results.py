@@ -160,5 +160,3 @@ def test_what_is_not_there_and_what_is_a_part(hub, send, monkeypatch):
     assert "--model is 'model'" in send(model="model", ends=2)
     monkeypatch.setattr("halluscope.hub.contents.caveats", lambda *_: ["Only the first 10."])
     assert "not a result on the whole benchmark" in send(ends=2)
-
-

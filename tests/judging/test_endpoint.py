@@ -21,7 +21,6 @@ import pytest
 from halluscope import limits
 from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed, MissingExtra
 from halluscope.judging import ask as asking
-from halluscope.judging.batch import BatchExport
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import EndpointJudge, EndpointVoter
 from halluscope.judging.prompts import PromptSpec, json_of, one_of
@@ -581,14 +580,6 @@ def test_replies_that_are_cut_off_count_among_the_first(serve):
     ):
         collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ)
     assert len(server.prompts) == 50
-
-
-def test_a_batch_holds_all_prompts(serve, tmp_path):
-    server, outbox = serve(lambda prompt, count, body: reply("correct")), BatchExport(tmp_path / "batches")
-    store = Cache(tmp_path / "answers.sqlite", export=outbox)
-    with outbox.opened(), pytest.raises(JudgingFailed, match="120 of 120 prompts"):
-        collect([f"Is it {number}?" for number in range(120)], judge_of(server), READ, cache=store)
-    assert outbox.added == 120 and not server.prompts
 
 
 def test_a_schema_is_sent_with_its_prompt_and_stands_in_the_key(serve):

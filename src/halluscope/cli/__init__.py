@@ -23,7 +23,7 @@ DONE, FAILED, BROKEN, INTERRUPTED = 0, 2, 70, 130
 TRACEBACK = "HALLUSCOPE_TRACEBACK"  # the environment variable that makes an error print its traceback
 
 # The commands that keep each reply they receive, and resume from there
-GO_ON = ("answer", "score", "explain", "plan", "ask", "certify")
+GO_ON = ("answer", "score", "explain", "plan", "certify")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -184,7 +184,3 @@ def tasks(args: Namespace) -> None:
     from halluscope.harness import tasks
 
     say(tasks.write(args.harness, args.out))
-
-
-
-

@@ -1,4 +1,4 @@
-"""Commands that ask models: `answer` an LVLM, `ask` judges through batch files, `plan` what asking will take."""
+"""Commands that ask models: `answer` an LVLM, `plan` what asking judges will take."""
 
 import warnings
 from argparse import ArgumentParser, Namespace
@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING
 
 from halluscope import registry, scoring
 from halluscope.cli import common
-from halluscope.errors import JudgingFailed
-from halluscope.judging import batch
 from halluscope.judging.cache import Cache
 from halluscope.judging.client import ENDPOINT, sending_nothing
 from halluscope.judging.cost import VerdictPlan, VotePlan, check_prices, price
 from halluscope.judging.judge import AT_ONCE
 from halluscope.registry import Benchmark
 from halluscope.reporting import requests as tables
-from halluscope.reporting.tables import Values, to_json
+from halluscope.reporting.tables import Values
 from halluscope.sanitize import one_line
-from halluscope.terminal import is_quiet, say, tell
+from halluscope.terminal import is_quiet, tell
 
 if TYPE_CHECKING:
     from halluscope.answering.answer import Outlook
@@ -99,52 +97,11 @@ def _model(args: Namespace, draws: bool) -> "Model":
     return Vlm(args.model, args.device)
 
 
-# ask
-
-
-def ask_export(args: Namespace) -> None:
-    """Score as far as the kept replies allow, and write the requests for the missing ones."""
-    benchmark = registry.benchmark(args.name)
-    options = common.options_of(args, benchmark)
-    judges = _judges(benchmark, options)
-    if not any(judge.startswith(ENDPOINT) for judge in judges):
-        named = one_line(" ".join(judges), 200)
-        raise ValueError(
-            f"{f'The judge is {named}' if named else '--judge is missing'}; expected one behind an endpoint: "
-            f"{ENDPOINT}MODEL[@URL]. To ask judges on this machine, run `halluscope score`."
-        )
-    if options.get("fresh"):
-        raise ValueError("--fresh replaces no reply by batch files; to ask again, name another --store.")
-    to_ask = batch.BatchExport(args.out, args.requests, args.bytes)
-    path = getattr(args, "store", None)
-    options["store"] = store = Cache(path, export=to_ask)
-    ready = common.ready(args, benchmark, options)
-    with closing(store), sending_nothing(), to_ask.opened():
-        for one, chosen in product(ready, scoring.variants(benchmark, options)):
-            before = to_ask.added
-            try:
-                scoring.compute(benchmark, one, chosen | {"bootstrap": 0})
-            except JudgingFailed:  # too few verdicts are no error where the missing ones became requests
-                if to_ask.added == before or not benchmark.is_graded:
-                    raise
-    kept = f" --store {one_line(path)}" if path else ""
-    score = f"halluscope score {args.name}"
-    take = f"halluscope ask import FILE... --exported {one_line(args.out)}{kept}"
-    common.output(args, tables.listed_export(to_ask), lambda: tables.export_report(to_ask, score, take))
-
-
 def _judges(benchmark: Benchmark, options: Values) -> list[str]:
     """Return the names of the benchmark's judges, the user's or the default ones."""
     assert benchmark.judges, "only benchmarks with judges have the command"
     named = options.get(benchmark.judges.option, benchmark.judges.default)
     return [named] if isinstance(named, str) else [*named]
-
-
-def ask_import(args: Namespace) -> None:
-    """Read the replies to batch files into the cache."""
-    with closing(Cache(args.store)) as store:
-        taken = batch.take(args.files, args.exported, store)
-    say(to_json(tables.listed_import(taken)) if args.json else "\n".join(tables.import_lines(taken)))
 
 
 # plan

@@ -347,7 +347,3 @@ def _notes(run: Run) -> str:
     if run.ready.matched.other_prompts:
         notes.append("with a prompt of its own")
     return one_line(", ".join(notes), NOTES)
-
-
-
-

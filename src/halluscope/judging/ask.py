@@ -1,8 +1,7 @@
 """Asks judges for votes and for replies: from the cache where it holds them, and of the rest no more than is needed.
 
 A vote is found by the judge's key, the question and the text; a reply by the judge's key, the prompt, the number of its
-repeat, and its seed. What comes is kept batch by batch, so a killed run continues, and a second run asks nothing. With
-a batch export, the requests to endpoints are written down instead of sent.
+repeat, and its seed. What comes is kept batch by batch, so a killed run continues, and a second run asks nothing.
 """
 
 import warnings
@@ -15,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from halluscope.errors import HalluscopeError, JudgeUnavailable, JudgingFailed
-from halluscope.judging.cache import Cache, sha256
+from halluscope.errors import HalluscopeError, JudgingFailed
+from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import (
     MAX_FAILED,
@@ -40,8 +39,6 @@ FIRST = 50
 
 # If this share may fail, everything is asked, because it may be chance that no first reply is readable
 HALF = 0.5
-
-STILL_TO_BE_ASKED = "still to be asked"  # The reason for a missing reply if requests are exported
 
 EXPECTED = (
     "batches of row numbers of the pairs, one code for each (0 no, 1 yes, 2 neither), with or without one margin for "
@@ -123,7 +120,6 @@ def _votes(
 ) -> NDArray[np.int8]:
     """Return a judge's votes [texts, questions]; those that are wanted, and wait for no other vote, are asked for."""
     is_served, key = hasattr(judge, "probe_settings"), None
-    export = cache.export if cache and is_served else None
     cache = cache if judge.stored else None
     while key != judge.key:  # a server that refuses a setting changes the key before a vote comes
         key = judge.key
@@ -134,20 +130,9 @@ def _votes(
         votes[[not text.strip() for text in texts]] = NO
         missing = wanted & (votes == UNASKED)
         pairs = np.argwhere(missing & ~waiting)
-        if len(pairs) and is_served and not export:
+        if len(pairs) and is_served:
             judge.probe_settings()
-    if export:
-        export.later[key] += int((missing & waiting).sum())
-        if len(pairs) and not hasattr(judge, "body"):
-            raise JudgeUnavailable(
-                f"The judge {one_line(key, 80)} is asked over HTTP, but not by chat requests, so it cannot use batch "
-                "files. Let it vote first (`halluscope score` with this judge alone), or leave it out."
-            )
-        for i, j in pairs.tolist():
-            text, question = texts[i], questions[j]
-            vote = {"judge": key, "frame": question.frame, "question": question.text}
-            export.add({**vote, "text": sha256(text).hex()}, judge.body(text, question))
-    elif len(pairs):
+    if len(pairs):
         with _bar(judge, f"{one_line(key.split('@')[0])}{title}", len(pairs), "question", progress) as bar:
             for rows, codes, margins in checked_answers(judge, texts, questions, pairs):
                 replied = codes != FAILED
@@ -212,7 +197,7 @@ def collect_verdicts(
     the others are not asked. The caller closes the judge.
     """
     specs, before, key = {one.prompt: one for one in asked}, _failures(judge), None
-    greedy, export = is_greedy(judge), cache.export if cache else None
+    greedy = is_greedy(judge)
     draws = [(0, 0)] if greedy else [(repeat, seed + repeat) for repeat in range(repeats)]
     requests = [(prompt, *draw) for draw in draws for prompt in specs]
     while key != judge.key:  # a server that refuses a setting changes the key before a reply comes
@@ -221,21 +206,13 @@ def collect_verdicts(
         missing = [] if cache and cache.is_read else [one for one in requests if one not in replies]
         first = missing[: max(0, FIRST - len(replies))]
         rest = missing[len(first) :]
-        arriving = [(part, _send(judge, part, specs)) for part in (first, rest) if part and not export]
-
-    if export:
-        served: Any = judge
-        for prompt, repeat, own in missing:
-            wanted = {"judge": key, "prompt": sha256(prompt).hex(), "repeat": repeat, "seed": own}
-            wanted["empty"] = specs[prompt].read("") is not None
-            export.add(wanted, served.body(prompt, specs[prompt].schema, own))
-        judge.failures[STILL_TO_BE_ASKED] += len(missing)
+        arriving = [(part, _send(judge, part, specs)) for part in (first, rest) if part]
 
     def verdicts() -> dict[Request, V | None]:
         return {one: specs[one[0]].read(replies[one]) for one in requests if one in replies}
 
     unasked, failed = 0, 0
-    with _bar(judge, one_line(key), 0 if export else len(missing), "prompt", progress) as bar:
+    with _bar(judge, one_line(key), len(missing), "prompt", progress) as bar:
         for part, coming in arriving:
             if part is rest and max_failed < HALF and {*map(type, verdicts().values())} <= {type(None)}:
                 unasked = len(rest)

@@ -67,14 +67,13 @@ class Cache:
     """Votes and replies in one file, which is opened when it is first used.
 
     The mode "write" creates a missing file, and replaces no vote and no reply; "read" writes nothing, and a missing
-    file holds nothing; "refresh" finds only what came through this object, and replaces what was there. With an
-    `export` (`judging.batch.BatchExport`), requests for what is missing are written down, not sent. Any method raises
-    `CacheError` if the file is not a cache, is damaged, or cannot be written.
+    file holds nothing; "refresh" finds only what came through this object, and replaces what was there. Any method
+    raises `CacheError` if the file is not a cache, is damaged, or cannot be written.
     """
 
-    def __init__(self, path: str | Path | None = None, mode: Mode = "write", export: Any = None) -> None:
+    def __init__(self, path: str | Path | None = None, mode: Mode = "write") -> None:
         self.path = default_path() if path is None else Path(path)
-        self.mode, self.export = mode, export
+        self.mode: Mode = mode
         self._fresh: set[bytes] = set()  # the keys of what came through this object
 
     def votes(
@@ -194,7 +193,7 @@ class Record(Cache):
 
     def __init__(self, source: Cache | None = None) -> None:
         if source:
-            super().__init__(source.path, source.mode, source.export)
+            super().__init__(source.path, source.mode)
         else:
             super().__init__(IN_MEMORY, "read")
         self.source = source
@@ -206,7 +205,8 @@ class Record(Cache):
     def finished(self, texts: Sequence[int] | None = None) -> "Record":
         """Return a record that is only read; its votes can be cut to some of the texts."""
         record = copy(self)
-        record.source, record.export, record.mode = None, None, "read"
+        record.source = None
+        record.mode = "read"
         if self.poll and texts is not None:
             record.poll = self.poll._replace(votes=self.poll.votes[[*texts]])
         return record
@@ -246,7 +246,7 @@ def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
     if not isinstance(store, Cache):
         return Cache(store, "refresh" if fresh else "write")
     if fresh and not isinstance(store, Record) and store.mode == "write":
-        return Cache(store.path, "refresh", store.export)
+        return Cache(store.path, "refresh")
     return store
 
 

@@ -1,84 +1,16 @@
-"""What judges will be asked: the files of an export, the replies of an import, and a plan, as tables and as data."""
+"""What judges will be asked: a plan, as a table and as data."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from halluscope.judging.batch import BatchExport, BatchImport
 from halluscope.judging.cost import Load, Plan
 from halluscope.reporting.tables import Cell, Notes, Number, Report, Table
-
-SHOWN = 10  # how many reasons for missing replies are shown
 
 TOTALS = ("questions", "kept", "left", "tokens", "flop", "seconds")
 
 # Units of time, in seconds
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
-
-
-def listed_export(export: BatchExport) -> dict[str, Any]:
-    return {
-        "round": str(export.part) if export.files else None,
-        "files": export.files,
-        "requests": export.now.total(),
-        "again": export.again,
-        "judges": {
-            key: {"now": export.now[key], "later_at_most": export.later[key]}
-            for key in export.now | export.later
-        },
-    }
-
-
-def export_report(export: BatchExport, score: str, take: str) -> Report:
-    """Return the files of an export, and what to do next by the commands `score` and `take`, which reads replies."""
-    if not export.files:
-        return [Notes([f"Nothing is left to ask: run `{score}` with the same options."])]
-    rows: list[list[Cell]] = [
-        [file["name"], file["requests"], Number(file["bytes"] / 1e6, ".1f"), file["judge"]]
-        for file in export.files
-    ]
-    now, later = export.now, export.later
-    lines = [
-        f"{export.part}: {now.total():,} requests. Send each file as a batch to its judge's server.",
-        *(
-            f"{key}: {now[key]:,} questions now, and at most {later[key]:,} in later rounds."
-            for key in now | later
-            if later.total()
-        ),
-    ]
-    if not export.is_new:
-        lines.append(
-            "This round was there already, and it has no reply yet. Send its files again only if their batches no "
-            "longer run, or you pay twice."
-        )
-    elif export.again:
-        lines.append(
-            f"{export.again:,} of them were in an earlier round and have no reply yet. Send them only if the batches "
-            "of that round no longer run, or you pay twice."
-        )
-    lines.append(f"Then run `{take}`, and this command again until nothing is left.")
-    return [Table("files", ("file", "requests", "MB", "judge"), rows), Notes(lines)]
-
-
-def listed_import(taken: BatchImport) -> dict[str, Any]:
-    kept = {name: getattr(taken, name) for name in ("asked", "answers", "new", "kept")}
-    return kept | {"failures": dict(taken.failures)}
-
-
-def import_lines(taken: BatchImport) -> Sequence[str]:
-    """Return what an import found, and what to do about the rest."""
-    lines = [
-        f"{taken.answers:,} replies to {taken.asked:,} requests: {taken.new:,} are new, {taken.kept:,} are to "
-        "requests with a reply already, which stays."
-    ]
-    if failed := taken.failures.total():
-        lines.append(f"Requests without a reply: {failed:,}. The next export holds them again.")
-        for reason, count in taken.failures.most_common(SHOWN):
-            said = f", such as {taken.messages[reason]}" if taken.messages[reason] else ""
-            lines.append(f"  {reason}: {count:,}{said}")
-        if {"HTTP 400", "HTTP 422"} & taken.failures.keys():
-            lines.append("If a server refuses a setting, pass --leave-out to both the export and `score`.")
-    return [*lines, "Run the same `halluscope ask export` again: it says what is left."]
 
 
 def listed_plan(plan: Plan) -> dict[str, Any]:
