@@ -129,9 +129,13 @@ def inspect(file: str | Path) -> Inspection:
     if kind != RESPONSES:
         return found
     blank = ending(Path(file)) in files.TABLES
-    lacking = sum(text_column.missing(rows, [text], blank))
+    lacks = text_column.missing(rows, [text], blank)
+    lacking = sum(lacks)
     odd = {"without a response": lacking} if lacking else {}
-    found = found._replace(odd=odd | _odd(rows, text, texts), remarks=taken.remarks, problem=taken.problem)
+    held_rows = [row for row, without in zip(rows, lacks, strict=True) if not without]
+    held_texts = [one for one, without in zip(texts, lacks, strict=True) if not without]
+    odd |= _odd(held_rows, text, held_texts)
+    found = found._replace(odd=odd, remarks=taken.remarks, problem=taken.problem)
     if not benchmarks or taken.problem:
         return found
     benchmark = registry.benchmark(benchmarks[0])
