@@ -129,12 +129,11 @@ def inspect(file: str | Path) -> Inspection:
     if kind != RESPONSES:
         return found
     blank = ending(Path(file)) in files.TABLES
-    lacks = text_column.missing(rows, [text], blank)
-    lacking = sum(lacks)
-    odd = {"without a response": lacking} if lacking else {}
-    held_rows = [row for row, without in zip(rows, lacks, strict=True) if not without]
-    held_texts = [one for one, without in zip(texts, lacks, strict=True) if not without]
-    odd |= _odd(held_rows, text, held_texts)
+    odd = _odd(rows, text, texts)
+    lacking = sum(text_column.missing(rows, [text], blank))
+    if lacking:
+        empty = odd.pop("empty") - lacking
+        odd = {"without a response": lacking} | ({"empty": empty} if empty else {}) | odd
     found = found._replace(odd=odd, remarks=taken.remarks, problem=taken.problem)
     if not benchmarks or taken.problem:
         return found

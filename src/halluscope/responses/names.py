@@ -39,7 +39,7 @@ SAYS = re.compile(
 # A column with another name holds the texts too, unless it is one of these
 OTHER_USES = re.compile(
     r"(?:gt|gold|ground|tru|correct|ref|label|target|judge|eval|note|reason|model).*"
-    r"|.*(?:type|category|url|file|path)|(?:.*_)?id|sampling|split|source|task"
+    r"|.*(?:type|category|url|file|path|note)|(?:.*_)?id|sampling|split|source|task"
 )
 
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)

@@ -70,7 +70,7 @@ def by_name(rows: Sequence[Row], without: str = "") -> str:
     own = [name for name in _named_so(names) if name not in TEXTS and name != without]
     own = _first_two_with_texts(rows, own)
     if not own and not without:
-        own = _first_two_with_texts(rows, _of_other_names(names))
+        own = [name for name in _first_two_with_texts(rows, _of_other_names(names)) if _is_full(rows, name)]
     return own[0] if len(own) == 1 else ""
 
 
@@ -114,6 +114,10 @@ def _may_be_own(name: str, there: Collection[str]) -> bool:
     """Whether a column is not one of those with known uses, or one of them under a second name."""
     is_second_name = plain_column(name) != name and plain_column(name) in there
     return name not in KNOWN and not is_second_name
+
+
+def _is_full(rows: Sequence[Row], name: str) -> bool:
+    return not any(is_nothing(row.get(name)) for row in rows)
 
 
 def _holds_texts(rows: Sequence[Row], name: str) -> bool:
