@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,10 +11,13 @@ from typing import Any, NamedTuple
 from halluscope import registry
 from halluscope.building import spec
 from halluscope.errors import LimitExceeded
-from halluscope.files.opening import read_text
+from halluscope.files.opening import ending, read_text
 from halluscope.registry import Benchmark
-from halluscope.responses import files, thoughts
-from halluscope.responses.files import IDS, IMAGES, QUESTIONS
+from halluscope.responses import files, text_column, thoughts
+from halluscope.responses.cells import is_nothing, text_in
+from halluscope.responses.column_facts import Told, mostly_ask, own_question
+from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
+from halluscope.responses.text_column import Table
 from halluscope.sanitize import one_line
 
 # What a file can hold
@@ -48,6 +52,8 @@ class Inspection(NamedTuple):
     odd: Mapping[str, int] = {}  # what is odd -> in how many rows
     figures: Mapping[str, float] = {}  # the scores that it prints
     command: str = ""  # the command that scores it; "" if it cannot be scored
+    remarks: Sequence[str] = ()  # what a user should know of the column with the responses
+    problem: str = ""  # why `score` refuses it, as far as its content tells
 
     def __str__(self) -> str:
         """Return one line."""
@@ -59,8 +65,10 @@ class Inspection(NamedTuple):
             [f"{name} in {one_line(column, 40)}" for name, column in self.columns.items()],
             [f"{count:,} {what}" for what, count in self.odd.items()],
             [f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items()],
+            self.remarks,
+            [f"`score` refuses it: {self.problem}" if self.problem else ""],
         ]
-        return "; ".join(", ".join(part) for part in parts if part)
+        return "; ".join(", ".join(part) for part in parts if any(part))
 
     def row(self) -> dict[str, Any]:
         """Return what is known, for JSON."""
@@ -71,13 +79,14 @@ def inspect(file: str | Path) -> Inspection:
     """Say what a file is, by its content alone; a file that is neither a table nor printed scores is an error."""
     name = str(file)
     try:
-        rows = [row for _, row in files.located(Path(file)) if isinstance(row, Mapping)]
+        located = [one for one in files.located(Path(file)) if isinstance(one[1], Mapping)]
     except LimitExceeded:
         raise
     except ValueError:
         if not (figures := _scores(_FIGURE.findall(read_text(Path(file))))):
             raise
         return Inspection(name, SCORES, figures=figures)
+    rows = [row for _, row in located]
     held = Counter(column for row in rows for column, value in row.items() if value not in (None, ""))
     names = {column for row in rows for column in row}
     if not names:
@@ -86,13 +95,16 @@ def inspect(file: str | Path) -> Inspection:
     def first(known: Iterable[str], enough: int = 1) -> str:
         return next((column for column in known if held[column] >= enough), "")
 
-    known, _ = files.texts_among(tuple(+held))
-    text = first(("filtered_resps", *known, *files.text_columns(rows)))
+    table = Table.of(name, located)
+    taken = Taken(first(("filtered_resps",)))
+    if not taken.column:
+        taken = _taken(table, text_column.by_name(rows))
+    text = taken.column if held[taken.column] else ""
     numbers = files.numbers(rows[0]) if len(rows) == 1 and not text else ()
     if figures := _scores(("/".join(keys), value) for keys, value in numbers):
         return Inspection(name, SCORES, figures=figures)
     question = first(one for one in (*QUESTIONS, "input") if one != text)
-    texts = [str(row.get(text, "")) for row in rows]
+    texts = [_shown(row.get(text)) for row in rows]
     is_judged, has_gold = not names.isdisjoint(JUDGED), not names.isdisjoint(GOLD)
     if not question and text and sum("?" in one for one in texts) > 0.9 * len(texts):
         question, text, kind = text, "", ASKED
@@ -105,18 +117,72 @@ def inspect(file: str | Path) -> Inspection:
     columns = {role: column for role, column in roles.items() if column}
     asked = [str(row[question]) for row in rows if question and question in row]
     benchmarks, about, dataset, is_part = _benchmarks(asked, names, texts if text else [])
+    if not benchmarks and asked:  # the questions without what is written after them
+        alone = [own_question(one) or one for one in asked]
+        benchmarks, about, dataset, is_part = _benchmarks(alone, names, texts if text else [])
+        asked = alone
+    if kind == RESPONSES and benchmarks and len(asked) == len(rows) and not taken.problem:
+        taken = _beside_answers(table, taken, benchmarks[0], asked)
+        text, columns["text"] = taken.column, taken.column
+        texts = [_shown(row.get(text)) for row in rows]
     found = Inspection(name, kind, len(rows), benchmarks, about, columns)
     if kind != RESPONSES:
         return found
-    found = found._replace(odd=_odd(rows, text, texts))
-    if not benchmarks:
+    blank = ending(Path(file)) in files.TABLES
+    odd = _odd(rows, text, texts)
+    lacking = sum(text_column.missing(rows, [text], blank))
+    if lacking:
+        empty = odd.pop("empty") - lacking
+        odd = {"without a response": lacking} | ({"empty": empty} if empty else {}) | odd
+    found = found._replace(odd=odd, remarks=taken.remarks, problem=taken.problem)
+    if not benchmarks or taken.problem:
         return found
     benchmark = registry.benchmark(benchmarks[0])
     source = registry.first_dataset(benchmark).name if dataset is None else dataset or DATASET
     command = f"halluscope score {benchmark.name} --responses {one_line(name)} --dataset {source}"
     if benchmark.judges and not benchmark.judges.default:
         command += f" --{benchmark.judges.option} {JUDGE}"
-    return found._replace(command=command + " --partial" * (is_part or _is_part(benchmark, len(rows))))
+    is_part = is_part or bool(lacking) or _is_part(benchmark, len(rows))
+    return found._replace(command=command + " --partial" * is_part)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The column that `score` takes for the responses, as far as a file's content tells."""
+
+    column: str
+    remarks: Sequence[str] = ()  # what a user should know of the choice
+    problem: str = ""  # why it is refused
+
+
+def _taken(table: Table, column: str, answers: Sequence[str] = ()) -> Taken:
+    """Return the column with the responses, where the one that is named so may hold prompts or right answers."""
+    texts = [text_in(row.get(column)) for row in table.rows]
+    questions = [""] * len(texts)
+    if mostly_ask(texts):
+        questions = [own_question(text) for text in texts]
+    told = Told(questions, [answers] if answers else [])
+    if not column:
+        return Taken("")
+    try:
+        choice = text_column.decide(table, column, texts, told)
+    except ValueError as error:
+        return Taken(column, problem=str(error))
+    return Taken(choice.column, choice.remarks)
+
+
+def _beside_answers(table: Table, taken: Taken, benchmark: str, asked: Sequence[str]) -> Taken:
+    """Return the column with the responses, if a benchmark's right answers follow from its questions."""
+    module = registry.benchmark(benchmark).module("rows")
+    if taken.column == "filtered_resps" or not hasattr(module, "known_answers"):
+        return taken
+    again = _taken(table, taken.column, module.known_answers(asked))
+    return replace(again, remarks=[*dict.fromkeys([*taken.remarks, *again.remarks])])
+
+
+def _shown(cell: Any) -> str:
+    """Return a cell as text; "" for null."""
+    return "" if is_nothing(cell) else str(cell)
 
 
 def _is_part(benchmark: Benchmark, rows: int) -> bool:
@@ -161,9 +227,7 @@ def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -
         str(row.get(gold)).lower() == text.strip().lower() for row, text in zip(rows, texts, strict=True)
     )
     others = {
-        name
-        for name in names
-        if files.SAYS.match(name) and any(isinstance(row.get(name), str) for row in rows)
+        name for name in names if SAYS.match(name) and any(isinstance(row.get(name), str) for row in rows)
     }
     found = {
         "empty": sum(not text.strip() for text in texts),

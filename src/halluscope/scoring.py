@@ -19,7 +19,7 @@ from halluscope.reading.datasets import Source, check_distinct, is_subset, sourc
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files
-from halluscope.responses.files import PROMPT, Given, Reading
+from halluscope.responses.files import Given, Reading
 from halluscope.responses.match import (
     AS_YES_NO,
     IMAGE,
@@ -31,6 +31,7 @@ from halluscope.responses.match import (
     Matched,
     match,
 )
+from halluscope.responses.names import PROMPT
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of
 from halluscope.validation import texts
@@ -94,7 +95,7 @@ def prepare(
     choice = taken(wanted, options)
     hooks = {
         name: getattr(module, name)
-        for name in ("set_of", "version_of", "stated_row")
+        for name in ("set_of", "version_of", "stated_row", "other_answers")
         if hasattr(module, name)
     }
     identity = Identity(
@@ -158,7 +159,8 @@ def _inspecting(given: Any) -> Iterator[None]:
     except ValueError as error:
         if isinstance(given, str | Path) and Path(given).is_file():
             with suppress(ValueError):
-                error = type(error)(f"{error} The file holds {inspect(given)}.")
+                held = inspect(given)._replace(remarks=(), problem="")
+                error = type(error)(f"{error} The file holds {held}.")
         raise error from error.__cause__
 
 
@@ -202,9 +204,9 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
     matched, also = ready.matched, registry.first_dataset(benchmark).also
     if matched.by.endswith(ORDER):
         yield f"the responses have no id that tells them apart, so they are matched by their {ORDER}"
-    if matched.beside_gold:
-        gold, taken = matched.beside_gold
-        yield f"the column {gold} has the right answers, so the responses are those in {taken}"
+    yield from matched.column_remarks
+    if matched.without_response:
+        yield f"{matched.without_response:,} rows without a response are left out"
     if matched.labels:
         yield f"they are {AS_YES_NO.format(' and '.join(matched.labels))}"
     if matched.by == STATED_ROWS:
@@ -250,8 +252,9 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     """Score responses that are ready, as `halluscope.score` does.
 
     Added to the metric's result are "matched", how the responses were matched to their rows; "texts", a digest of the
-    responses; and where they apply: "left_out", the number of responses about rows that are not scored; "part", [rows
-    scored, rows that the options select]; "origin", `SUBSET` or `OTHER_FILE`; "questions_version"; "printed", the
+    responses; and where they apply: "left_out", the number of responses about rows that are not scored;
+    "without_response", the number of rows that are left out because they have none; "part", [rows scored, rows that the
+    options select]; "origin", `SUBSET` or `OTHER_FILE`; "questions_version"; "printed", the
     scores that the file of responses states itself; "other_prompts", the number of responses to a prompt other than the
     dataset's; "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be
     compared; "labels", those that are read as "yes" and "no".
@@ -264,6 +267,7 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     result |= {"matched": matched.by, "texts": data_of("texts", zip(*columns, matched.texts, strict=True))}
     more = {
         "left_out": matched.left_out,
+        "without_response": matched.without_response,
         "part": part,
         "origin": matched.origin,
         "questions_version": matched.version,

@@ -13,6 +13,8 @@ from halluscope import cli
 from halluscope.benchmarks.pope.rows import load
 
 LABELS = ("yes", "no")
+SAID = ("Yes, I see it.", "No, I see none.")
+"""Right answers in an LVLM's words; the mere labels in each row would be no responses."""
 THINGS = {
     "random": ("dog", "car", "cat", "bus", "cup", "tie"),
     "popular": ("dog", "person", "cat", "chair", "cup", "table"),
@@ -60,11 +62,16 @@ def said(sampling, first=1, word="image", image=False, keep=lambda place: True):
         {
             "question_id": first + number,
             "prompt": f"{question(thing, word)}\nAnswer the question using a single word or phrase.",
-            "text": LABELS[place % 2],
+            "text": SAID[place % 2],
             **({"image": name} if image else {}),
         }
         for number, (place, name, thing) in enumerate(kept)
     ]
+
+
+def label_of(row):
+    """Return the label of a response's row."""
+    return LABELS[SAID.index(row["text"])]
 
 
 @pytest.mark.parametrize("image", [False, True])
@@ -162,8 +169,8 @@ ROWS = {
         for name, row in zip(THINGS, names, strict=True)
     ],
     "by category": {
-        key: [{"image": image, "question": ask, "pred": text} for image, ask, text in ONE if text == key]
-        for key in LABELS
+        key: [{"image": image, "question": ask, "pred": text} for image, ask, text in ONE if text == words]
+        for key, words in zip(LABELS, SAID, strict=True)
     },
     "by image": {
         image: [{"question": ask, "answer": text} for name, ask, text in ONE if name == image]
@@ -237,7 +244,7 @@ def test_columns_with_capitals_and_spaces(dataset, tmp_path):
 
 def test_right_answers_are_no_responses(dataset):
     rows = [
-        {"question_id": row["question_id"], "sampling": name, "answer": row["text"]}
+        {"question_id": row["question_id"], "sampling": name, "answer": label_of(row)}
         for name in THINGS
         for row in said(name)
     ]
@@ -252,7 +259,7 @@ def test_right_answers_are_no_responses(dataset):
         more = [row | {other: value} for row, value in zip(rows, values, strict=True)]
         with pytest.raises(ValueError, match="'answer' is the right answer in all 36 rows"):
             halluscope.score("pope", more, dataset, bootstrap=0)
-    rows[7]["answer"] = "I cannot say."
+    rows[7]["answer"] = "I cannot say."  # an LVLM that is right in 97 % of the rows
     assert halluscope.score("pope", rows, dataset, bootstrap=0)["accuracy"] == pytest.approx(35 / 36)
 
 
@@ -260,7 +267,7 @@ def test_right_answers_are_no_responses(dataset):
 def test_responses_beside_right_answers(column, whole, dataset):
     """In rows with a column of the responses, or in the dataset's own rows with one."""
     rows = [
-        {"question_id": row["question_id"], "sampling": name, "answer": row["text"], column: "Yes"}
+        {"question_id": row["question_id"], "sampling": name, "answer": label_of(row), column: "Yes"}
         for name in THINGS
         for row in said(name)
     ]
@@ -343,7 +350,7 @@ def test_a_count_for_an_id_beside_the_questions_in_their_order():
     file = Path(UPSTREAM or "", "hallusionbench", "HallusionBench.json")
     rows = json.loads(file.read_text())
     said = [
-        {"question_id": number, "prompt": row["question"], "text": LABELS[row["gt_answer"] == "0"]}
+        {"question_id": number, "prompt": row["question"], "text": SAID[row["gt_answer"] == "0"]}
         for number, row in enumerate(rows)
     ]
     result = halluscope.score("hallusionbench", said, str(file), bootstrap=0)

@@ -272,7 +272,8 @@ def test_two_text_columns(tmp_path, labels):
     rows = [{"image_id": 7, "response_64": "A dog."}, {"image_id": 9, "said": "A car and a cat."}]
     (tmp_path / "r.json").write_text(json.dumps(rows))
     with pytest.raises(
-        ValueError, match=r"or several, of which each response has one\. Texts here: response_64\."
+        ValueError,
+        match=r"1 of 2 rows have no response.*entry 2: it has no response_64.*--text-column response_64",
     ):
         halluscope.score("throne", str(tmp_path / "r.json"), labels, judges="lexical")
     columns = ["response_64", "said"]

@@ -46,7 +46,7 @@ def matched(source, identity=DESCRIBED, rows=IMAGES, **how):
 
 def test_responses(tmp_path):
     path = lines(
-        tmp_path / "llava.jsonl", {"image_id": "7", "caption": "A dog."}, "", {"image_id": 3, "response": ""}
+        tmp_path / "llava.jsonl", {"image_id": "7", "caption": "A dog."}, "", {"image_id": 3, "caption": ""}
     )
     got = matched(path)
     assert (got.name, [row.image_id for row in got.rows], got.texts) == ("llava", [7, 3], ["A dog.", ""])

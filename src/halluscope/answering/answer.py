@@ -23,7 +23,7 @@ from halluscope.files.opening import parse
 from halluscope.files.writing import only_writer
 from halluscope.judging.cost import CHARACTERS_A_TOKEN
 from halluscope.reading.datasets import Row
-from halluscope.responses.files import PROMPT
+from halluscope.responses.names import PROMPT
 from halluscope.sanitize import short_repr
 from halluscope.validation import LARGEST_SEED, finite, whole
 

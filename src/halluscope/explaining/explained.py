@@ -43,8 +43,9 @@ from halluscope.reporting.tables import (
     printed,
     scored,
 )
+from halluscope.responses.column_facts import plain_question
 from halluscope.responses.files import Given
-from halluscope.responses.match import plain_question, single_spaced
+from halluscope.responses.match import single_spaced
 from halluscope.runs.results import signatures
 from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.scoring import Ready

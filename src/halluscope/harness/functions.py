@@ -30,7 +30,8 @@ from halluscope.paths import cache_folder
 from halluscope.reading.datasets import Row
 from halluscope.reading.datasets import Source as Written
 from halluscope.registry import SIGNATURE, Benchmark
-from halluscope.responses.files import PROMPT, TASK
+from halluscope.responses.files import TASK
+from halluscope.responses.names import PROMPT
 from halluscope.sanitize import one_line, short_repr
 from halluscope.stats.tallies import standard_error
 

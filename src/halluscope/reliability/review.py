@@ -25,7 +25,7 @@ from halluscope.reliability.sheet import (
 from halluscope.reporting.page.html_template import data_uri
 from halluscope.reporting.page.pictures import picture as small
 from halluscope.reporting.tables import Json, Notes, Report, Table, share
-from halluscope.responses.files import TEXTS
+from halluscope.responses.names import TEXTS
 from halluscope.signature import signature
 from halluscope.stats.samples import share_of_ones
 from halluscope.validation import ids, whole

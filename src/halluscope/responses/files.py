@@ -20,55 +20,17 @@ from halluscope.options import MatchingOptions
 from halluscope.paths import is_there
 from halluscope.reading import tables
 from halluscope.reading.tables import Located
+from halluscope.responses import text_column
+from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
+from halluscope.responses.names import IDS, LABEL, QUESTIONS, SAYS, TEXTS, is_image_file, plain_column
 from halluscope.sanitize import one_line, short_repr
 from halluscope.validation import is_number, listed
-
-# The columns where a response's text is looked for; the first that a row has counts
-TEXTS = (
-    *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
-    *("generated_caption", "answer", "text", "caption"),
-)
-
-# The column that holds the response in some files, and in others what people wrote
-CAPTION = "caption"
-
-# The columns that name an image
-IMAGES = (
-    *("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename"),
-    "images",
-)
-
-# The columns where an id is looked for, after the column with the dataset's own name for the id. They are used only for
-# a dataset whose rows are identified by one column; those that name an image, only where an image identifies them
-IDS = (*dict.fromkeys(("image_id", "question_id", "id", "qid", "index", "image", *IMAGES, "custom_id")),)
-
-# The columns where a response may state the question, and the whole prompt with words around the question
-QUESTIONS = ("question", "prompt", "query", "instruction", "text")
-
-# The column of the right answer beside which `text` is the question, if no other column is (`text_asks`)
-LABEL = "label"
 
 # The column that names the model
 MODEL = "model_id"
 
-# How a column is named that somebody's texts are in, but no right answers
-SAYS = re.compile(
-    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)|.*(?:_id|_details|_file|_path|_type|_category|_source)$)"
-    r".*(?:answer|ans$|response|caption|pred|output|generat|complet|reply|descri)"
-)
-# A column with another name holds the texts too, unless it is one of these
-_KNOWN = re.compile(
-    r"(?:gt|gold|ground|tru|correct|ref|label|target|judge|eval|note|reason|model).*"
-    r"|.*(?:type|category|url|file|path)|(?:.*_)?id|sampling|split|source|task"
-)
-_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_LETTER = re.compile(r"[^\W\d_]")
-
 # The roles of a chat's turns whose texts are prompts, and responses
 _ASKS, _RESPONDS = ("human", "user"), ("gpt", "assistant", "model")
-
-# The key under which a response names the prompt that was asked, if the prompt has a name
-PROMPT = "halluscope_prompt"
 
 # The keys that mark JSON as a log of Inspect, and those that each of its samples has
 LOG = {"version", "status", "eval", "plan"}
@@ -85,18 +47,14 @@ _BESIDE = {
     "{}_results.json": re.compile(r"(?P<time>.+)_samples_(?P<task>.+)"),
 }
 
-# Labels that files have in place of the texts "yes" and "no"
-_LABELS = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", "n": "no"})
-
 # A list of one text, written as text by Python or as JSON
 _LIST = re.compile(r"""\s*\[\s*(['"])(.*)\1\s*\]\s*""", re.DOTALL)
 
-_IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
-
-_HALF = re.compile("[\ud800-\udfff]")
-
 # Columns that mark a row as a response, or as a sample, beside which no list of rows is looked for
 _OWN = {*TEXTS, *SAMPLE}
+
+# The endings of tables in which an empty text and none look alike
+TABLES = (".csv", ".tsv", ".xlsx")
 
 Row = Mapping[str, Any]
 # The responses of one LVLM as a user gives them: a file, "NAME=A,B,C" for a file in parts, rows, texts in the
@@ -114,6 +72,7 @@ class Response(NamedTuple):
     row: Row  # the whole row that holds it
     text: str  # the text; it may be empty
     column: str = ""  # the row's column that held the text
+    missing: bool = False  # whether the row has no response; then the text is empty
 
 
 class Responses(NamedTuple):
@@ -128,6 +87,7 @@ class Responses(NamedTuple):
     # the numbers that a file states beside its rows, by their last key, such as scores
     figures: Mapping[str, float] = {}
     labels: Sequence[str] = ()  # the labels, such as 1 and 0, that are read as "yes" and "no"
+    blank: bool = False  # whether an empty cell is no response (`text_column.missing`)
 
 
 class Reading(NamedTuple):
@@ -151,6 +111,7 @@ class _Stated:
 
     model: str = ""
     figures: dict[str, float] = field(default_factory=dict)
+    is_table: bool = False  # whether rows come from a table, where an empty text and none look alike
 
 
 def read(given: Sequence[Given], how: Reading = USUAL) -> list[Responses]:
@@ -166,87 +127,6 @@ def read(given: Sequence[Given], how: Reading = USUAL) -> list[Responses]:
     ]
     whole = _names(names, [files for _, files, _ in named])
     return [one._replace(name=name) for one, name in zip(each, whole, strict=True)]
-
-
-def text_of(
-    row: Row, where: str, dataset: Collection[str] = (), columns: tuple[str, ...] = ()
-) -> tuple[str, str]:
-    """Return a response's text, from the first of `TEXTS` or of the named columns that the row has, and its column."""
-    known, name = texts_among(tuple(row), columns)
-    if not name:
-        texts = ", ".join(str(name) for name, value in row.items() if isinstance(value, str))
-        raise ValueError(
-            f"{where}: expected an object with the LVLM's text under "
-            f"{'the key' if len(known) == 1 else 'one of the keys'} {', '.join(known)}; got {short_repr(row, 120)}. If "
-            "another column holds the text, name it: --text-column (text_column); or several, of which each response "
-            f"has one.{texts and f' Texts here: {texts}.'}"
-        )
-    if name in dataset and {*dataset} <= row.keys():
-        raise ValueError(
-            f"{where} is a row of the dataset, whose {name!r} is the right answer; expected the LVLM's response."
-        )
-    text = row[name]
-    if isinstance(text, list | tuple) and len(text) == 1:
-        (text,) = text
-    # an object with the text, a chat completion, or a line of a batch's output with one
-    if isinstance(text, Mapping):
-        choices = _at(text, "choices") or _at(text, "body", "choices")
-        message = _at(choices[0], "message") if choices and isinstance(choices, list) else text
-        text = next((message[key] for key in (*TEXTS, "content") if key in (message or ())), text)
-    if not isinstance(text, str):
-        raise ValueError(
-            f"{where}: {name} is {short_repr(text)}; expected the LVLM's text (it may be empty)."
-        )
-    # each pair of surrogates is a character that JSON may spell so; a lone one is replaced by U+FFFD
-    if not text.isascii() and _HALF.search(text):
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text, name
-
-
-@lru_cache(1000)
-def texts_among(there: tuple[Any, ...], columns: tuple[str, ...] = ()) -> tuple[Sequence[str], str]:
-    """Return the columns that may hold a row's text, by default those of `TEXTS`, and the first that is there."""
-    text_asks = LABEL in there and {*QUESTIONS} & {*there} == {"text"}
-    known = columns or [name for name in TEXTS if name != "text" or not text_asks]
-    return known, next((name for name in known if name in there), "")
-
-
-def text_columns(rows: Sequence[Row], gold: str = "") -> tuple[str, ...]:
-    """Return the column with the texts of rows that have none of `TEXTS`, if only one can be meant.
-
-    If `gold` holds the right answers, it is the first other of `TEXTS`, or else the only one that is named so.
-    """
-    first: Row = next(iter(rows), {})
-    there = tuple(name for name in first if name != gold)
-    if name := texts_among(there)[1]:
-        return (name,) if gold else ()
-    if len(first) > 1 and {*IDS, *QUESTIONS}.isdisjoint(first):
-        return ()
-    names = [
-        name
-        for name, value in first.items()
-        if isinstance(value, str)
-        and not is_image_file(value)
-        and value != first.get("question")
-        and name not in {*IDS, *QUESTIONS, PROMPT, gold}
-    ]
-    said = [*filter(SAYS.match, names)]
-    names = said or [name for name in names if not gold and not _KNOWN.fullmatch(name)]
-    if len(names) != 1:
-        return ()
-    texts: list[Any] = [row.get(*names) for row in rows]
-    are_texts = all(isinstance(text, str) for text in texts) and any(map(_LETTER.search, texts))
-    return (*names,) if are_texts else ()
-
-
-def _check_caption(rows: Sequence[Row], where: str) -> None:
-    """Check that no other column holds texts beside `CAPTION`, which may then be what people wrote."""
-    others = text_columns(rows, CAPTION) if texts_among(tuple(rows[0]))[1] == CAPTION else ()
-    if others and len({row[others[0]] for row in rows}) > 1:
-        raise ValueError(
-            f"{where}: {CAPTION} and {one_line(others[0], 80)} both hold texts; expected one column with the LVLM's. "
-            "Name it: --text-column (text_column)."
-        )
 
 
 def is_by_name(given: Any) -> bool:
@@ -265,7 +145,7 @@ def is_by_name(given: Any) -> bool:
 def _with_known_columns(found: list[Located], columns: tuple[str, ...]) -> list[Located]:
     """Add the image and the question of rows that state them in another column, or in an object or a chat."""
     first, rows = found[0][1], [row for _, row in found]
-    text = texts_among(tuple(first), columns)[1]
+    text = text_column.first_named(first, columns)[1]
     more = dict[str, str]()
     if {*IDS}.isdisjoint(first):
         images = [name for name, value in first.items() if isinstance(value, str) and is_image_file(value)]
@@ -349,46 +229,104 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
         found = [*_of_samples(found, how.tasks)]
         if len(files) == 1 and not stated.model:
             stated = _results_beside(files[0])
-    columns, first = how.options.text_columns, found[0][1]
+    columns = how.options.text_columns
     if not sampled:
         found = _with_known_columns(found, columns)
-    if not columns:
-        is_of_dataset = {*how.dataset} <= first.keys()
-        gold = {texts_among(tuple(first))[1]} & {*how.dataset} if is_of_dataset else ()
-        every = [row for _, row in found]
-        columns = text_columns(every, *gold)
-        _check_caption(every, found[0][0])
+    rows_found = [row for _, row in found]
+    if columns:
+        _check_named(found[0], rows_found, columns)
+    else:
+        columns = (_text_column(found[0], rows_found, how.dataset),)
     models = [row.get(MODEL) for _, row in found]
     if files and not stated.model and isinstance(models[0], str) and models == models[:1] * len(models):
         stated.model = models[0].strip() and models[0]
-    found, labels = _as_yes_no(found, columns)
-    each = [Response(where, row, *text_of(row, where, how.dataset, columns)) for where, row in found]
+    blank = stated.is_table and not how.options.text_columns
+    each, labels = responses_in(found, columns, blank)
+    if all(response.missing for response in each):
+        text_column.refuse_missing(text_column.Table.of(source, found), columns, len(found))
     longest = max(each, key=lambda one: len(one.text))
     limits.check("cell", len(longest.text), f"{longest.where}: {longest.column}")
-    if all(_LIST.fullmatch(response.text) for response in each):
-        each = [one._replace(text=_LIST.sub(r"\2", one.text)) for one in each]
-    return Responses(name or stated.model, source, each, sampled, stated.figures, labels)
+    return Responses(name or stated.model, source, each, sampled, stated.figures, labels, blank)
 
 
-def _as_yes_no(found: list[Located], columns: tuple[str, ...]) -> tuple[list[Located], Sequence[str]]:
-    """Put "yes" and "no" in place of labels, if each row has one of a pair such as 1 and 0; also return the pair."""
-    _, first = found[0]
-    name = texts_among(tuple(first), columns)[1]
-    labels = next((pair for pair in _LABELS if name and _label(first[name]) in pair), None)
-    if labels is None:
-        return found, ()
-    of_rows = [_label(row.get(name)) for _, row in found]
-    if not labels.keys() >= {*of_rows}:
-        return found, ()
-    rows = zip(found, of_rows, strict=True)
-    return [(where, {**row, name: labels[label]}) for (where, row), label in rows], [*labels]
+def _text_column(first: Located, rows: Sequence[Row], dataset: Collection[str]) -> str:
+    """Return the column that is named like one of responses; the dataset's own right answer is none."""
+    names = text_column.columns_of(rows)
+    own = text_column.first_named(names)[1]
+    is_answer = own in dataset and {*dataset} <= {*names}
+    column = text_column.by_name(rows, own if is_answer else "")
+    if column:
+        return column
+    where, row = first
+    if is_answer:
+        raise ValueError(
+            f"{where} is a row of the dataset, whose {own!r} is the right answer; expected the LVLM's response."
+        )
+    raise _no_text(where, row, text_column.first_named(names)[0])
 
 
-def _label(value: Any) -> str:
-    """Return the label that a cell holds, in lower case; "" if it holds something longer."""
-    if isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= len("false.")):
-        return str(value).strip().lower().removesuffix(".0").removesuffix(".")
-    return ""
+def _check_named(first: Located, rows: Sequence[Row], columns: Sequence[str]) -> None:
+    """Check that a row has one of the columns that the user names."""
+    if not any(name in row for row in rows for name in columns):
+        raise _no_text(*first, columns)
+
+
+def _no_text(where: str, row: Row, known: Sequence[str]) -> ValueError:
+    texts = ", ".join(str(name) for name, value in row.items() if isinstance(value, str))
+    here = f" Texts here: {texts}." if texts else ""
+    keys = "the key" if len(known) == 1 else "one of the keys"
+    return ValueError(
+        f"{where}: expected an object with the LVLM's text under {keys} {', '.join(known)}; got "
+        f"{short_repr(row, 120)}. If another column holds the text, name it: --text-column (text_column); or several, "
+        f"of which each response has one.{here}"
+    )
+
+
+def responses_in(
+    located: Sequence[Located], columns: Sequence[str], blank: bool
+) -> tuple[list[Response], Sequence[str]]:
+    """Return the responses in a column, or in several of which each row has one, and the labels read as yes and no.
+
+    Args:
+        located: rows with their locations.
+        columns: the names of the columns.
+        blank: whether an empty cell is no response.
+    """
+    rows = [row for _, row in located]
+    lacking = text_column.missing(rows, columns, blank)
+    labels: Mapping[str, str] = {}
+    if len(columns) == 1:
+        cells = [row.get(columns[0]) for row, lacks in zip(rows, lacking, strict=True) if not lacks]
+        labels = yes_no_labels(cells)
+    each = []
+    for (where, row), lacks in zip(located, lacking, strict=True):
+        if lacks:
+            each.append(Response(where, row, "", columns[0], True))
+            continue
+        column = next(name for name in columns if not is_nothing(row.get(name)))
+        text = labels[label_in(row[column])] if labels else _text_of(row[column], where, column)
+        each.append(Response(where, row, text, column))
+    texts = [response.text for response in each if not response.missing]
+    if texts and all(_LIST.fullmatch(text) for text in texts):
+        each = [response._replace(text=_LIST.sub(r"\2", response.text)) for response in each]
+    return each, [*labels]
+
+
+def _text_of(cell: Any, where: str, column: str) -> str:
+    text = text_in(cell)
+    if text is None:
+        raise ValueError(
+            f"{where}: {column} is {short_repr(cell)}; expected the LVLM's text (it may be empty)."
+        )
+    return text
+
+
+def text_of(row: Row, where: str, columns: tuple[str, ...] = ()) -> tuple[str, str]:
+    """Return the text of a row that stands alone, and its column: one of the named columns, or of `TEXTS`."""
+    known, name = text_column.first_named(row, columns)
+    if not name:
+        raise _no_text(where, row, known)
+    return _text_of(row[name], where, name), name
 
 
 def located(file: Path) -> Iterator[Located]:
@@ -414,9 +352,7 @@ def _located(files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _
 
 @lru_cache(1000)
 def _others(names: tuple[Any, ...]) -> dict[str, str]:
-    plain = {
-        "_".join(_CAPITAL.sub(" ", name).lower().split()): name for name in names if isinstance(name, str)
-    }
+    plain = {plain_column(name): name for name in names if isinstance(name, str)}
     return {other: name for other, name in plain.items() if other not in names}
 
 
@@ -426,6 +362,7 @@ def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
             stated.model = _text(_at(header, "eval", "model"))
         yield from _inspected(_members(file, "samples/"), str(file))
         return
+    stated.is_table |= ending(file) in TABLES
     for where, row in tables.rows(file):
         if isinstance(row, str):
             yield where, {TEXTS[0]: row}
@@ -686,13 +623,3 @@ def _of_sample(sample: Row, where: str, tasks: Collection[str]) -> Row:
             "whose doc is the row that was asked about."
         )
     return about
-
-
-def is_image_file(name: str) -> bool:
-    """Whether a text is an image file's name."""
-    return len(name) < 400 and _is_image_file(name.strip())
-
-
-@lru_cache(2**12)
-def _is_image_file(name: str) -> bool:
-    return _IMAGE.fullmatch(name) is not None

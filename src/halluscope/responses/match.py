@@ -19,18 +19,11 @@ from urllib.parse import unquote
 import numpy as np
 
 from halluscope.options import MatchingOptions
-from halluscope.responses.files import (
-    IDS,
-    IMAGES,
-    PROMPT,
-    QUESTIONS,
-    Response,
-    Responses,
-    Row,
-    is_image_file,
-    text_columns,
-    text_of,
-)
+from halluscope.responses import text_column
+from halluscope.responses.column_facts import Told, mostly_ask, plain_question, question_in
+from halluscope.responses.files import Response, Responses, Row, responses_in
+from halluscope.responses.names import IDS, IMAGES, PROMPT, QUESTIONS, is_image_file
+from halluscope.responses.text_column import Table
 from halluscope.sanitize import one_line, short_repr
 
 # The ways of matching responses by other things than ids
@@ -46,10 +39,6 @@ PROMPTS = (*STATED, "question")  # in datasets without questions, a question is 
 # name is used only if the value under it is a known one.
 SYNONYMS = {"sampling": ("sampling", "category")}
 
-# A column that holds the response in some files and the right answer in others, and from how many rows on a file that
-# is right in each is taken to hold right answers
-GOLD, FEWEST_GOLD = "answer", 30
-
 # What is said of a column that is ignored (`Matched.uncompared`)
 NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
 # What is said of responses that are no texts (`Matched.labels`)
@@ -61,9 +50,6 @@ _LISTS = (list, tuple, np.ndarray)
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
 _NUMBERED = re.compile(r"(\d{1,12})\.(?:jpe?g|png)", re.IGNORECASE)
-
-# A question among other words, such as "USER: <image>Is there a dog? ASSISTANT:"
-_ASKED = re.compile(r"[^.?!:>\n]+\?")
 
 MANY = 2**12  # How many texts are remembered in their plain form: images and questions recur
 LONGEST_ID = 400  # A longer text is no number and no image's name
@@ -103,6 +89,8 @@ class Identity(NamedTuple):
     index_columns: tuple[str, ...] = ()
     # columns of responses that together identify a row too -> the columns of the rows
     also_by: Mapping[str, str] = {}
+    # returns a row's right answers by the other known versions of the questions
+    other_answers: Callable[[Any], Sequence[Any]] = lambda row: ()
     # returns the row that a response states whole, with the right answer, given its place; None if it states none
     stated_row: Callable[[Mapping[str, Any], str, int], Any] | None = None
 
@@ -144,7 +132,10 @@ class Matched(NamedTuple, Generic[R]):
     version: str = ""  # the older published version of the questions that was answered; "" for the dataset's
     figures: Mapping[str, float] = {}  # what their file states beside them
     labels: Sequence[str] = ()  # the labels that the responses are, which are read as "yes" and "no"
-    beside_gold: Sequence[str] = ()  # the column that holds the right answers, and the one taken in its place
+    column_remarks: Sequence[
+        str
+    ] = ()  # what a user should know of the column that was taken for the responses
+    without_response: int = 0  # the number of rows that are left out because they have no response
 
     def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -169,6 +160,7 @@ class _Pairs(NamedTuple):
 
 def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matched[R]:
     """Match each response to its row."""
+    responses, remarks = _past_prompts(responses, rows, identity)
     each = _with_our_names(responses.each, identity)
     for column, value in identity.only.items():  # a response has the wanted value, or does not state it
         each = [one for one in each if value in str(one.row.get(column) or value).split(",")]
@@ -198,8 +190,11 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             f"{responses.name} holds samples of {len(pairs)} of the {found.needed} rows: the run had a limit, or was "
             f"cut off. Pass --limit {len(pairs)} (limit={len(pairs)}) to score them anyway."
         )
-    pairs, beside_gold = matching.beside_gold(pairs)
-    matching.check_texts(pairs)
+    pairs, more = matching.with_text_column(pairs, responses)
+    labels = responses.labels
+    if more is not None:
+        remarks, labels = more
+    pairs, without = matching.with_response(pairs)
     answered, answers = [row for row, _ in pairs], [response for _, response in pairs]
     prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]
     asked = [*map(single_spaced, _first_texts(answers, prompts))]
@@ -215,16 +210,41 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         found.needed,
         responses.sampled,
         any(SAME in states for states in found.stated.values()),
-        len(responses.each) - len(pairs),
+        len(responses.each) - len(pairs) - without,
         sum(text != "" and single_spaced(_prompt(row, identity)) not in text for text, row in stated),
         {column: states.count(STRANGE) for column, states in found.stated.items() if STRANGE in states},
         sorted({str(one.row.get(PROMPT) or "") for one in answers}) if PROMPT in matching.columns else [""],
         asked,
         version=version,
         figures=responses.figures,
-        labels=responses.labels,
-        beside_gold=beside_gold,
+        labels=labels,
+        column_remarks=remarks,
+        without_response=without,
     )
+
+
+def _past_prompts(
+    responses: Responses, rows: Sequence[Any], identity: Identity
+) -> tuple[Responses, Sequence[str]]:
+    """Take the column with the responses where the one that is named so asks the dataset's questions.
+
+    Which answers are right is known only of matched rows (`_Matching.with_text_column`), but a column of questions must
+    be known before, to match rows by it.
+    """
+    each = responses.each
+    texts = [None if response.missing else response.text for response in each]
+    if identity.options.text_columns or responses.sampled or not mostly_ask(texts):
+        return responses, ()
+    known = {*map(_question, rows)} - {""}
+    asked = [question_in([text or ""], known) for text in texts]
+    table = _table(responses.source, each)
+    taken = each[0].column
+    choice = text_column.decide(table, taken, texts, Told(asked))
+    if choice.column == taken:
+        return responses, ()
+    located = [(response.where, response.row) for response in each]
+    again, labels = responses_in(located, (choice.column,), responses.blank)
+    return responses._replace(each=again, labels=labels), choice.remarks
 
 
 class _Incomplete(ValueError):
@@ -243,6 +263,10 @@ class _Matching:
         self.first = self.wanted[: len(each)] if identity.options.limit else self.wanted
         self.columns = dict.fromkeys(chain.from_iterable(one.row for one in each))
         self.questions = [name for name in QUESTIONS if name in self.columns]
+        # where another column asks, or the user names the responses', `text` may hold right answers or responses too
+        may_say = len(self.questions) > 1 or identity.options.text_columns
+        if "text" in self.questions and may_say and not _asks(each, "text"):
+            self.questions.remove("text")
         own = {*identity.id, identity.options.id_column}
         self.images = [name for name in IMAGES if name in self.columns and name not in own]
 
@@ -551,12 +575,7 @@ class _Matching:
         asked, found = {*map(_question, self.rows)} - {""}, []
         for one in self.each:
             texts = [one.row.get(column) for column in self.questions if column != one.column]
-            parts = chain.from_iterable(
-                (text, *text.splitlines(), *_ASKED.findall(text.replace("\\n", "\n")))
-                for text in texts
-                if isinstance(text, str)
-            )
-            found.append(next((part for part in map(plain_question, parts) if part in asked), ""))
+            found.append(question_in([text for text in texts if isinstance(text, str)], asked))
         return found
 
     def _agreeing(self, by: str, pairs: list[Pair], needed: int) -> _Pairs:
@@ -605,61 +624,58 @@ class _Matching:
         same = own in value or plain_question(own) in plain_question(value.replace("\\n", " "))
         return SAME if same else OTHER
 
-    def check_texts(self, pairs: Sequence[Pair]) -> None:
-        """Check that the texts do not repeat the questions."""
-        identity = self.identity
+    def with_text_column(
+        self, pairs: list[Pair], responses: Responses
+    ) -> tuple[list[Pair], tuple[Sequence[str], Sequence[str]] | None]:
+        """Take the texts of another column if the first holds right answers or prompts.
 
-        def is_asked(pair: Pair) -> bool:
-            asked = single_spaced(getattr(pair[0], "question", None) or _prompt(pair[0], identity))
-            return asked != "" and single_spaced(pair[1].text) == asked
-
-        questions = all(response.text.rstrip().endswith("?") for _, response in pairs)
-        if (any if questions else all)(map(is_asked, pairs)):
-            echo = next(filter(is_asked, pairs))[1]
-            raise ValueError(
-                f"{self.source} holds questions, not responses: in {echo.where}, {echo.column} is "
-                f"{short_repr(echo.text)}, "
-                "which is the question or prompt itself. Expected the LVLM's responses; if they are in another column, "
-                "name it: --text-column (text_column)."
-            )
-
-    def beside_gold(self, pairs: list[Pair]) -> tuple[list[Pair], Sequence[str]]:
-        """Take the texts of another column if those of the first are the right answers; also return both names.
-
-        Texts of few kinds, such as yes and no, may all be right: then only `GOLD` is taken to hold the right answers.
+        Also return what is to be said of the choice, and the labels read as yes and no; None if all stays as it is.
         """
-        target, gold = self.identity.target, pairs[0][1].column
+        if self.identity.options.text_columns or responses.sampled:
+            return pairs, None
+        once = [*{id(response): (row, response) for row, response in pairs}.values()]
+        texts = [None if response.missing else response.text for _, response in once]
+        taken = once[0][1].column
+        table = _table(self.source, [response for _, response in once])
+        told = self._told([row for row, _ in once])
+        choice = text_column.decide(table, taken, texts, told)
+        if choice.column == taken:
+            return pairs, (choice.remarks, responses.labels) if choice.remarks else None
+        located = [(response.where, response.row) for _, response in pairs]
+        again, labels = responses_in(located, (choice.column,), responses.blank)
+        paired = [(row, response) for (row, _), response in zip(pairs, again, strict=True)]
+        return paired, (choice.remarks, labels)
 
-        def are_gold(pairs: list[Pair]) -> bool:
-            return all(_is_gold(single_spaced(one.text), getattr(row, target, "")) for row, one in pairs)
+    def _told(self, rows: Sequence[Any]) -> Told:
+        """Return what the dataset says of rows: their questions, and their right answers by each known version."""
+        identity = self.identity
+        questions = [getattr(row, "question", None) or _prompt(row, identity) for row in rows]
+        answers = [[getattr(row, identity.target, None) for row in rows]]
+        by_row = [identity.other_answers(row) for row in rows]
+        for version in range(max(map(len, by_row))):
+            answers.append([others[version] if version < len(others) else None for others in by_row])
+        return Told(questions, answers)
 
-        may_be_gold = target and not self.identity.options.text_column and len(pairs) >= FEWEST_GOLD
-        if not (may_be_gold and are_gold(pairs)):  # this ends at the first text that is none
-            return pairs, ()
-        if gold != GOLD and 2 * len({one.text for _, one in pairs}) <= len(pairs):
-            return pairs, ()
-        rows = [one.row for _, one in pairs]
-        if columns := text_columns(rows, gold):
-            texts = [text_of(one.row, one.where, columns=columns) for _, one in pairs]
-            taken = [
-                (row, one._replace(text=text, column=name))
-                for (row, one), (text, name) in zip(pairs, texts, strict=True)
-            ]
-            if not are_gold(taken):
-                return taken, (gold, columns[0])
-        raise ValueError(
-            f"{self.source}: the column {gold!r} is the right answer in all {len(pairs):,} rows; expected the LVLM's "
-            "responses. If they are in another column, name it: --text-column (text_column). If the LVLM is right "
-            f"everywhere, say so: --text-column {gold}."
-        )
+    def with_response(self, pairs: list[Pair]) -> tuple[list[Pair], int]:
+        """Leave out the rows that have no response, if the user allows it; also return their number."""
+        lacking = [response for _, response in pairs if response.missing]
+        if not lacking:
+            return pairs, 0
+        options = self.identity.options
+        left = [pair for pair in pairs if not pair[1].missing]
+        if not options.partial or not left:
+            columns = options.text_columns or (lacking[0].column,)
+            text_column.refuse_missing(_table(self.source, lacking), columns, len(pairs))
+        return left, len(lacking)
 
 
-def _is_gold(text: str, target: Any) -> bool:
-    """Whether a text is the right answer, or one or all of several."""
-    if not isinstance(target, list | tuple):
-        return text.lower() == str(target).lower()
-    parts = {single_spaced(part).lower() for part in text.split(";")} - {""}
-    return bool(parts) and parts <= {single_spaced(part).lower() for part in target}
+def _table(source: str, each: Sequence[Response]) -> Table:
+    return Table.of(source, [(response.where, response.row) for response in each])
+
+
+def _asks(each: Sequence[Response], column: str) -> bool:
+    """Whether a column has a question mark in any row where it does not hold the response."""
+    return any("?" in str(response.row.get(column)) for response in each if response.column != column)
 
 
 def _run_by_image(rows: Sequence[Any], stated: Sequence[tuple[str, str]], target: str) -> list[Any]:
@@ -769,12 +785,6 @@ def _first_texts(each: Sequence[Response], columns: Sequence[str]) -> list[str]:
 
 def _question(row: Any) -> str:
     return plain_question(getattr(row, "question", "") or "")
-
-
-@lru_cache(MANY)
-def plain_question(text: str) -> str:
-    """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
-    return single_spaced(text.replace("imange", "image"))
 
 
 def _prompt(row: Any, identity: Identity) -> str:

@@ -78,6 +78,10 @@ class Question(Row):
 class HallusionBench(Graded):
     """HallusionBench's metric."""
 
+    def other_answers(self, row: Any) -> tuple[str, ...]:
+        """Return the right answer in a sentence, which stands beside yes or no."""
+        return (row.gt_answer_details,)
+
     rules = (*READERS,)
     over = "sets"
     row_base = Question

@@ -18,7 +18,7 @@ from halluscope.files.opening import Readable, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading.datasets import Source, read_columns
 from halluscope.reading.fields import Fields
-from halluscope.responses.match import plain_question
+from halluscope.responses.column_facts import plain_question
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
 
@@ -203,6 +203,32 @@ def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[
     asked = [prompt or getattr(one, "question", "") for one, prompt in zip(questions, prompts, strict=True)]
     old = Counter(one.sampling for one, text in zip(questions, asked, strict=True) if "imange" in text)
     return ",".join(sorted({older.get(f"{name} {rows[name]} {old[name]}", "") for name in rows} - {""}))
+
+
+def other_answers(question: ObjectQuestion) -> tuple[str, ...]:
+    """Return POPE's answer to a question of RePOPE: POPE asks about COCO's present and absent objects in turns."""
+    if question.labels != REPOPE or not question.sampling:
+        return ()
+    return ("yes" if question.question_id % 2 else "no",)
+
+
+def known_answers(asked: Sequence[str]) -> list[str]:
+    """Return POPE's answers to some questions, in their order; "" for each that is not POPE's, or not in POPE's order.
+
+    In all of POPE's samplings, yes and no take turns: one by one, or in A-OKVQA's and GQA's random and popular ones,
+    three by three.
+    """
+    texts = [*map(plain, asked)]
+    answers: list[str] = []
+    while len(answers) < len(texts):
+        name, rows, _ = _known(texts[len(answers) :])
+        there = min(rows, len(texts) - len(answers))
+        # the first 2,910 random questions lack some absent objects, and RePOPE's lack some of each
+        if not there or rows != PER_SAMPLING:
+            return answers + [""] * (len(texts) - len(answers))
+        turn = 1 if "COCO" in name or "adversarial" in name else 3
+        answers += ["no" if place // turn % 2 else "yes" for place in range(there)]
+    return answers
 
 
 def known(asked: Sequence[str]) -> tuple[str, str, bool] | None:

@@ -1,0 +1,69 @@
+"""What a cell of a file of responses holds: a text, a label, or nothing."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from halluscope.responses.names import TEXTS
+
+# Labels that files have in place of the texts "yes" and "no"
+YES_NO = ({"1": "yes", "0": "no"}, {"true": "yes", "false": "no"}, {"y": "yes", "n": "no"})
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def is_nothing(cell: Any) -> bool:
+    """Whether a cell holds no value: null, or pandas' NaN."""
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def text_in(cell: Any) -> str | None:
+    """Return the text in a cell, in a list of one, or in a chat completion; None if there is none."""
+    if isinstance(cell, list | tuple) and len(cell) == 1:
+        cell = cell[0]
+    if isinstance(cell, Mapping):
+        cell = _text_in_object(cell)
+    if not isinstance(cell, str):
+        return None
+    # each pair of surrogates is a character that JSON may spell so; a lone one is replaced by U+FFFD
+    if not cell.isascii() and _HALF.search(cell):
+        return cell.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return cell
+
+
+def _text_in_object(cell: Mapping[str, Any]) -> Any:
+    """Return the text of an object with one, of a chat completion, or of a line of a batch's output with one."""
+    choices = cell.get("choices")
+    if choices is None and isinstance(cell.get("body"), Mapping):
+        choices = cell["body"].get("choices")
+    message: Any = cell
+    if choices and isinstance(choices, list):
+        message = choices[0].get("message") if isinstance(choices[0], Mapping) else None
+    if not isinstance(message, Mapping):
+        return None
+    for key in (*TEXTS, "content"):
+        if key in message:
+            return message[key]
+    return None
+
+
+def label_in(cell: Any) -> str:
+    """Return the label that a cell holds, in lower case; "" if it holds something longer."""
+    if isinstance(cell, bool | int | float) or (isinstance(cell, str) and len(cell) <= len("false.")):
+        return str(cell).strip().lower().removesuffix(".0").removesuffix(".")
+    return ""
+
+
+def yes_no_labels(cells: Iterable[Any]) -> Mapping[str, str]:
+    """Return what each label of a column means, if all its cells are labels such as 1 and 0; {} if not."""
+    labels = set()
+    for cell in cells:
+        if is_nothing(cell):
+            continue
+        labels.add(label_in(cell))
+        if len(labels) > 2:
+            return {}
+    for pair in YES_NO:
+        if labels and labels <= pair.keys():
+            return pair
+    return {}

@@ -1,0 +1,62 @@
+"""How the columns of other people's files are called: ids, images, questions, responses."""
+
+import re
+from functools import lru_cache
+
+# The columns where a response's text is looked for; the first that a file has is tried first
+TEXTS = (
+    *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
+    *("generated_caption", "answer", "text", "caption"),
+)
+
+# The column that holds the response in some files, and in others what people wrote
+CAPTION = "caption"
+
+# The columns that name an image
+IMAGES = (
+    *("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename"),
+    "images",
+)
+
+# The columns where an id is looked for, after the column with the dataset's own name for the id. They are used only for
+# a dataset whose rows are identified by one column; those that name an image, only where an image identifies them
+IDS = (*dict.fromkeys(("image_id", "question_id", "id", "qid", "index", "image", *IMAGES, "custom_id")),)
+
+# The columns where a response may state the question, and the whole prompt with words around the question
+QUESTIONS = ("question", "prompt", "query", "instruction", "text")
+
+# The column of the right answer beside which `text` is the question, if no other column is
+LABEL = "label"
+
+# The key under which a response names the prompt that was asked, if the prompt has a name
+PROMPT = "halluscope_prompt"
+
+# How a column is named that somebody's texts are in, but no right answers
+SAYS = re.compile(
+    r"(?!gt|gold|ground|tru|correct|ref|label|target|.*(?:judge|eval)|.*(?:_id|_details|_file|_path|_type|_category|_source)$)"
+    r".*(?:answer|ans$|response|caption|pred|output|generat|complet|reply|descri)"
+)
+# A column with another name holds the texts too, unless it is one of these
+OTHER_USES = re.compile(
+    r"(?:gt|gold|ground|tru|correct|ref|label|target|judge|eval|note|reason|model).*"
+    r"|.*(?:type|category|url|file|path|note)|(?:.*_)?id|sampling|split|source|task"
+)
+
+_IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@lru_cache(2**12)
+def plain_column(name: str) -> str:
+    """Return a column's name in lower case with underscores: "doc_id" for "Doc ID" and "docId"."""
+    return "_".join(_CAPITAL.sub(" ", name).lower().split())
+
+
+def is_image_file(text: str) -> bool:
+    """Whether a text is an image file's name."""
+    return len(text) < 400 and _is_image_file(text.strip())
+
+
+@lru_cache(2**12)
+def _is_image_file(text: str) -> bool:
+    return _IMAGE.fullmatch(text) is not None
