@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import halluscope
 from halluscope import cli
 from halluscope.benchmarks.chair import metric as chair
 from halluscope.benchmarks.chair import metric as words
@@ -99,6 +100,9 @@ def test_tokens(text, tokens):
         ("She is seated; they were seating guests", ["chair", "chair"]),
         ("The seating area, a cosy seating", []),
         ("A person skiing on their skiing trip", ["person", "skis"]),
+        ("A small seating area, a comfortable seating; people down skiing", ["skis"]),
+        ("A jet bearing a flag, a bearing", ["airplane", "bear"]),
+        ("They enjoy BMX biking. Snoopy biking down a hill", ["bicycle"]),
         (
             "It's skiing, not the man's skiing; one skiing, sports like skiing",
             ["skis", "person", "skis", "skis"],
@@ -195,15 +199,15 @@ MOVES = {
     "thoughts": "kept",
     "forms": ["parallel-1"],
     "drop_unfinished": True,
+    "reader": "textblob",
 }
 MOVES_NOTHING = {"allow_other_synonyms", "per_image"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
-IN_ANOTHER_TEST = {"reader"}  # test_chair_nltk.py has the data that it needs
 
 
 def test_no_option_is_missing_from_the_signature(own, tmp_path):
     options = set(inspect.signature(chair.compute).parameters) - {"predictions", "references"}
-    assert options == MOVES.keys() | MOVES_NOTHING | SAYS_WHAT_IT_IS_ABOUT | IN_ANOTHER_TEST
+    assert options == MOVES.keys() | MOVES_NOTHING | SAYS_WHAT_IT_IS_ABOUT
     (tmp_path / "other.txt").write_text(own["synonyms"].read_text().replace("panda", "koala"))
     base = own | {"bootstrap": 5}
     plain = chair.compute([""], [[]], **base)["signature"]
@@ -220,7 +224,7 @@ def test_no_option_is_missing_from_the_signature(own, tmp_path):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"reader": "spacy"}, "reader is 'spacy'; expected 'lemminflect' or 'nltk'"),
+        ({"reader": "spacy"}, "reader is 'spacy'; expected 'lemminflect' or 'nltk' or 'textblob'"),
         ({"allow_other_synonyms": False}, "not CHAIR's synonym list: its sha256 is .*, expected b685537b"),
     ],
 )
@@ -390,6 +394,84 @@ def test_the_published_output_word_by_word(published, upstream):
                 " ".join(names).replace("potted p", "potted-p") for names in listed
             )
     assert different == DIFFERENT
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "chair/llava-1.5_sampled_chair_output.json",
+        "wild/ZhangqiJiang07__middle_layers_indicating_hallucinations/log__llava-1.5__llava_1.5_7B_CHAIR.json",
+        "wild/kchaosun__THUNLP_Multimodal_Excercise/sampling-decoding-eval-chair-300_answer.json",
+    ],
+)
+def test_opera_s_script_finds_a_hallucination_in_the_same_captions(upstream, file):
+    """What OPERA's script, with nltk's tagger, made of 1,300 captions by three projects."""
+    output = json.loads((upstream / file).read_text())
+    rows = output["sentences"]
+    got = chair.compute(
+        [row["caption"] for row in rows],
+        [row["mscoco_gt_words"] for row in rows],
+        synonyms=upstream / "chair/synonyms.txt",
+        per_image=True,
+    )
+    theirs = [bool(row["mscoco_hallucinated_words"]) for row in rows]
+    assert [row["chair_s"] for row in got["per_image"]] == theirs
+    assert got["chair_s"] == pytest.approx(output["overall_metrics"]["CHAIRs"])
+    assert got["chair_i"] == pytest.approx(output["overall_metrics"]["CHAIRi"], abs=0.001)
+
+
+def test_the_first_script_word_by_word(upstream):
+    """What the first script, with pattern's singularize, made of 500 captions: all mentions, and its printed scores."""
+    file = upstream / (
+        "wild/kigb__DropoutDecoding/results__0923sample_logit_0__llava_llava__coco__"
+        "llava_llava_coco_num_images_500_chair_results.json"
+    )
+    output = json.loads(file.read_text())
+    options = {"synonyms": upstream / "chair/synonyms.txt", "reader": "textblob", "per_image": True}
+    with pytest.warns(UserWarning, match="500 of 123,287"):
+        got = halluscope.score("chair", file, upstream / "chair/coco2014_chair_objects.json.gz", **options)
+    mentions = [[name for _, name in row["mentions"]] for row in got["per_image"]]
+    assert mentions == [row["mscoco_generated_words"] for row in output["sentences"]]
+    assert got["chair_s"] == output["overall_metrics"]["CHAIRs"] == 0.246
+    assert got["chair_i"] == pytest.approx(output["overall_metrics"]["CHAIRi"])
+
+
+def test_the_first_script_s_singulars(own):
+    """It knows no verbs, takes "bus" for a plural, and leaves "ties" and "collies" without a singular."""
+    texts = [
+        "She is seated, her hair tied.",
+        "A bus.",
+        "Two buses.",
+        "Three ties, a tie.",
+        "Collies",
+        "A man's SEATS",
+    ]
+    got = chair.compute(texts, [["bus"]] * 6, reader="textblob", per_image=True, **own)
+    assert [row["mentions"] for row in got["per_image"]] == [
+        [],
+        [],
+        [["bus", "bus"]],
+        [["tie", "tie"]],
+        [],
+        [["man", "person"], ["seat", "chair"]],
+    ]
+    assert got["per_image"][5]["places"] == [[2, 5], [8, 13]]
+    assert re.search(r"\|lemmas:textblob-[\d.]+\|", got["signature"])
+
+
+def test_the_first_script_s_reader_needs_no_data_and_has_no_end(own, monkeypatch):
+    import nltk
+
+    monkeypatch.setattr(nltk.data, "path", [])
+    texts = ["dog " * 25_000, "d" * 100_000, "'" * 50_000, "dog-" * 25_000, "half \ud83d dogs"]
+    got = chair.compute(texts, [["dog"]] * 5, reader="textblob", per_image=True, **own)
+    assert [len(row["mentions"]) for row in got["per_image"]] == [25_000, 0, 0, 0, 1]
+
+
+def test_without_textblob(own, monkeypatch):
+    monkeypatch.setitem(sys.modules, "textblob.en", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'halluscope\[textblob\]'"):
+        chair.compute(["A dog."], [["dog"]], reader="textblob", **own)
 
 
 def test_the_published_figures(published, upstream):

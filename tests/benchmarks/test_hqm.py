@@ -240,6 +240,35 @@ def test_two_benchmarks_correlate_by_which_models_are_better(tmp_path, capsys):
     assert "All second scores are 0.5" in capsys.readouterr().out
 
 
+def test_benchmarks_correlate_by_the_principal_score_of_each(tmp_path, capsys):
+    """What is printed is what it would be if both scores were named."""
+    drawn = {"a": 0.1, "b": 0.4, "c": 0.2}
+    throne = results(tmp_path / "a.json", SCORES, "throne|x", **{"f0.5_cls": drawn})
+    chair = results(tmp_path / "b.json", SCORES, "chair|x", chair_i=SCORES)
+    pope = results(tmp_path / "c.json", SCORES, "pope|x", f1=drawn)
+    unknown = results(tmp_path / "d.json", SCORES, "mine|x")
+    pairs = {
+        ("throne", "chair"): ([throne, chair], ["f0.5_cls", "chair_i"]),
+        ("pope", "chair"): ([pope, chair], [registry.benchmark("pope").principal, "chair_i"]),
+        ("unknown", "throne"): ([unknown, throne], ["accuracy", "f0.5_cls"]),
+    }
+    for names, (files, scores) in pairs.items():
+        printed = []
+        for by in ([], ["--by", *scores]):
+            assert cli.main(["correlate", *files, *by, "--bootstrap", "9", "--json"]) == 0, names
+            printed.append(json.loads(capsys.readouterr().out))
+        assert printed[0] == printed[1], names
+
+
+def test_no_score_is_guessed_where_none_is_principal(tmp_path, capsys):
+    unknown = results(tmp_path / "a.json", SCORES, "mine|x", other=SCORES)
+    chair = results(tmp_path / "b.json", SCORES, "chair|x", chair_i=SCORES)
+    assert cli.main(["correlate", chair, unknown]) == 2
+    err = capsys.readouterr().err
+    assert "second results" in err and "accuracy, other" in err and "--by FIRST SECOND" in err
+    assert cli.main(["correlate", chair, unknown, "--by", "chair_i", "other", "--bootstrap", "9"]) == 0
+
+
 def test_runs_correlate_as_their_printed_results_do(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     questions = [

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -316,11 +317,27 @@ def test_a_reader_that_is_not_there(captions, monkeypatch, text, refused):
     import nltk
 
     monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setitem(sys.modules, "textblob.en", None)
     words = ["chair", *captions({1: ["dog"]}, {"m": {1: "A dog."}})]
     printed = text(*words)
     assert "CHAIR is scored by one protocol here, halluscope, so there is nothing to compare" in printed
     assert "not computed: script, because reader='nltk' needs nltk's data" in printed
+    assert "not computed: first-script, because reader='textblob' needs textblob" in printed
     assert "nltk.downloader" in refused("explain", *words, "--protocols", "script")
+
+
+@needs("chair")
+def test_the_first_script_reads_no_verbs(captions, explain):
+    """To its copies "seated" names no chair, and "bus" is no plural of "bu"; to OPERA's script and here both do."""
+    said = {"m": {1: "A man seated.", 2: "A bus.", 3: "Two buses and a man."}}
+    truth = {1: ["person"], 2: [], 3: ["bus", "person"]}
+    words = captions(truth, said, person="person, man", chair="chair, seat")
+    moved = of(explain("chair", *words), "chair_s", "first-script", "halluscope")
+    assert moved["values"][0] == 0 and rounded(moved["parts"]) == {"parser": round(2 / 3, 9)}
+    assert [example["first"] for example in moved["examples"]] == [
+        {"mentions": [["man", "person"]]},
+        {"mentions": []},
+    ]
 
 
 @needs("chair")

@@ -95,6 +95,25 @@ def test_a_benchmark_without_data(name, hub, published):
     assert "nothing to do" in published(*command)
 
 
+def test_a_dry_run_says_what_a_model_s_repository_gets(hub, send, monkeypatch):
+    """No repository of a model is ever made; without a token it is unknown whose the model is."""
+    theirs = "somebody/model"
+    hub.make("model", MODEL)
+    hub.make("model", theirs)
+    made = hub.make("dataset", REPOSITORY)
+    made.tags["v" + specs.load("hallusionbench").version] = made.head
+    assert "go to the public repository that is there" in send()
+    assert "as a pull request to the public repository of somebody/model, which is not yours" in send(
+        model=theirs
+    )
+    monkeypatch.delenv("HF_TOKEN")
+    for model in (MODEL, theirs):
+        said = send(model=model)
+        assert f"model {model}: 1 file (" in said and "There is no token for the Hub" in said
+        assert "as a commit if the model is yours, as a pull request if it is somebody else's" in said
+        assert "new private repository" not in said
+
+
 def test_ones_own_model_gets_a_commit(run, hub, send):
     model = hub.make("model", MODEL)
     made = hub.make("dataset", REPOSITORY)

@@ -1,10 +1,15 @@
 """`halluscope report` of runs as they were written, for every benchmark."""
 
+import json
+import re
+
 import pytest
 from PIL import Image
 
 import halluscope
 from halluscope import registry
+from halluscope.reading.datasets import read_rows
+from tests import small_datasets
 from tests.runs.made import made, write
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -42,3 +47,63 @@ def test_what_no_report_is_made_of():
     ):
         with pytest.raises(ValueError, match=said):
             halluscope.report(result, **given | other)
+
+
+# A report shows the images of the dataset on which its run was scored
+
+PICTURE = "data:image/webp;base64,"
+SCORE = ("score", "throne", "--judges", "lexical")
+
+
+@pytest.fixture
+def described(tmp_path, monkeypatch) -> int:
+    """A dataset with images in datasets/ of the working directory, and a file of descriptions of them."""
+    monkeypatch.chdir(tmp_path)
+    dataset = small_datasets.build("throne_coco", tmp_path / "datasets", with_images=True)
+    rows = read_rows(str(dataset))
+    said = [{"image_id": row["image_id"], "response": "A dog."} for row in rows]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, said)))
+    return len(said)
+
+
+def pictures_in(page) -> int:
+    return len(set(re.findall(PICTURE + "[^\"']+", page.read_text("utf-8"))))
+
+
+@pytest.mark.parametrize("by", ["command", "call"])
+def test_a_report_shows_the_images_of_the_run_s_dataset(described, ran, tmp_path, by):
+    if by == "command":
+        ran(*SCORE, "--responses", "mine.jsonl", "--dataset", "throne_coco", "--out", "run")
+    else:
+        dataset = tmp_path / "datasets" / "throne_coco"
+        halluscope.score("throne", "mine.jsonl", dataset, judges="lexical", out="run")
+    said = ran("report", "run").out
+    assert f"report.html: {described} responses, {described} images" in said
+    assert pictures_in(tmp_path / "report.html") == described
+    assert (
+        f"{described} responses, 0 images"
+        in ran("report", "run", "--dataset", "none", "--out", "bare.html").out
+    )
+    assert pictures_in(tmp_path / "bare.html") == 0
+
+
+def test_a_report_without_the_run_s_dataset_says_so(described, ran, tmp_path):
+    ran(*SCORE, "--responses", "mine.jsonl", "--dataset", "throne_coco", "--out", "run")
+    (tmp_path / "datasets" / "throne_coco").rename(tmp_path / "elsewhere")
+    said = ran("report", "run", "--out", "first.html")
+    assert (
+        "0 images" in said.out
+        and "The page has no pictures" in said.err
+        and "--dataset or --images" in said.err
+    )
+    assert f"{described} images" in ran("report", "run", "--dataset", "elsewhere", "--out", "second.html").out
+    small_datasets.build("throne_coco", tmp_path / "datasets")
+    said = ran("report", "run", "--out", "third.html")
+    assert "0 images" in said.out and "was built without images" in said.err
+
+
+def test_a_report_of_runs_on_two_copies_of_a_dataset_shows_each_image_once(described, ran, tmp_path):
+    small_datasets.build("throne_coco", tmp_path / "more", with_images=True)
+    for name, dataset in (("a", "throne_coco"), ("b", "more/throne_coco")):
+        ran(*SCORE, "--responses", f"{name}=mine.jsonl", "--dataset", dataset, "--out", f"runs/{name}")
+    assert f"{described} images" in ran("report", "runs").out

@@ -78,8 +78,8 @@ def correlate(args: argparse.Namespace) -> None:
     """Tell whether two benchmarks rank the same models alike."""
     if len(args.by) > 2:
         raise ValueError(f"--by names {len(args.by)} scores; expected one, or one for each of the two files.")
-    by = (args.by[0], args.by[-1])
     first, second = _results(args.first), _results(args.second)
+    by = (args.by[0], args.by[-1]) if args.by else hqm.principal_scores(first, second)
     if unknown := {*args.leave_out} - first.keys():
         raise ValueError(f"--leave-out names {short_repr(min(unknown))}, which is not in {args.first}.")
     if file_key(args.first) == file_key(args.second) and by[0] == by[1]:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from halluscope import registry
 from halluscope.cli import common
-from halluscope.errors import NoImages, RunError
+from halluscope.cli.report_pictures import find_pictures
+from halluscope.errors import RunError
 from halluscope.files.writing import check_new, new_file, new_folder
 from halluscope.options import check_names
 from halluscope.reporting.formats import JSON, LATEX, text_notes
-from halluscope.reporting.page.content import Picture
-from halluscope.reporting.page.pictures import pictures
 from halluscope.reporting.page.writing import parts, write
 from halluscope.reporting.tables import Notes, Report, Table
 from halluscope.runs import comparing, results
@@ -20,7 +19,7 @@ from halluscope.runs.folder import benchmark_of, checked
 from halluscope.runs.page import UNCOMPARED, all_shown, page
 from halluscope.sanitize import one_line
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.terminal import is_quiet, say, say_coloured, tell, tell_error
+from halluscope.terminal import say, say_coloured, tell, tell_error
 
 SHOWN = 10  # how many differences of one run are printed
 
@@ -85,45 +84,11 @@ def report(args: Namespace) -> None:
     runs = checked(args.folders)
     models = all_shown(runs)
     wanted = {item.image for model in models for item in model.items if item.image is not None}
-    made = _pictures(args, wanted)
+    made = find_pictures(args, runs, wanted)
     whole = page(models, made, runs, Bootstrap(args.bootstrap, args.seed))
     tell("".join(": ".join(fact) for fact in whole.facts.items() if UNCOMPARED in fact))
     write(whole, args.out)
     say(f"{args.out}: {sum(len(model.items) for model in models):,} responses, {len(made):,} images")
-
-
-def _pictures(args: Namespace, wanted: set[str]) -> dict[str, Picture]:
-    from halluscope.answering.sources import find_images
-    from halluscope.reading.coco import credits
-    from halluscope.reading.datasets import Source
-
-    if not (args.dataset or args.images):
-        if args.credits:
-            raise ValueError("--credits is about images; give --dataset or --images too.")
-        return {}
-    # a file that `score --dataset` took holds no images of its own
-    is_file = bool(args.dataset) and Source.of(args.dataset).path.is_file()
-    dataset = None if is_file else args.dataset
-    try:
-        if not (dataset or args.images):
-            raise NoImages(f"{args.dataset} is a file without images; --images FOLDER names them.")
-        known, find = find_images(dataset, args.images, wanted)
-        if missing := sorted(wanted - known.keys()):
-            lacking = (
-                f"{len(missing):,} of the {len(wanted):,} images, such as {one_line(missing[0], 80)}, are not in "
-                f"{one_line(dataset or args.images)}."
-            )
-            if len(missing) == len(wanted):
-                raise NoImages(lacking)
-            tell(lacking)
-    except NoImages as error:
-        tell(f"The page has no pictures: {one_line(error, 300)}")
-        return {}
-    there = sorted(wanted & known.keys())
-    owners = credits(args.credits) if args.credits else {}
-    if args.credits and not owners.keys() & {*there}:
-        tell(f"{one_line(args.credits)} names no licence for any of these images.")
-    return pictures(there, lambda name: find(known[name]), owners, not is_quiet())
 
 
 # plot

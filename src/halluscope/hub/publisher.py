@@ -148,11 +148,8 @@ class Plan:
         sent = [sizes[path] for path, change in self.changes.items() if change in (NEW, CHANGED)]
         parts = []
         if sent:
-            access = f"{'private' if self.private else 'public'} repository"
-            target = f"the {access} that is there" if self.head else f"a new {access}"
-            how = "are proposed to" if publication.proposed else "go to"
             parts.append(
-                f"{len(sent)} file{'s' if len(sent) > 1 else ''} ({_bytes(sum(sent))}) {how} {target}"
+                f"{len(sent)} file{'s' if len(sent) > 1 else ''} ({_bytes(sum(sent))}) {self._destination()}"
             )
         if deleted := [*self.changes.values()].count(DELETED):
             parts.append(f"{deleted} are deleted")
@@ -164,6 +161,20 @@ class Plan:
         for path, change in sorted(self.changes.items()):
             lines.append(f"  {change:8} {_bytes(sizes[path]) if path in sizes else '':>9}  {one_line(path)}")
         return "\n".join([*lines, *(f"  note: {note}" for note in publication.notes)])
+
+    def _destination(self) -> str:
+        """Say where the files go. A model's repository is never made here, and may be somebody else's."""
+        access = "private" if self.private else "public"
+        if self.publication.proposed:
+            return f"as a pull request to the {access} repository of {self.publication.repo_id}, which is not yours"
+        if self.head:
+            return f"go to the {access} repository that is there"
+        if self.publication.kind == "model":
+            return (
+                "go to the repository that the model has on the Hub: as a commit if the model is yours, "
+                "as a pull request if it is somebody else's"
+            )
+        return f"go to a new {access} repository"
 
 
 def _bytes(count: int) -> str:

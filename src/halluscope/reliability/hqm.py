@@ -158,6 +158,30 @@ def direction(results: Results, score: str) -> Direction:
     return benchmark.better(score) if benchmark else PEOPLE.get(score)
 
 
+def principal_scores(first: Results, second: Results) -> tuple[str, str]:
+    """Return the score by which each of two benchmarks ranks models, if the user names none."""
+    return _principal_score(first, "first"), _principal_score(second, "second")
+
+
+def _principal_score(results: Results, place: str) -> str:
+    """Return the principal score of the results' benchmark; of an unknown one, the only score that it has."""
+    benchmark = benchmark_of(results)
+    if benchmark is not None:
+        return benchmark.principal
+    names: dict[str, None] = {}
+    for result in results.values():
+        for name, value in result.items():
+            if isinstance(value, float):
+                names[name] = None
+    if len(names) == 1:
+        return next(iter(names))
+    listed = one_line(", ".join(names), 300) or "none"
+    raise ValueError(
+        f"The {place} results are of no benchmark that is known here, or of several, so it is not clear which score to "
+        f"compare (they have: {listed}). Name one score with --by, or one for each of the two: --by FIRST SECOND."
+    )
+
+
 def _pairs(
     first: Results, second: Results, by: Sequence[str], models: Sequence[str], option: str = "--by"
 ) -> tuple[Sequence[float], Sequence[float], bool]:

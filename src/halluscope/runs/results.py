@@ -259,13 +259,20 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
         runs.check_options(chosen)
     for line in filter(None, (scoring.remark(benchmark, one) for one in ready)):
         warnings.warn(line, stacklevel=3)
-    scored = [runs.score(benchmark, one, chosen) for one in ready]
+    about = {"dataset": _named_datasets(dataset)}
+    scored = [runs.score(benchmark, one, chosen, about) for one in ready]
     if out is not None:
         runs.write(scored, Path(out))
     items = [benchmark.items] if chosen.get(benchmark.items) else []
     results = [(run.name, {**run.scores, **dict.fromkeys(items, run.found)}) for run in scored]
     each = {one: _result(benchmark, [(one, result)], result) for one, result in results}
     return _result(benchmark, results, each) if several else next(iter(each.values()))
+
+
+def _named_datasets(given: Any) -> list[str]:
+    """Return the datasets that a call names as text or path; a loaded one has no name."""
+    datasets = given if isinstance(given, list | tuple) else [given]
+    return [str(dataset) for dataset in datasets if isinstance(dataset, str | Path)]
 
 
 def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:

@@ -66,8 +66,9 @@ def compute(
             (`halluscope.benchmarks.chair.rows`).
         synonyms: the official synonym list's file; by default it is fetched once and kept in the user's cache.
         allow_other_synonyms: accept a list with another checksum; the signature says so.
-        reader: what reads the words: "lemminflect", a dictionary with rules, or "nltk", which tags words and looks them
-            up in WordNet as the published script does, with nltk's data (`nltk_words`).
+        reader: what reads the words: "lemminflect", a dictionary with rules; "nltk", which tags words and looks them
+            up in WordNet as OPERA's script does, with nltk's data (`nltk_words`); or "textblob", which brings words
+            into the singular as the first script does (`textblob_words`).
         bootstrap: the number of resamples of the captions behind each interval; 0 for no interval.
         seed: the seed of the bootstrap.
         level: the level of the interval, in (0, 1).
@@ -90,7 +91,8 @@ def compute(
     Raises:
         ValueError: for any bad input, and for a synonym list that is not the official one.
         FileNotFoundError: if `synonyms` or nltk's data do not exist.
-        MissingExtra: without the reader's package (pip install 'halluscope[words]', or 'halluscope[nltk]').
+        MissingExtra: without the reader's package (pip install 'halluscope[words]', 'halluscope[nltk]' or
+            'halluscope[textblob]').
     """
     flags(
         per_image=per_image,

@@ -20,23 +20,35 @@ _DIVIDING = frozenset(("'", *_DASHES))
 # The most characters of a word; anything longer keeps its form
 LONGEST = 40
 
+# Words that the dictionary lacks because they have only one form, such as "for"
+GRAMMAR = WordLists(__file__, "nouns.toml", "words")
+
 # Words that mark the next word as a noun or a verb
 BESIDE = WordLists(__file__, "lemmas.toml", "beside")
 
 
 class _Readings(NamedTuple):
-    """A word's forms as a noun and as a verb, and whether the word itself may be a noun or an adjective."""
+    """A word's forms as a noun and as a verb, and what the word itself may be."""
 
     noun: str
     verb: str
     is_noun: bool
     is_adjective: bool
+    is_adverb: bool
+    is_known: (
+        bool  # whether it is in the dictionary, which lacks names and abbreviations, or a word of grammar
+    )
 
 
 def words(text: str) -> list[Word]:
     """Return a text's tokens in their dictionary forms, in lower case."""
-    tokens = _undivided(tokenise(text))
+    tokens = script_tokens(text)
     return in_forms(tokens, lemmatise(forms_of(tokens)))
+
+
+def script_tokens(text: str) -> list[Word]:
+    """Return a text's tokens, in lower case, as nltk divides it up to version 3.9."""
+    return _undivided(tokenise(text))
 
 
 def _undivided(tokens: list[Word]) -> list[Word]:
@@ -70,7 +82,7 @@ def lemmatise(tokens: Sequence[str]) -> list[str]:
     """
     forms = []
     for place, word in enumerate(tokens):
-        noun, verb, _, _ = _readings(word)
+        noun, verb, *_ = _readings(word)
         forms.append(verb if noun == word != verb and _is_verb(tokens, place) else noun)
     return forms
 
@@ -85,26 +97,38 @@ def version() -> str:
 
 def _is_verb(tokens: Sequence[str], place: int) -> bool:
     """Whether a word that has a verb's ending is a verb here: "a person skiing", but not "the skiing trip"."""
-    word, before, after = tokens[place], beside(tokens, place - 1), beside(tokens, place + 1)
-    readings = _readings(word)
-    if not word.endswith("ing"):
+    readings = _readings(tokens[place])
+    if not tokens[place].endswith("ing"):
         return not readings.is_noun
-    if _wants_noun(beside(tokens, place - 2), before, word):
+    before, after = beside(tokens, place - 1), beside(tokens, place + 1)
+    if before not in BESIDE.determiners and after in BESIDE.determiners:
+        return True  # it has an object: "a plane bearing a flag"
+    if _wants_noun(tokens, place):
         return False
-    return not readings.is_noun or before in BESIDE.forms_of_be or after in BESIDE.determiners
+    return not readings.is_noun or before in BESIDE.forms_of_be
 
 
-def _wants_noun(second: str, before: str, word: str) -> bool:
+def _wants_noun(tokens: Sequence[str], place: int) -> bool:
     """Whether the two words before a word in "-ing" make it a noun: "a boy 's skiing", "ample seating".
 
     After "to the", nltk's tagger takes the word for a verb: "in addition to the seating area".
     """
+    before, second = beside(tokens, place - 1), beside(tokens, place - 2)
     if (second, before) == ("to", "the"):
-        return word in BESIDE.nouns_after_to_the
+        return tokens[place] in BESIDE.nouns_after_to_the
     if before == "'s":
         return second not in BESIDE.pronouns
-    is_adjective = _readings(before).is_adjective and before not in BESIDE.no_adjectives
-    return is_adjective or before in BESIDE.determiners
+    if before in BESIDE.determiners:
+        return True
+    readings = _readings(before)
+    if not readings.is_known:
+        return not beside(
+            tokens, place + 1
+        ).isalpha()  # "they enjoy bmx biking.", but "snoopy skiing downhill"
+    if before in BESIDE.no_adjectives or not readings.is_adjective:
+        return False
+    # "a small seating area", but "people down skiing"
+    return not readings.is_adverb or second in BESIDE.determiners
 
 
 def beside(tokens: Sequence[str], place: int) -> str:
@@ -115,7 +139,7 @@ def beside(tokens: Sequence[str], place: int) -> str:
 @lru_cache(maxsize=2**16)
 def _readings(word: str) -> _Readings:
     if len(word) > LONGEST or not (word.isascii() and word.isalpha()):
-        return _Readings(word, word, False, False)
+        return _Readings(word, word, False, False, False, True)
     get, wordnet = dictionary(), read_toml(__file__, "lemmas.toml")
     nouns, verbs = get(word, upos="NOUN"), get(word, upos="VERB")
     if not nouns and word.endswith("s"):
@@ -125,8 +149,9 @@ def _readings(word: str) -> _Readings:
     else:
         noun = wordnet["nouns"].get(word) or (nouns and nouns[0]) or word
         verb = wordnet["verbs"].get(word) or (verbs and verbs[0]) or word
-    is_adjective = word in get(word, upos="ADJ") and word not in get(word, upos="ADV")
-    return _Readings(noun, verb, word in nouns, is_adjective)
+    is_adjective, is_adverb = word in get(word, upos="ADJ"), word in get(word, upos="ADV")
+    is_known = bool(nouns or verbs or is_adjective or is_adverb) or word in GRAMMAR.no_nouns
+    return _Readings(noun, verb, word in nouns, is_adjective, is_adverb, is_known)
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Finds the reader of a text's words or of its nouns: the package's dictionary, or a tagger of published scripts.
+"""Finds the reader of a text's words or of its nouns: the package's dictionary, or what published scripts read with.
 
-The taggers are nltk and, only for nouns, spaCy's en_core_web_sm. spaCy comes without the model, which the user
-downloads once. Source of `spacy_nouns`: `extract_objs` in utils.py of assafbk/mocha_code.
+That is nltk's tagger; only for words, TextBlob's singular; only for nouns, spaCy's en_core_web_sm. spaCy comes without
+the model, which the user downloads once. Source of `spacy_nouns`: `extract_objs` in utils.py of assafbk/mocha_code.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from halluscope.cores import map_texts
 from halluscope.errors import needs
-from halluscope.reading.words import lemmas, nltk_words, nouns
+from halluscope.reading.words import lemmas, nltk_words, nouns, textblob_words
 from halluscope.reading.words.tokens import Word, as_written
 from halluscope.sanitize import short_repr
 from halluscope.validation import listed, texts, word
 
-LEMMINFLECT, NLTK, SPACY = "lemminflect", "nltk", "spacy"
+LEMMINFLECT, NLTK, SPACY, TEXTBLOB = "lemminflect", "nltk", "spacy", "textblob"
 WORDS, NOUNS = "words", "nouns"
 MODEL = "en_core_web_sm"
 
@@ -57,6 +57,7 @@ _READERS: Mapping[str, Mapping[str, tuple[Callable[[str], list[Word]], Callable[
     WORDS: {
         LEMMINFLECT: (lemmas.words, lemmas.version),
         NLTK: (nltk_words.words, nltk_words.version),
+        TEXTBLOB: (textblob_words.words, textblob_words.version),
     },
     NOUNS: {
         LEMMINFLECT: (nouns.common_nouns, nouns.version),

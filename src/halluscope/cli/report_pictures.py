@@ -1,0 +1,139 @@
+"""Finds the pictures of a report's page: where the user says, or else in the datasets that the runs name."""
+
+from argparse import Namespace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from halluscope.errors import NoImages
+from halluscope.reading.pictures import Find
+from halluscope.reporting.page.content import Picture
+from halluscope.reporting.page.pictures import pictures
+from halluscope.runs.folder import Run
+from halluscope.sanitize import one_line
+from halluscope.terminal import is_quiet, tell
+
+# What `--dataset` says for a page without pictures
+NONE = "none"
+
+
+@dataclass
+class Images:
+    """The images that are there: what opens each one, by its name."""
+
+    openers: dict[str, Callable[[], Any]] = field(default_factory=dict)
+
+    def add(self, dataset: str | None, folder: str | None, wanted: set[str]) -> None:
+        """Add those of the wanted images that a dataset, or a folder of files, has."""
+        from halluscope.answering.sources import find_images
+
+        keys, find = find_images(dataset, folder, wanted)
+        for name in wanted.intersection(keys):
+            self.openers[name] = _opener(find, keys[name])
+
+    def open(self, name: str) -> Any:
+        return self.openers[name]()
+
+
+def find_pictures(args: Namespace, runs: Mapping[str, Run], wanted: set[str]) -> dict[str, Picture]:
+    """Return the pictures of the page by the images' names, and say which images were not found."""
+    from halluscope.reading.coco import credits
+
+    if args.dataset == NONE and not args.images:
+        images = Images()
+    elif args.dataset or args.images:
+        images = _named_by_user(args, wanted)
+    else:
+        images = _named_by_runs(runs.values(), wanted)
+        if args.credits and not images.openers:
+            raise ValueError("--credits is about images; give --dataset or --images too.")
+    owners = {}
+    if args.credits:
+        owners = credits(args.credits)
+        if images.openers and not owners.keys() & images.openers.keys():
+            tell(f"{one_line(args.credits)} names no licence for any of these images.")
+    there = sorted(images.openers)
+    return pictures(there, images.open, owners, not is_quiet()) if there else {}
+
+
+def _named_by_user(args: Namespace, wanted: set[str]) -> Images:
+    from halluscope.reading.datasets import Source
+
+    images = Images()
+    dataset = None if args.dataset == NONE else args.dataset
+    if dataset and Source.of(dataset).path.is_file():
+        if not args.images:
+            _say_none(f"{dataset} is a file without images; --images FOLDER names them.")
+            return images
+        dataset = None  # a file that `score --dataset` took holds no images of its own
+    try:
+        images.add(dataset, args.images, wanted)
+    except NoImages as error:
+        _say_none(str(error))
+        return images
+    _say_missing(images, wanted, dataset or args.images)
+    return images
+
+
+def _named_by_runs(runs: Iterable[Run], wanted: set[str]) -> Images:
+    """Look in the datasets on which the runs were scored, as far as they are on this machine."""
+    images = Images()
+    if not wanted:
+        return images
+    datasets = _datasets_of(runs)
+    problems = []
+    for dataset in datasets:
+        try:
+            images.add(dataset, None, wanted)
+        except ValueError as error:
+            problems.append(str(error))
+    if images.openers:
+        _say_missing(images, wanted, ", ".join(datasets))
+    elif problems:
+        _say_none(problems[0])
+    else:
+        _say_none("the dataset of the run is not here, or is a file; name --dataset or --images.")
+    return images
+
+
+def _datasets_of(runs: Iterable[Run]) -> list[str]:
+    """Return the folders of the runs' datasets: those that the runs name, or else those where `build` puts them."""
+    from halluscope.reading.datasets import Source, home
+
+    folders: dict[str, None] = {}
+    for run in runs:
+        named = [dataset for dataset in _named_in(run) if Source.of(dataset).folder]
+        if not named:
+            for built in run.ready.matched.built:
+                if home(built["name"]).is_dir():
+                    config = f":{built['config']}" if built.get("config") else ""
+                    named.append(f"{built['name']}{config}")
+        folders.update(dict.fromkeys(named))
+    return list(folders)
+
+
+def _named_in(run: Run) -> Collection[str]:
+    datasets = run.about.get("dataset") or []
+    return [datasets] if isinstance(datasets, str) else datasets
+
+
+def _opener(find: Find, key: object) -> Callable[[], Any]:
+    return lambda: find(key)
+
+
+def _say_missing(images: Images, wanted: set[str], where: str) -> None:
+    missing = sorted(wanted - images.openers.keys())
+    if not missing:
+        return
+    example = one_line(missing[0], 80)
+    lacking = (
+        f"{len(missing):,} of the {len(wanted):,} images, such as {example}, are not in {one_line(where)}."
+    )
+    if images.openers:
+        tell(lacking)
+    else:
+        _say_none(lacking)
+
+
+def _say_none(why: str) -> None:
+    tell(f"The page has no pictures: {one_line(why, 300)}")
