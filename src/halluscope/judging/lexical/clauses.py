@@ -47,8 +47,11 @@ def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
     return False
 
 
-def list_goes_on(words: list[str], comma: int) -> bool:
-    """Whether a list goes on: "no dogs, cats, or people"; or examples follow: "no animals, such as dogs"."""
+def list_goes_on(words: list[str], comma: int, is_denied: bool) -> bool:
+    """Whether a list goes on: "no dogs, cats, or people"; or examples follow: "no animals, such as dogs".
+
+    `is_denied` says whether a negation is in force: "no dogs, cats and people" needs no comma before "and".
+    """
     if at(words, comma + 1) in CLAUSE.examples:
         return True
     for index, word in enumerate(words[comma + 1 : comma + 1 + LIST_WITHIN], comma + 1):
@@ -56,20 +59,22 @@ def list_goes_on(words: list[str], comma: int) -> bool:
             return True
         items = words[comma + 1 : index]
         if word == "and":
-            return _ends_bare_list(items, words[index + 1 :])
+            return _ends_bare_list(items, words[index + 1 :], is_denied)
         if word in CLAUSE.not_in_list:
             return False
     return False
 
 
-def _ends_bare_list(items: list[str], rest: list[str]) -> bool:
+def _ends_bare_list(items: list[str], rest: list[str], is_denied: bool) -> bool:
     """Whether bare nouns end a sentence: "no people, cars, and dogs", but not "no people, but a car, and a dog"."""
     if any(map(is_determiner, items)) or any(map(is_determiner, rest)):
         return False
     if not CLAUSE.instead.isdisjoint(items):
         return False
-    is_short = len(items) <= 3 or items[-1:] == [","]
-    return is_short and 0 < len(rest) <= 2
+    if any(is_finite_verb(rest, index) for index in range(len(rest))):
+        return False
+    is_list = not items or items[-1] == "," or (is_denied and len(items) <= 3)
+    return is_list and 0 < len(rest) <= 2
 
 
 def pictured_list_goes_on(words: list[str], comma: int, begun: int) -> bool:
@@ -114,8 +119,8 @@ def _is_later_item(words: list[str], begun: int) -> bool:
     return words[0] not in CLAUSE.opens_place
 
 
-def reaches_past_comma(words: list[str], comma: int, noun: Cue | None, begun: int) -> bool:
-    """Whether the cues in force reach past a comma."""
-    if noun is not None and noun.reach == "picture":
-        return pictured_list_goes_on(words, comma, begun)
-    return list_goes_on(words, comma)
+def reaches_past_comma(words: list[str], comma: int, cue: Cue | None, begun: int) -> bool:
+    """Whether a cue in force, whose words begin at `begun`, reaches past a comma."""
+    if cue is not None and cue.reach == "picture" and pictured_list_goes_on(words, comma, begun):
+        return True
+    return list_goes_on(words, comma, cue is not None and cue.rule == "negated")

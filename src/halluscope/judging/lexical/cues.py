@@ -107,7 +107,7 @@ class Reading:
             # "What I took for a horse is a dog", "the animal I called a wolf is a dog"
             return self.words[0] in {"what", "the", "those", "that"}
         if word == ",":
-            return not clauses.reaches_past_comma(self.words, index, self._noun, self._begun)
+            return not clauses.reaches_past_comma(self.words, index, self._noun or self._clause, self._begun)
         if word in {"and", "as"} and following:
             if following in CLAUSE.opens_clause:
                 return True

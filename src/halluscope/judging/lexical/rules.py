@@ -320,11 +320,15 @@ def shown_on(mention: Candidate) -> bool:
 def is_called_likeness(mention: Candidate) -> bool:
     """Whether a mention is said to be a likeness: "the bear is a statue", but not "the figure is a statue of a bear"."""
     words = mention.words
-    if mention.after not in {"is", "are"}:
+    before = at(words, mention.start - 1)
+    opens = before in {"", ",", "and", "that"} or before in CLAUSE.ends_clause
+    if mention.after not in {"is", "are"} or not opens:
         return False
     likeness = mention.end + 1
     while is_determiner(at(words, likeness)) or at(words, likeness) in DEPICTION.before_likeness:
         likeness += 1
+    if words[likeness - 1] == mention.after and not at(words, likeness).endswith("s"):
+        return False  # "the skier is carving"
     return at(words, likeness) in DEPICTION.likenesses and at(words, likeness + 1) != "of"
 
 
@@ -393,7 +397,9 @@ def _is_what_the_image_shows(words: list[str], index: int) -> bool:
         return False
     for verb in range(index - 1, max(0, index - 6), -1):
         if words[verb] in DEPICTION.showing:
-            return not DEPICTION.whole.isdisjoint(words[:verb])
+            subject = words[:verb]
+            carriers = DEPICTION.carriers - DEPICTION.whole  # "The TV in the center of the image displays"
+            return not DEPICTION.whole.isdisjoint(subject) and carriers.isdisjoint(subject)
         if words[verb] in GRAMMAR.after_noun - {"and"}:
             return False
     return False
