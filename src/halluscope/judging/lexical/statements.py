@@ -1,7 +1,7 @@
 """Whether a sentence that ends in a question mark asks: "The man rides a horse, doesn't he?" states something."""
 
 from halluscope.judging.lexical.clauses import is_finite_verb
-from halluscope.judging.lexical.tables import QUESTIONS, at
+from halluscope.judging.lexical.tables import QUESTIONS, at, is_determiner, phrases_of
 
 # A sentence in the order of a statement that is as long as this states what it says, whatever its mark
 LONG = 8
@@ -9,13 +9,19 @@ LONG = 8
 
 def asked_from(words: list[str]) -> int:
     """Return where the question begins in a sentence with a question mark; its length if it only states something."""
+    if any(phrases_of("questions", "unknowable").at(words, index) for index in range(len(words))):
+        return 0  # "A cat or a cushion lies there, who can tell?"
     for index in range(len(words)):
         if _opens_question(words, index):
             return 0 if index < 3 else index
         if _is_tag(words, index):
-            return len(words) if index > 2 else 0
+            return len(words) if index > 1 else 0
     if len(words) < LONG or words[0] in QUESTIONS.fragments:
         return 0
+    for word, following in zip(words, words[1:], strict=False):
+        alternative = is_determiner(following) or following in QUESTIONS.auxiliaries | QUESTIONS.alternatives
+        if word == "or" and alternative:
+            return 0  # "The animal on the sofa is a cat or a dog?"
     has_verb = any(is_finite_verb(words, index) for index in range(len(words)))
     return len(words) if has_verb else 0
 
@@ -43,7 +49,5 @@ def _is_tag_at(words: list[str], index: int) -> bool:
     tag = words[index:]
     if len(tag) == 1:
         return tag[0] in QUESTIONS.tags
-    if tag[:1] == ["or"]:
-        tag = tag[1:]
     is_short = len(tag) == 2 or (len(tag) == 3 and tag[2] in {"not", "say", "think", "agree"})
     return is_short and tag[0] in QUESTIONS.auxiliaries and tag[1] in QUESTIONS.tag_subjects
