@@ -1,7 +1,8 @@
 """Ways to say that something is not there other than by a phrase around it: inversions, counts of zero, "neither"."""
 
+from halluscope.judging.lexical.clauses import is_finite_verb
 from halluscope.judging.lexical.sentences import Candidate
-from halluscope.judging.lexical.tables import ABSENT, Cue, at, is_determiner, words_before
+from halluscope.judging.lexical.tables import ABSENT, GRAMMAR, Cue, at, is_determiner, words_before
 
 ABSENCE = Cue("negated", "clause", keeps_definite=False)
 COPULAS = frozenset({"is", "are", "was", "were"})
@@ -15,7 +16,9 @@ def opens_absence(words: list[str]) -> int:
     missing = 0
     while at(words, missing) in ABSENT.before_missing:
         missing += 1
-    if at(words, missing) not in ABSENT.missing:
+    if at(words, missing) == "not" and at(words, missing + 1) in ABSENT.presence:
+        missing += 1  # "Not visible in the picture are"
+    elif at(words, missing) not in ABSENT.missing:
         return 0
     following = at(words, missing + 1)
     if following not in ABSENT.after_missing and following not in COPULAS:
@@ -26,6 +29,22 @@ def opens_absence(words: list[str]) -> int:
         if words[index] == ",":
             return 0
     return 0
+
+
+def is_exception(words: list[str], index: int) -> bool:
+    """Whether what "except" at a place names is not there: "all the fruits except bananas".
+
+    In "all the dogs are brown except the puppy" it is there: only its colour is another.
+    """
+    first = max(0, index - 12)
+    wholes = [place for place in range(first, index) if words[place] in GRAMMAR.every]
+    if not wholes:
+        return False
+    for verb in range(wholes[-1] + 1, index):
+        if is_finite_verb(words, verb):
+            following = words[verb + 1 : index]
+            return not following or not ABSENT.where.isdisjoint(following[:4])
+    return True
 
 
 def is_counted_zero(mention: Candidate) -> bool:

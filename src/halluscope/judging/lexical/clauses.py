@@ -25,6 +25,15 @@ def _is_plural(word: str) -> bool:
     return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
 
 
+def _has_plural_subject(words: list[str], joint: int, index: int) -> bool:
+    """Whether a plural verb follows a longer subject after "and": "and people on the platform wait"."""
+    if words[index] not in CLAUSE.plural_verbs or is_determiner(words[index - 1]):
+        return False
+    if words[index - 1] in CLAUSE.before_noun:
+        return False
+    return any(_is_plural(word) for word in words[joint + 1 : index])
+
+
 def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
     """Whether a clause with a verb of its own follows "and", and another verb stands between `begun` and "and".
 
@@ -42,7 +51,7 @@ def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
             joints += 1
         if joints > 1:
             return False
-        if is_finite_verb(words, index):
+        if is_finite_verb(words, index) or _has_plural_subject(words, joint, index):
             return index > joint + 1 or word in CLAUSE.auxiliaries or word in CLAUSE.second_verbs
     return False
 

@@ -52,6 +52,7 @@ class Reading:
         self._noun: Cue | None = None
         self._opens = True  # whether the last cue begins its clause
         self.opened = self._next = 0
+        self._is_relative = False  # whether the cue for the clause is in a relative clause
         self._begun = self._clause_start = 0  # where the last cue, and the clause of the last cue for a clause, begin
 
     def open(self, index: int, cue: Cue, begun: int = 0) -> None:
@@ -61,6 +62,8 @@ class Reading:
         if cue.reach in {"clause", "sentence", "ends", "around"}:
             self._noun, self._clause = None, None if cue.reach == "ends" else cue
             self._clause_start = self._start_of_clause(begun)
+            pronoun = at(self.words, begun - 1)
+            self._is_relative = cue.rule == "hypothetical" and pronoun in {"that", "which", "who"} and begun > 1
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
             aside = self.words[index : index + 9]  # "shows, ten metres tall, a glass"
@@ -100,6 +103,8 @@ class Reading:
 
     def _ends_clause(self, index: int) -> bool:
         word, following = self.words[index], at(self.words, index + 1)
+        if self._is_relative and index > self.opened + 1 and clauses.is_finite_verb(self.words, index):
+            return True  # "An object that could be a phone lies on the table"
         rule, reach = self._clause[:2] if self._clause else ("", "")
         if reach == "sentence":
             return word == ";"
@@ -110,7 +115,8 @@ class Reading:
             return not clauses.reaches_past_comma(self.words, index, self._noun or self._clause, self._begun)
         if word in {"and", "as"} and following:
             if following in CLAUSE.opens_clause:
-                return True
+                is_item = self._clause is absence.ABSENCE and is_determiner(following)
+                return not is_item or clauses.new_clause_after(self.words, index, 0)
             if rule == "negated" and following.endswith("ing"):
                 return True
             return rule == "negated" and clauses.new_clause_after(self.words, index, self._clause_start)
@@ -138,7 +144,7 @@ class Reading:
         if (
             cue.reach == "ends"
             and not denied
-            and not GRAMMAR.every.isdisjoint(words_before(words, index, 12))
+            and absence.is_exception(words, index)
         ):
             cue = EXCEPTED  # "all the fruits except bananas"
         self.open(end, cue, index)
@@ -214,9 +220,20 @@ class Reading:
         words = self.words
         if at(words, index - 1) == "and":
             return self._first_subject(index - 1)
+        if at(words, index - 1) == "," and (owner := self._before_aside(index - 1)):
+            return owner
         if at(words, index - 1) in {"which", "that", "who"}:
             return self._nearest(index - 1 - (words[index - 2 : index - 1] == [","]), cue)
         return self._head(index) or self._adjacent(index)
+
+    def _before_aside(self, comma: int) -> list[Candidate]:
+        """Return the subject before what stands between commas: "The toilet, which used to be here, is gone"."""
+        for mention in self.sentence.mentions[-RECENT:]:
+            opens = mention.start == 0 or self.words[mention.start - 1] in CLAUSE.ends_clause
+            if opens and at(self.words, mention.end) == "," and mention.end < comma:
+                between = self.words[mention.end + 1 : comma]
+                return [mention] if "," not in between else []
+        return []
 
     def _first_subject(self, joint: int) -> list[Candidate]:
         """Return the subject of the verb before "and": "The plane has taken off and is out of sight"."""

@@ -4,9 +4,11 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
 
+from halluscope.judging.lexical.clauses import is_finite_verb
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
     ABSENT,
+    AFTER,
     CLAUSE,
     COMPOUNDS,
     CORRECTIONS,
@@ -125,6 +127,8 @@ def modal(mention: Candidate) -> bool:
     if after in GRAMMAR.modals:
         then = behind[:3]
         is_there = not GRAMMAR.being.isdisjoint(then)  # "can also been seen" is meant as "be"
+        if after == "can" and then and then[0] in GRAMMAR.seen:
+            is_there = True  # "can seen"
         is_absent = not is_there or (after != "can" and GRAMMAR.seen.isdisjoint(then))
     elif after in CLAUSE.joins:
         # "a clock above the mantelpiece would have helped"
@@ -364,13 +368,45 @@ def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
     """Whether a cue applies here; a cue such as "shows" needs a picture before it: "the poster shows a dog"."""
     if words[index] == "strike" and index and words[index - 1] not in CORRECTIONS.before_strike:
         return False  # "poised to strike the ball"
+    if cue.after == AFTER.everything and words[index] == "but" and not _excepts(words, index):
+        return False
+    if words[index] in HEDGES.of_identity and _doubts_degree(words, index):
+        return False
+    if cue.after == DEPICTION.carriers and at(words, index - 1) in DEPICTION.told:
+        return True
     if not cue.after:
         return cue.rule != "depicted" or not _is_the_image(words, index)
     last = next((i for i in range(index - 1, max(0, index - cue.near) - 1, -1) if words[i] in cue.after), -1)
     if last < 0 or at(words, phrase_start(words, 0, last) - 1) in DEPICTION.beside:
         return False
-    whole = words[: index - 1] == ["the"] or (words[0] == "this" and last < 8 and "of" not in words[:index])
-    return not (whole and last == index - 1 and words[last] in DEPICTION.artworks)
+    this = words[0] == "this" and (last <= 2 or (last < 8 and "of" not in words[:index]))
+    if this and last <= 2 and words[last] in DEPICTION.photographs:
+        return False  # "This snapshot of a street shows ..."
+    whole = words[: index - 1] == ["the"] or this
+    is_subject = last == index - 1 or (this and last <= 2)
+    return not (whole and is_subject and words[last] in DEPICTION.artworks)
+
+
+def _excepts(words: list[str], index: int) -> bool:
+    """Whether "but" excepts something: "every tool but scissors", unlike "all dogs run but cats sleep"."""
+    if at(words, index + 1) in {"the", "a", "an", "this", "that"}:
+        return True
+    if at(words, index + 1) in CLAUSE.opens_own_clause or not at(words, index + 1)[:1].isalnum():
+        return False
+    after = index + 1
+    while after < len(words) and words[after].isalnum():
+        after += 1
+    whole = max((place for place in range(index) if words[place] in AFTER.everything), default=0)
+    verbs = (is_finite_verb(words, place) for place in range(whole, after))
+    return not any(verbs)
+
+
+def _doubts_degree(words: list[str], index: int) -> bool:
+    """Whether a hedge is about a degree: "possibly the largest dog", "maybe ten metres from the bus"."""
+    if at(words, index + 1) == "the":
+        superlative = at(words, index + 2)
+        return superlative in {"most", "least", "only"} or superlative.endswith("est")
+    return at(words, index + 2) in HEDGES.units
 
 
 def _is_the_image(words: list[str], index: int) -> bool:
@@ -417,6 +453,8 @@ def opens_picture(words: list[str]) -> int:
     if words[0] not in {"on", "in", "across"} or not (is_screen or is_determiner(at(words, 1))):
         return 0
     surface = next((i for i in range(1 if is_screen else 2, 5) if at(words, i) in DEPICTION.surfaces), 0)
+    if words[:2] == ["in", "this"] and at(words, surface) in DEPICTION.artworks:
+        return 0  # "In this illustration, a bear ..."
     while surface and at(words, surface + 1) in DEPICTION.surfaces:
         surface += 1
     following = at(words, surface + 1) if surface else ""

@@ -13,6 +13,8 @@ def asked_from(words: list[str]) -> int:
         return 0  # "A cat or a cushion lies there, who can tell?"
     for index in range(len(words)):
         if _opens_question(words, index):
+            if at(words, index - 1) == "or":
+                return 0  # "There is a boat on the lake, or is it a log?"
             return 0 if index < 3 else index
         if _is_tag(words, index):
             return len(words) if index > 1 else 0

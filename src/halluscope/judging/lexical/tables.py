@@ -18,10 +18,10 @@ def tables() -> dict[str, Any]:
     return read_toml(__file__, "lexical.toml")
 
 
-ABSENT, CLAUSE, COMPOUNDS, CORRECTIONS, DEPICTION, GRAMMAR, HEDGES, LISTS, PARTS, QUESTIONS, READINGS, SPELLING = (
+ABSENT, AFTER, CLAUSE, COMPOUNDS, CORRECTIONS, DEPICTION, GRAMMAR, HEDGES, LISTS, PARTS, QUESTIONS, READINGS, SPELLING = (
     WordLists(__file__, "lexical.toml", section)
     for section in (
-        *("absent", "clause", "compounds", "corrections", "depiction", "grammar"),
+        *("absent", "after", "clause", "compounds", "corrections", "depiction", "grammar"),
         *("hedges", "lists", "parts", "questions", "readings", "spelling"),
     )
 )
