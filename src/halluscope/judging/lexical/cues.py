@@ -63,7 +63,8 @@ class Reading:
             self._noun, self._clause = None, None if cue.reach == "ends" else cue
             self._clause_start = self._start_of_clause(begun)
             pronoun = at(self.words, begun - 1)
-            self._is_relative = cue.rule == "hypothetical" and pronoun in {"that", "which", "who"} and begun > 1
+            is_modal = self.words[begun] in GRAMMAR.modals
+            self._is_relative = is_modal and pronoun in {"that", "which", "who"}
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
             aside = self.words[index : index + 9]  # "shows, ten metres tall, a glass"
@@ -220,8 +221,10 @@ class Reading:
         words = self.words
         if at(words, index - 1) == "and":
             return self._first_subject(index - 1)
-        if at(words, index - 1) == "," and (owner := self._before_aside(index - 1)):
-            return owner
+        if at(words, index - 1) == "," and cue.rule == "negated":
+            owner = self._before_aside(index - 1)
+            if owner:
+                return owner
         if at(words, index - 1) in {"which", "that", "who"}:
             return self._nearest(index - 1 - (words[index - 2 : index - 1] == [","]), cue)
         return self._head(index) or self._adjacent(index)
