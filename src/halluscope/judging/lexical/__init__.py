@@ -15,7 +15,7 @@ import numpy as np
 from halluscope.cores import map_texts
 from halluscope.judging import votes
 from halluscope.judging.judge import Answered, Pairs
-from halluscope.judging.lexical import across, rules
+from halluscope.judging.lexical import absence, across, rules, spelling
 from halluscope.judging.lexical.cues import Reading
 from halluscope.judging.lexical.sentences import Candidate, Sentence, sentences
 from halluscope.judging.lexical.tables import (
@@ -31,7 +31,7 @@ from halluscope.judging.questions import Question
 from halluscope.vocabularies import Vocabulary
 
 # Raised with every change to these modules that can change a vote; changed tables change the key by themselves
-RULES_VERSION = 4
+RULES_VERSION = 5
 
 TEXTS_A_BATCH = 256
 
@@ -69,7 +69,7 @@ class LexicalJudge:
         names = {cls: cls.split("/") for cls in self._classes}
         words = {cls: _spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
         self._names = frozenset().union(*map(_all_forms, names.values()))
-        self._objects = object_phrases(words)
+        self._objects = object_phrases(_with_misspellings(words, self._names))
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
         self._inverted = GRAMMAR.inverted | GRAMMAR.orders
@@ -153,12 +153,16 @@ class LexicalJudge:
         if sentence.hyphened:
             indices = sorted({*indices, *(index - 1 for index in sentence.hyphened if index)})
         pictured, end = rules.opens_picture(words), 0
+        missing = absence.opens_absence(words)
         for index in indices:
             if index < end:
                 continue  # inside the previous phrase
             if 0 < pictured <= index:
                 reading.open(pictured, rules.PICTURE)
                 pictured = 0
+            if 0 < missing <= index:
+                reading.open(missing, absence.ABSENCE)
+                missing = 0
             end = index + 1
             reading.move_to(index)
             cue = self._cues.at(words, index)
@@ -184,6 +188,19 @@ def _all_forms(phrases: Iterable[str]) -> set[str]:
     """Return words and phrases as a sentence would hold them, singular and plural."""
     normal = (" ".join(word for one in sentences(phrase) for word in one.words) for phrase in phrases)
     return {form for phrase in normal if phrase for form in forms(phrase)}
+
+
+def _with_misspellings(words: dict[str, list[str]], names: frozenset[str]) -> dict[str, list[str]]:
+    """Return the words of each class with those that a mistyped letter makes of the classes' own names."""
+    known = {word for phrases in words.values() for word in phrases}
+    typed_for: dict[str, list[str]] = {}
+    for typed, name in [*spelling.misspellings(sorted(names)).items(), *spelling.common().items()]:
+        if typed not in known:
+            typed_for.setdefault(name, []).append(typed)
+    return {
+        cls: phrases + [typed for phrase in phrases for typed in typed_for.get(phrase, ())]
+        for cls, phrases in words.items()
+    }
 
 
 def _spellings(phrases: Iterable[str]) -> list[str]:

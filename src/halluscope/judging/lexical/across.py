@@ -5,9 +5,11 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
+from halluscope.judging.lexical import statements
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
     GRAMMAR,
+    HEDGES,
     LISTS,
     PARTS,
     QUESTIONS,
@@ -15,6 +17,7 @@ from halluscope.judging.lexical.tables import (
     at,
     cue_phrases,
     forms,
+    is_determiner,
     phrase_start,
     phrases_of,
     readings,
@@ -48,6 +51,9 @@ def _take_back_unless(question: Sentence, then: list[list[str]]) -> None:
     """Mark what a question asks about, unless the one or two sentences after it affirm it."""
     words, asked, answer = question.words, question.mentions, then[0]
     indirect = _is_indirect(words)
+    states_until = 0
+    if question.asked and not indirect:
+        states_until = statements.asked_from(words)
     if indirect and ":" in words:
         # "As to whether there is a cat: yes."
         colon = words.index(":")
@@ -57,6 +63,8 @@ def _take_back_unless(question: Sentence, then: list[list[str]]) -> None:
             # the answer to a question in quotation marks comes after a sentence such as "she asks"
             says_who = len(then[0]) <= 4 and not QUESTIONS.asking.isdisjoint(then[0])
             answer = then[-1 if says_who else 0]
+        if question.asked and mention.index < states_until:
+            continue
         if not _affirmed(mention, _unlabelled(words), _unlabelled(answer)):
             mention.rule = mention.rule or "asked"
         elif mention.rule in {"asked", "hypothetical"} or (
@@ -85,17 +93,34 @@ def _unlabelled(words: list[str]) -> list[str]:
 def _affirmed(mention: Candidate, question: list[str], answer: list[str]) -> bool:
     """Whether the answer, or the question itself, says that the object is there."""
     if not answer:
-        return False
+        return _presupposed(mention, question)
     if _says_yes(answer):
         return True
     denies = not QUESTIONS.denials.isdisjoint(answer[:6])
     if mention.definite and QUESTIONS.existence.isdisjoint(question):
+        if question[:1] == ["where"] and denies:
+            return not _answers_nowhere(answer)
         return not ((denies and "there" in answer[:6]) or "none" in answer)
     if denies:
         return False
     if at(question, 0) in QUESTIONS.open or phrases_of("questions", "yes").at(answer, 0):
         return True
     return answer[0] in QUESTIONS.pronouns and at(answer, 1) in QUESTIONS.echoes and "or" not in question
+
+
+def _answers_nowhere(answer: list[str]) -> bool:
+    """Whether an answer to "where" says that it is nowhere: "It cannot be found", but not "It is not on the bed"."""
+    return answer[0] in {"nowhere", "not"} or not QUESTIONS.located.isdisjoint(answer[:8])
+
+
+def _presupposed(mention: Candidate, question: list[str]) -> bool:
+    """Whether a question that nobody answers takes an object for granted: "Why is there a dog?", "Is the dog asleep?"."""
+    if question[:1] == ["why"]:
+        return True
+    if not mention.definite or question[:1] == ["where"]:
+        return False
+    doubts = QUESTIONS.existence | QUESTIONS.denials | HEDGES.coming | HEDGES.departures
+    return doubts.isdisjoint(question)
 
 
 def _says_yes(answer: list[str]) -> bool:
@@ -139,7 +164,7 @@ def _sections(sentence: Sentence) -> list[tuple[int, bool]]:
     for index, word in enumerate(sentence.words):
         if word == ":" and named.isdisjoint(range(begun, index)):
             heading = sentence.words[begun:index]
-            denies = len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no")
+            denies = (len(heading) <= 6 or "following" in heading) and _denies(heading) and (not begun or heading[0] != "no")
             sections.append((index, denies))
         elif word == ":" and not sections:
             sections.append((0, False))
@@ -170,10 +195,15 @@ def take_back_other_senses(text: list[Sentence], mentions: list[Candidate], name
     An ambiguous word gets the classes of its sense: a "boxer" on a leash is a dog. A class's own name, one of `names`,
     needs no support from the text.
     """
-    around: set[str] = set()
+    places: dict[str, int] = {}  # where each word of the text stands first
+    begun: dict[int, int] = {}  # where each sentence begins, by its id
 
-    def has(group: dict[str, Any], words: str = "by") -> bool:
-        return not around.isdisjoint(group.get(words, ()))
+    def has(mention: Candidate, group: dict[str, Any], words: str = "by") -> bool:
+        listed = group.get(words, ())
+        if words == "by" and "before" in group:
+            end = begun[id(mention.sentence)] + _known_until(mention)
+            return any(places.get(word, end) < end for word in listed)
+        return not places.keys().isdisjoint(listed)
 
     for mention in mentions:
         word = mention.own
@@ -182,15 +212,36 @@ def take_back_other_senses(text: list[Sentence], mentions: list[Candidate], name
         )
         if not (senses or unless or only_with):
             continue
-        around = around or {word for sentence in text for word in sentence.words}
+        if not places:
+            places, begun = _first_places(text)
         for sense in senses:
             mention.classes = tuple(
-                cls for cls in mention.classes if (cls.lower() == sense["class"]) == has(sense)
+                cls for cls in mention.classes if (cls.lower() == sense["class"]) == has(mention, sense)
             )
-        taken = any(has(group) and not has(group, "but") for group in unless)
-        alone = only_with and word not in names and not any(map(has, only_with))
-        if (taken or alone) and not any(map(has, senses)):
+        taken = any(has(mention, group) and not has(mention, group, "but") for group in unless)
+        alone = only_with and word not in names and not any(has(mention, group) for group in only_with)
+        if (taken or alone) and not any(has(mention, sense) for sense in senses):
             mention.rule = mention.rule or "another meaning"
+
+
+def _first_places(text: list[Sentence]) -> tuple[dict[str, int], dict[int, int]]:
+    """Return where each word of a text stands first, and where each sentence begins, counted in words."""
+    places: dict[str, int] = {}
+    begun: dict[int, int] = {}
+    place = 0
+    for sentence in text:
+        begun[id(sentence)] = place
+        for word in sentence.words:
+            places.setdefault(word, place)
+            place += 1
+    return places, begun
+
+
+def _known_until(mention: Candidate) -> int:
+    """Return up to where the words around a pronoun may say whom it means: "The dog barks. He"; "He is a good dog"."""
+    if mention.after in {"is", "was"} and is_determiner(at(mention.words, mention.end + 1)):
+        return len(mention.words)
+    return mention.index
 
 
 # ---- Parts of things: "the toilet has a white bowl", "the train's cars" ----

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from halluscope.judging.lexical import rules
+from halluscope.judging.lexical import absence, clauses, rules
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
     CLAUSE,
@@ -26,7 +26,10 @@ RULES: tuple[tuple[str, Callable[[Candidate], bool]], ...] = (
     ("listed as absent", rules.is_listed_absent),
     ("depicted", rules.shown_on),
     ("depicted", rules.pictured_beside),
+    ("depicted", rules.is_called_likeness),
     ("absent owner", rules.belongs_to_nobody),
+    ("negated", absence.is_counted_zero),
+    ("negated", absence.is_what_lacks),
 )
 
 # The most mentions before a cue that the cue may refer to
@@ -49,18 +52,32 @@ class Reading:
         self._noun: Cue | None = None
         self._opens = True  # whether the last cue begins its clause
         self.opened = self._next = 0
+        self._is_relative = False  # whether the cue for the clause is in a relative clause
+        self._begun = self._clause_start = 0  # where the last cue, and the clause of the last cue for a clause, begin
 
     def open(self, index: int, cue: Cue, begun: int = 0) -> None:
         """Put a cue in force from the word at `index` on; the cue's own words begin at `begun`."""
+        self._begun = begun
         self._opens = begun == 0 or self.words[begun - 1] in {",", "and", "but"}
         if cue.reach in {"clause", "sentence", "ends", "around"}:
             self._noun, self._clause = None, None if cue.reach == "ends" else cue
+            self._clause_start = self._start_of_clause(begun)
+            pronoun = at(self.words, begun - 1)
+            is_modal = self.words[begun] in GRAMMAR.modals
+            self._is_relative = is_modal and pronoun in {"that", "which", "who"}
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
             aside = self.words[index : index + 9]  # "shows, ten metres tall, a glass"
             if aside[:1] == [","] and "," in aside[1:]:
                 index += 2 + aside[1:].index(",")
         self.opened = self._next = index
+
+    def _start_of_clause(self, index: int) -> int:
+        """Return where the clause with the word at a place begins."""
+        for before in range(index - 1, -1, -1):
+            if self.words[before] in CLAUSE.ends_clause:
+                return before + 1
+        return 0
 
     def move_to(self, index: int) -> None:
         """End the cues that no longer reach this word."""
@@ -87,6 +104,8 @@ class Reading:
 
     def _ends_clause(self, index: int) -> bool:
         word, following = self.words[index], at(self.words, index + 1)
+        if self._is_relative and index > self.opened + 1 and clauses.is_finite_verb(self.words, index):
+            return True  # "An object that could be a phone lies on the table"
         rule, reach = self._clause[:2] if self._clause else ("", "")
         if reach == "sentence":
             return word == ";"
@@ -94,9 +113,14 @@ class Reading:
             # "What I took for a horse is a dog", "the animal I called a wolf is a dog"
             return self.words[0] in {"what", "the", "those", "that"}
         if word == ",":
-            return not _list_goes_on(self.words, index)
+            return not clauses.reaches_past_comma(self.words, index, self._noun or self._clause, self._begun)
         if word in {"and", "as"} and following:
-            return following in CLAUSE.opens_clause or (rule == "negated" and following.endswith("ing"))
+            if following in CLAUSE.opens_clause:
+                is_item = self._clause is absence.ABSENCE and is_determiner(following)
+                return not is_item or clauses.new_clause_after(self.words, index, 0)
+            if rule == "negated" and following.endswith("ing"):
+                return True
+            return rule == "negated" and clauses.new_clause_after(self.words, index, self._clause_start)
         return word in CLAUSE.ends_clause
 
     def _ends_noun(self, index: int, cue: Cue) -> bool:
@@ -104,6 +128,8 @@ class Reading:
         if cue.reach == "picture":
             # "A portrait of a woman with a dog", "of a man riding a horse".
             return word in GRAMMAR.ends_picture
+        if cue.rule == "negated" and clauses.is_finite_verb(self.words, index):
+            return True
         if word.endswith("ing") and not is_determiner(self.words[index - 1]):
             return True
         return word in GRAMMAR.after_noun and word not in {"and", "or", "nor"}
@@ -119,7 +145,7 @@ class Reading:
         if (
             cue.reach == "ends"
             and not denied
-            and not GRAMMAR.every.isdisjoint(words_before(words, index, 12))
+            and absence.is_exception(words, index)
         ):
             cue = EXCEPTED  # "all the fruits except bananas"
         self.open(end, cue, index)
@@ -179,7 +205,10 @@ class Reading:
     def _scoped(self, mention: Candidate) -> str:
         """Return the rule by which the cues in force take a mention back, or ""."""
         for cue in (self._noun, self._clause):
-            if cue and not (mention.definite and cue.keeps_definite):
+            known = mention.definite and cue is not None and cue.keeps_definite
+            if known and cue.rule == "negated" and absence.is_denied_presence(mention):
+                known = False
+            if cue and not known:
                 is_there = cue.rule == "hypothetical" and (
                     (mention.definite and rules.conditions(mention))
                     or (self.hedge >= 0 and rules.identity(mention, self.hedge))
@@ -190,9 +219,32 @@ class Reading:
     def _subject(self, index: int, cue: Cue) -> list[Candidate]:
         """Return the subject of the clause that the cue ends: "Dogs and cats are absent", "a dog, which is gone"."""
         words = self.words
+        if at(words, index - 1) == "and":
+            return self._first_subject(index - 1)
+        if at(words, index - 1) == "," and cue.rule == "negated":
+            owner = self._before_aside(index - 1)
+            if owner:
+                return owner
         if at(words, index - 1) in {"which", "that", "who"}:
             return self._nearest(index - 1 - (words[index - 2 : index - 1] == [","]), cue)
         return self._head(index) or self._adjacent(index)
+
+    def _before_aside(self, comma: int) -> list[Candidate]:
+        """Return the subject before what stands between commas: "The toilet, which used to be here, is gone"."""
+        for mention in self.sentence.mentions[-RECENT:]:
+            opens = mention.start == 0 or self.words[mention.start - 1] in CLAUSE.ends_clause
+            if opens and at(self.words, mention.end) == "," and mention.end < comma:
+                between = self.words[mention.end + 1 : comma]
+                return [mention] if "," not in between else []
+        return []
+
+    def _first_subject(self, joint: int) -> list[Candidate]:
+        """Return the subject of the verb before "and": "The plane has taken off and is out of sight"."""
+        start = self._start_of_clause(joint)
+        for mention in self.sentence.mentions[-RECENT:]:
+            if mention.start == start and mention.end < joint and clauses.is_finite_verb(self.words, mention.end):
+                return [mention]
+        return []
 
     def _head(self, index: int) -> list[Candidate]:
         """Return the first noun of a subject with several nouns: "the people on the bus are not visible"."""
@@ -270,20 +322,3 @@ class Reading:
             near = words_before(mention.words, mention.index, 6)
             if not mention.rule and not CORRECTIONS.seeming.isdisjoint(near):
                 mention.rule = "corrected"
-
-
-def _list_goes_on(words: list[str], comma: int) -> bool:
-    """Whether a list goes on: "no dogs, cats, or people"; or examples follow: "no animals, such as dogs"."""
-    if at(words, comma + 1) in CLAUSE.examples:
-        return True
-    for index, word in enumerate(words[comma + 1 : comma + 25], comma + 1):
-        if word in {"or", "nor"}:
-            return True
-        items = words[comma + 1 : index]
-        if word == "and" and items[-1:] == [","] and not any(map(is_determiner, items)):
-            # "No people, cars, and dogs.": a list of bare nouns to the sentence's end.
-            rest = words[index + 1 :]
-            return len(rest) <= 2 and not any(map(is_determiner, rest))
-        if word in CLAUSE.not_in_list:
-            return False
-    return False

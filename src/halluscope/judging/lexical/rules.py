@@ -4,11 +4,14 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
 
+from halluscope.judging.lexical.clauses import is_finite_verb
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
     ABSENT,
+    AFTER,
     CLAUSE,
     COMPOUNDS,
+    CORRECTIONS,
     DEPICTION,
     GRAMMAR,
     HEDGES,
@@ -21,6 +24,7 @@ from halluscope.judging.lexical.tables import (
     is_determiner,
     phrase_start,
     phrases_of,
+    tables,
     words_before,
 )
 
@@ -122,7 +126,10 @@ def modal(mention: Candidate) -> bool:
     is_absent = False
     if after in GRAMMAR.modals:
         then = behind[:3]
-        is_absent = "be" not in then or (after != "can" and GRAMMAR.seen.isdisjoint(then))
+        is_there = not GRAMMAR.being.isdisjoint(then)  # "can also been seen" is meant as "be"
+        if after == "can" and then and then[0] in GRAMMAR.seen:
+            is_there = True  # "can seen"
+        is_absent = not is_there or (after != "can" and GRAMMAR.seen.isdisjoint(then))
     elif after in CLAUSE.joins:
         # "a clock above the mantelpiece would have helped"
         stops = CLAUSE.ends_clause | CLAUSE.not_in_list | {"would"}
@@ -208,10 +215,18 @@ def belongs_to_nobody(mention: Candidate) -> bool:
     ends = (i for i in following if _ends_phrase(words[i]) and i not in sentence.hyphened)
     noun = next(ends, following.stop)
     owned = {*words[end:noun], *(word.removesuffix("s") for word in words[end:noun])}
-    left = not ABSENT.lying.isdisjoint(words[noun : noun + 3])
+    if not owned or not _may_own(mention):
+        return False
+    left = not ABSENT.lying.isdisjoint(words[noun : noun + 3]) and "out" not in words[noun : noun + 4]
     indefinite = not mention.definite and owned & ABSENT.belongings
     is_absent = left or indefinite or owned & ABSENT.places
     return bool(is_absent and not owned & ABSENT.body)
+
+
+def _may_own(mention: Candidate) -> bool:
+    """Whether a mention is of somebody who owns things: a person or an animal, but not "the chair's seat"."""
+    owner = mention.words[mention.end - 1]
+    return "person" in map(str.lower, mention.classes) or owner in tables()["compounds"]["groups"]["animals"]
 
 
 def _ends_phrase(word: str) -> bool:
@@ -223,6 +238,8 @@ def _ends_phrase(word: str) -> bool:
 
 def is_listed_absent(mention: Candidate) -> bool:
     """Whether a list says that an object is not there."""
+    if mention.sentence.asked and mention.words[mention.end :] == [",", "no"]:
+        return False  # "It is a train, no?"
     return mention.sentence.is_list and (_is_crossed(mention) or _is_denied(mention))
 
 
@@ -235,6 +252,8 @@ def _is_crossed(mention: Candidate) -> bool:
     marks = LISTS.checks | LISTS.crosses
     if words[0] in marks:  # the marks come before the items
         return next((word for word in reversed(words[:index]) if word in marks), "") in LISTS.crosses
+    if words[0] == "[" and words[max(0, index - 2) : index] == ["[", "]"]:
+        return True
     return after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
 
 
@@ -282,6 +301,8 @@ def shown_on(mention: Candidate) -> bool:
     if signed and at(words, start - 1) in {"with", "has", "have"} and _is_sign(words, [start - 2]):
         return True
     end += at(words, end) in {"is", "are"}
+    if at(words, end) == "can" and at(words, end + 1) == "be":
+        end += 2
     end += at(words, end) in DEPICTION.made
     if at(words, end) not in {"on", "in", "across"}:
         return False
@@ -298,6 +319,21 @@ def shown_on(mention: Candidate) -> bool:
         and words[i + 1] in {"with", "has", "have", "having"}
         for i in range(max(0, index - 9), index - 1)
     )
+
+
+def is_called_likeness(mention: Candidate) -> bool:
+    """Whether a mention is said to be a likeness: "the bear is a statue", but not "the figure is a statue of a bear"."""
+    words = mention.words
+    before = at(words, mention.start - 1)
+    opens = before in {"", ",", "and", "that"} or before in CLAUSE.ends_clause
+    if mention.after not in {"is", "are"} or not opens:
+        return False
+    likeness = mention.end + 1
+    while is_determiner(at(words, likeness)) or at(words, likeness) in DEPICTION.before_likeness:
+        likeness += 1
+    if words[likeness - 1] == mention.after and not at(words, likeness).endswith("s"):
+        return False  # "the skier is carving"
+    return at(words, likeness) in DEPICTION.likenesses and at(words, likeness + 1) != "of"
 
 
 def shares_surface(mention: Candidate, following: Candidate) -> bool:
@@ -330,19 +366,55 @@ def pictured_beside(mention: Candidate) -> bool:
 
 def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
     """Whether a cue applies here; a cue such as "shows" needs a picture before it: "the poster shows a dog"."""
+    if words[index] == "strike" and index and words[index - 1] not in CORRECTIONS.before_strike:
+        return False  # "poised to strike the ball"
+    if cue.after == AFTER.everything and words[index] == "but" and not _excepts(words, index):
+        return False
+    if words[index] in HEDGES.of_identity and _doubts_degree(words, index):
+        return False
+    if cue.after == DEPICTION.carriers and at(words, index - 1) in DEPICTION.told:
+        return True
     if not cue.after:
         return cue.rule != "depicted" or not _is_the_image(words, index)
     last = next((i for i in range(index - 1, max(0, index - cue.near) - 1, -1) if words[i] in cue.after), -1)
     if last < 0 or at(words, phrase_start(words, 0, last) - 1) in DEPICTION.beside:
         return False
-    whole = words[: index - 1] == ["the"] or (words[0] == "this" and last < 8 and "of" not in words[:index])
-    return not (whole and last == index - 1 and words[last] in DEPICTION.artworks)
+    this = words[0] == "this" and (last <= 2 or (last < 8 and "of" not in words[:index]))
+    if this and last <= 2 and words[last] in DEPICTION.photographs:
+        return False  # "This snapshot of a street shows ..."
+    whole = words[: index - 1] == ["the"] or this
+    is_subject = last == index - 1 or (this and last <= 2)
+    return not (whole and is_subject and words[last] in DEPICTION.artworks)
+
+
+def _excepts(words: list[str], index: int) -> bool:
+    """Whether "but" excepts something: "every tool but scissors", unlike "all dogs run but cats sleep"."""
+    if at(words, index + 1) in {"the", "a", "an", "this", "that"}:
+        return True
+    if at(words, index + 1) in CLAUSE.opens_own_clause or not at(words, index + 1)[:1].isalnum():
+        return False
+    after = index + 1
+    while after < len(words) and words[after].isalnum():
+        after += 1
+    whole = max((place for place in range(index) if words[place] in AFTER.everything), default=0)
+    verbs = (is_finite_verb(words, place) for place in range(whole, after))
+    return not any(verbs)
+
+
+def _doubts_degree(words: list[str], index: int) -> bool:
+    """Whether a hedge is about a degree: "possibly the largest dog", "maybe ten metres from the bus"."""
+    if at(words, index + 1) == "the":
+        superlative = at(words, index + 2)
+        return superlative in {"most", "least", "only"} or superlative.endswith("est")
+    return at(words, index + 2) in HEDGES.units
 
 
 def _is_the_image(words: list[str], index: int) -> bool:
     """Whether a photo is the image itself, or is being taken: "a black and white photo of a dog"."""
     # whether only words as in "This is a black and white ..." come before
     framed = index <= 12 and DEPICTION.frame.issuperset(words[:index])
+    if _is_what_the_image_shows(words, index):
+        return DEPICTION.placed.isdisjoint(words)
     if words[index] in DEPICTION.artworks:
         named = words[:2] in (["this", "is"], ["it", "is"]) or words[1:3] == ["image", "is"]
         on = (i for i in range(index, len(words)) if words[i] == "on")
@@ -355,6 +427,20 @@ def _is_the_image(words: list[str], index: int) -> bool:
     return opens and DEPICTION.placed.isdisjoint(words)
 
 
+def _is_what_the_image_shows(words: list[str], index: int) -> bool:
+    """Whether a photo is what the image is said to show: "The image captures a candid snapshot of a train"."""
+    if words[index] not in DEPICTION.photographs:
+        return False
+    for verb in range(index - 1, max(0, index - 6), -1):
+        if words[verb] in DEPICTION.showing:
+            subject = words[:verb]
+            carriers = DEPICTION.carriers - DEPICTION.whole  # "The TV in the center of the image displays"
+            return not DEPICTION.whole.isdisjoint(subject) and carriers.isdisjoint(subject)
+        if words[verb] in GRAMMAR.after_noun - {"and"}:
+            return False
+    return False
+
+
 def opens_picture(words: list[str]) -> int:
     """Return where a sentence goes on after a picture: "On the poster, a dog ..."; 0 if it does not begin with one.
 
@@ -363,9 +449,24 @@ def opens_picture(words: list[str]) -> int:
     if words[0] in DEPICTION.made and at(words, 1) in DEPICTION.onto:
         verbs = {"is", "are", "was", "were", ","}
         return next((i + 1 for i, word in enumerate(words[:16]) if i > 1 and word in verbs), 0)
-    if words[0] not in {"on", "in", "across"} or not is_determiner(at(words, 1)):
+    is_screen = words[0] == "on" and at(words, 1) in DEPICTION.screens  # "On TV, ..."
+    if words[0] not in {"on", "in", "across"} or not (is_screen or is_determiner(at(words, 1))):
         return 0
-    surface = next((i for i in range(2, 5) if at(words, i) in DEPICTION.surfaces), 0)
+    surface = next((i for i in range(1 if is_screen else 2, 5) if at(words, i) in DEPICTION.surfaces), 0)
+    if words[:2] == ["in", "this"] and at(words, surface) in DEPICTION.artworks:
+        return 0  # "In this illustration, a bear ..."
+    while surface and at(words, surface + 1) in DEPICTION.surfaces:
+        surface += 1
     following = at(words, surface + 1) if surface else ""
-    goes_on = following == "," or following in GRAMMAR.indefinite
-    return surface + 1 + (following == ",") if goes_on else 0
+    if following == "," or following in GRAMMAR.indefinite:
+        return surface + 1 + (following == ",")
+    if following in {"is", "are", "there"} and _shows(words, surface):
+        return surface + 2
+    return 0
+
+
+def _shows(words: list[str], surface: int) -> bool:
+    """Whether "On the poster is" or "On the screen there is" begins a picture; a TV may have a real thing on it."""
+    if words[surface] not in DEPICTION.screens:
+        return True
+    return not _on_signs().isdisjoint(words[surface + 2 : surface + 8])

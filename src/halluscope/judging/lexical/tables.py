@@ -18,11 +18,11 @@ def tables() -> dict[str, Any]:
     return read_toml(__file__, "lexical.toml")
 
 
-ABSENT, CLAUSE, COMPOUNDS, CORRECTIONS, DEPICTION, GRAMMAR, HEDGES, LISTS, PARTS, QUESTIONS, READINGS = (
+ABSENT, AFTER, CLAUSE, COMPOUNDS, CORRECTIONS, DEPICTION, GRAMMAR, HEDGES, LISTS, PARTS, QUESTIONS, READINGS, SPELLING = (
     WordLists(__file__, "lexical.toml", section)
     for section in (
-        *("absent", "clause", "compounds", "corrections", "depiction", "grammar"),
-        *("hedges", "lists", "parts", "questions", "readings"),
+        *("absent", "after", "clause", "compounds", "corrections", "depiction", "grammar"),
+        *("hedges", "lists", "parts", "questions", "readings", "spelling"),
     )
 )
 
@@ -157,6 +157,9 @@ def compound_phrases() -> Phrases[list[tuple[int, str]]]:
             phrase = pattern.replace("*", word)
             for form in forms(phrase) if pattern in kind["patterns"] else [phrase]:
                 compounds.setdefault(tuple(form.split()), []).append((star, kind["rule"]))
+    for idiom in section["idioms"]:
+        phrase = tuple(idiom.split())
+        compounds[phrase] = [(star, "part of a compound") for star in range(len(phrase))]
     return Phrases(compounds)
 
 

@@ -1,0 +1,135 @@
+"""Where a clause or a list ends: what a word such as "no", or a picture, still reaches."""
+
+from halluscope.judging.lexical.tables import CLAUSE, GRAMMAR, Cue, at, is_determiner
+
+# How far after "and" a verb is searched, and how far after a comma a list's last item
+VERB_WITHIN = 12
+LIST_WITHIN = 24
+
+
+def is_finite_verb(words: list[str], index: int) -> bool:
+    """Whether the word at a place is a verb of its own clause: "a cat sleeps", "the cats sleep", "a door is"."""
+    word, before = words[index], at(words, index - 1)
+    if word in CLAUSE.auxiliaries:
+        return True
+    if is_determiner(before) or before in CLAUSE.before_noun:
+        return False  # "the stands", "to stand", "a market stand"
+    if word in CLAUSE.singular_verbs:
+        return True
+    return word in CLAUSE.plural_verbs and _is_plural(before)
+
+
+def _is_plural(word: str) -> bool:
+    if word in CLAUSE.plural_subjects:
+        return True
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+
+
+def _has_plural_subject(words: list[str], joint: int, index: int) -> bool:
+    """Whether a plural verb follows a longer subject after "and": "and people on the platform wait"."""
+    if words[index] not in CLAUSE.plural_verbs or is_determiner(words[index - 1]):
+        return False
+    if words[index - 1] in CLAUSE.before_noun:
+        return False
+    return any(_is_plural(word) for word in words[joint + 1 : index])
+
+
+def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
+    """Whether a clause with a verb of its own follows "and", and another verb stands between `begun` and "and".
+
+    So it is in "There are no cars and a bus waits" and in "He has no cap and wears a tie", but not in "No cars and buses
+    wait".
+    """
+    if not any(is_finite_verb(words, index) for index in range(begun, joint)):
+        return False
+    joints = 0
+    for index in range(joint + 1, min(len(words), joint + VERB_WITHIN)):
+        word = words[index]
+        if word in CLAUSE.before_own_subject or not word[0].isalnum():
+            return False
+        if word == "and":
+            joints += 1
+        if joints > 1:
+            return False
+        if is_finite_verb(words, index) or _has_plural_subject(words, joint, index):
+            return index > joint + 1 or word in CLAUSE.auxiliaries or word in CLAUSE.second_verbs
+    return False
+
+
+def list_goes_on(words: list[str], comma: int, is_denied: bool) -> bool:
+    """Whether a list goes on: "no dogs, cats, or people"; or examples follow: "no animals, such as dogs".
+
+    `is_denied` says whether a negation is in force: "no dogs, cats and people" needs no comma before "and".
+    """
+    if at(words, comma + 1) in CLAUSE.examples:
+        return True
+    for index, word in enumerate(words[comma + 1 : comma + 1 + LIST_WITHIN], comma + 1):
+        if word in {"or", "nor"}:
+            return True
+        items = words[comma + 1 : index]
+        if word == "and":
+            return _ends_bare_list(items, words[index + 1 :], is_denied)
+        if word in CLAUSE.not_in_list:
+            return False
+    return False
+
+
+def _ends_bare_list(items: list[str], rest: list[str], is_denied: bool) -> bool:
+    """Whether bare nouns end a sentence: "no people, cars, and dogs", but not "no people, but a car, and a dog"."""
+    if any(map(is_determiner, items)) or any(map(is_determiner, rest)):
+        return False
+    if not CLAUSE.instead.isdisjoint(items):
+        return False
+    if any(is_finite_verb(rest, index) for index in range(len(rest))):
+        return False
+    is_list = not items or items[-1] == "," or (is_denied and len(items) <= 3)
+    return is_list and 0 < len(rest) <= 2
+
+
+def pictured_list_goes_on(words: list[str], comma: int, begun: int) -> bool:
+    """Whether what a picture shows goes on after a comma: "a drawing of a car, a bicycle and a person".
+
+    `begun` is the place of the picture. If the picture itself is a later item of a list, as in "a bed, a painting of a
+    cat, and a chair", the list goes on without it.
+    """
+    if _is_later_item(words, begun):
+        return False
+    end = _last_joint(words, comma, begun)
+    if end == 0:
+        return False
+    items = words[comma + 1 : end]
+    is_item = not items or is_determiner(items[0]) or len(items) <= 3
+    return is_item and not any(is_finite_verb(words, index) for index in range(comma + 1, end))
+
+
+def _last_joint(words: list[str], comma: int, begun: int) -> int:
+    """Return the place of the "and" or "or" before a list's last item; 0 if no list goes on after the comma."""
+    for index in range(comma + 1, min(len(words), comma + LIST_WITHIN)):
+        word = words[index]
+        if word in {"and", "or"}:
+            begins_clause = at(words, index + 1) in CLAUSE.opens_own_clause
+            is_last = index == comma + 1 and "," not in words[begun:comma]  # "a picture of a cat, and a dog"
+            return 0 if begins_clause or is_last else index
+        if word in CLAUSE.not_in_list - {"with", "and"} or word in GRAMMAR.ends_picture:
+            return 0
+        if not word[0].isalnum() and word != ",":
+            return 0
+    return 0
+
+
+def _is_later_item(words: list[str], begun: int) -> bool:
+    """Whether a comma or "and" before a picture joins it to an earlier item, other than to where it is."""
+    start = begun
+    while start and not is_determiner(words[start]) and words[start - 1].isalnum() and begun - start < 5:
+        start -= 1
+    joint = at(words, start - 1)
+    if joint not in {",", "and"}:
+        return False
+    return words[0] not in CLAUSE.opens_place
+
+
+def reaches_past_comma(words: list[str], comma: int, cue: Cue | None, begun: int) -> bool:
+    """Whether a cue in force, whose words begin at `begun`, reaches past a comma."""
+    if cue is not None and cue.reach == "picture" and pictured_list_goes_on(words, comma, begun):
+        return True
+    return list_goes_on(words, comma, cue is not None and cue.rule == "negated")
