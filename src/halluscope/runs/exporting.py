@@ -98,15 +98,14 @@ def _results(run: Run) -> Iterator[dict[str, Any]]:
         uncertainty: dict[str, Any] = {"num_samples": len(run.found)}
         ends = known.get(f"interval/{name}")
         if ends is not None and all(map(is_defined, ends)):
-            level, *how = keys["interval"].split(",")
+            level, method, *_ = keys["interval"].split(",")
             uncertainty |= {
                 "confidence_interval": {
                     "lower": float(ends[0]),
                     "upper": float(ends[1]),
                     "confidence_level": float(level),
-                    "method": "bootstrap",
-                },
-                "num_bootstrap_samples": next(int(part) for part in how if part.isdigit()),
+                    "method": method,
+                }
             }
         how_judged = ("judges", "judge", "correctness", "parser", "protocol")
         yield {

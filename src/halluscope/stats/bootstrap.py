@@ -22,6 +22,7 @@ RESAMPLES = 5000
 # The method of `halluscope.stats.intervals`, in a signature.
 METHOD = "jackknife-beta"
 
+
 def parts(resamples: int, numbers: int) -> Iterator[int]:
     """Yield how many resamples to take at a time, so that at most `AT_ONCE` numbers are in memory."""
     most = max(1, AT_ONCE // max(1, numbers))
@@ -50,7 +51,7 @@ class Bootstrap:
         return f"{self.level:g},percentile,{self.resamples},seed{self.seed}" if self.resamples else "no"
 
     def over(self, what: str) -> str:
-        """Return the text for a signature of intervals that need no draws, with what they leave out, such as "images"."""
+        """Return the text for a signature of intervals without draws, with what they leave out: "images"."""
         return f"{self.level:g},{METHOD},{what}" if self.resamples else "no"
 
     def weights(self, rows: int, numbers: int = 0) -> Iterator[Floats]:

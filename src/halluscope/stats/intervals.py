@@ -33,7 +33,7 @@ Counts = Mapping[str, NDArray[Any]]
 Score = Callable[[Counts], Mapping[str, Any]]
 
 # The names that lead to a score: ("samplings", "random", "f1")
-Path = tuple[str, ...]
+Names = tuple[str, ...]
 
 NUMBERS_AT_ONCE = 2**21  # how many counts are in memory at a time (16 MiB), several times over
 
@@ -122,9 +122,9 @@ def leave_out(
     total: Counts,
     blocks: Iterable[Counts],
     ranges: Mapping[str, Range] | None = None,
-    refused: Mapping[Path, str] | None = None,
+    refused: Mapping[Names, str] | None = None,
     kinds: NDArray[np.int64] | None = None,
-) -> dict[Path, LeftOut]:
+) -> dict[Names, LeftOut]:
     """Compute scores without each cluster.
 
     Args:
@@ -137,8 +137,8 @@ def leave_out(
             [clusters].
     """
     values = dict(_flat(score(total)))
-    without: dict[Path, list[Floats]] = {path: [] for path in values}
-    counting: dict[Path, list[NDArray[np.bool_]]] = {path: [] for path in values}
+    without: dict[Names, list[Floats]] = {path: [] for path in values}
+    counting: dict[Names, list[NDArray[np.bool_]]] = {path: [] for path in values}
     for block in blocks:
         rest = {name: total[name] - counts for name, counts in block.items()}
         without_each = dict(_flat(score(rest)))
@@ -166,7 +166,7 @@ def shifted(score: LeftOut, value: float) -> LeftOut:
     return replace(score, value=value, without=score.without + (value - score.value))
 
 
-def _flat(scores: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Floats]]:
+def _flat(scores: Mapping[str, Any], above: Names = ()) -> Iterator[tuple[Names, Floats]]:
     for name, value in scores.items():
         if isinstance(value, Mapping):
             yield from _flat(value, (*above, name))

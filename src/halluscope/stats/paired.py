@@ -53,7 +53,7 @@ def difference(one: LeftOut, other: LeftOut, level: float = 0.95) -> Difference:
         return Difference(math.nan)
     if why_none(one) or why_none(other):
         return Difference(value)
-    clusters = len(one.without)
+    clusters = min(len(one.without), len(other.without))
     if clusters < 2:
         return Difference(value, p=1.0)
     pair = Pair(one, other)
@@ -70,7 +70,7 @@ class Pair:
     def __init__(self, one: LeftOut, other: LeftOut) -> None:
         self.value = one.value - other.value
         self.widest = one.range.width
-        self.degrees = len(one.without) - 1
+        self.degrees = min(len(one.without), len(other.without)) - 1
         self.likeness = correlation(one, other)
         self.reach = Reach(one)
         self.others_reach = Reach(other)
@@ -123,7 +123,11 @@ class Reach:
 
 
 def correlation(one: LeftOut, other: LeftOut) -> float:
-    """Return the correlation of a score of two models on the same clusters; 0 if a score never moves."""
+    """Return the correlation of a score of two models on the same clusters; 0 if a score never moves, or if they were
+    not scored on the same clusters.
+    """
+    if len(one.without) != len(other.without):
+        return 0.0
     together = covariance(one, other)
     apart = math.sqrt(one.variance * other.variance)
     if apart == 0:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from halluscope.stats.intervals import LeftOut, Path, interval, why_none
+from halluscope.stats.intervals import LeftOut, Names, interval, why_none
 
 INTERVAL = "interval"
 NO_INTERVAL = "no_interval"
@@ -30,7 +30,7 @@ def recording() -> Iterator[Recorded]:
         _recorded.reset(before)
 
 
-def of_scores(scores: Mapping[Path, LeftOut], level: float) -> dict[str, Any]:
+def of_scores(scores: Mapping[Names, LeftOut], level: float) -> dict[str, Any]:
     """Return `interval`, nested as the scores are, and `no_interval`, if a score has none: its name -> the reason."""
     intervals: dict[str, Any] = {}
     reasons: dict[str, str] = {}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.intervals import Counts, Range, blocks_of, leave_out, total_of
+from halluscope.stats.intervals import Counts, Names, Range, blocks_of, leave_out, total_of
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.stated import of_scores
 
@@ -128,7 +128,7 @@ def uncertainty(
         return {}
     counts = counts_of(tallies)
     score = partial(score_sums, names=[*tallies[0]], derived=derived)
-    reasons = {(name,): reason for name, reason in (refused or {}).items()}
+    reasons: dict[Names, str] = {(name,): reason for name, reason in (refused or {}).items()}
     left_out = leave_out(score, total_of(counts), blocks_of(counts), ranges, reasons)
     return of_scores(left_out, resampling.level)
 

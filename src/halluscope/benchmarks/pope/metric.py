@@ -22,7 +22,7 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
-from halluscope.stats.intervals import NUMBERS_AT_ONCE, Path, leave_out, refusal
+from halluscope.stats.intervals import NUMBERS_AT_ONCE, Names, leave_out, refusal
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
 from halluscope.stats.stated import of_scores
 from halluscope.stats.tallies import Ints, numbers, points, rows_of
@@ -338,15 +338,15 @@ def _precision_recall(counts: Counts, by: Convention) -> tuple[Floats, Floats]:
     return ratio(true, counts[..., YES].sum(axis=-1)), ratio(true, true + missed)
 
 
-def _refused(counts: Counts, samplings: Sequence[Any], by: Convention) -> dict[Path, str]:
+def _refused(counts: Counts, samplings: Sequence[Any], by: Convention) -> dict[Names, str]:
     """Say which means over the classes of counts [samplings, classes, 2, 3] have no interval, by the names that lead to
     the score, since too many of the classes have no value.
     """
-    tables: dict[Path, Counts] = {(): counts.sum(axis=0)}
+    tables: dict[Names, Counts] = {(): counts.sum(axis=0)}
     if samplings != [None]:
         for name, of_sampling in zip(samplings, counts, strict=True):
             tables["samplings", name] = of_sampling
-    refused: dict[Path, str] = {}
+    refused: dict[Names, str] = {}
     for path, table in tables.items():
         asked = table[table.any(axis=(1, 2))]
         refused |= {(*path, name): reason for name, reason in _class_refusals(asked, by).items()}

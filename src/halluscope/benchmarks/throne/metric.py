@@ -26,7 +26,7 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_objects, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
-from halluscope.stats.intervals import Counts, Path, blocks_of, leave_out, refusal, total_of
+from halluscope.stats.intervals import Counts, Names, blocks_of, leave_out, refusal, total_of
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio
 from halluscope.stats.stated import of_scores
 from halluscope.stats.tallies import points, rows_of
@@ -368,18 +368,18 @@ def score(sums: Counts, conventions: Conventions) -> dict[str, Floats]:
     }
 
 
-def _refused(hits: Hits, conventions: Conventions) -> dict[Path, str]:
+def _refused(hits: Hits, conventions: Conventions) -> dict[Names, str]:
     """Say which means over classes have no interval, since too many classes have no value."""
     true, predicted, present = (table.any(axis=0) for table in hits)
     if conventions.class_f == "of_means":
         has_f, without_f = predicted & present, "a precision or a recall"
     else:
         has_f, without_f = true, "an F"
-    defined = {name: (has_f, without_f) for name in conventions.names}
+    defined = dict.fromkeys(conventions.names, (has_f, without_f))
     defined |= {"precision": (predicted, "a precision"), "recall": (present, "a recall")}
-    refused: dict[Path, str] = {}
+    refused: dict[Names, str] = {}
     for name, (is_defined, what) in defined.items():
-        refused[(f"{name}_cls",)] = refusal(int((~is_defined).sum()), len(is_defined), what)
+        refused[(f"{name}_cls",)] = refusal(int((~is_defined).sum()), hits.true.shape[1], what)
     return refused
 
 
