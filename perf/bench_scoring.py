@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import NUMBERS, Conventions, Hits, score
+from halluscope.benchmarks.throne.metric import Conventions, Hits, score
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import Sample, correct, draw
 from halluscope.stats.correlation import correlations
@@ -19,6 +19,7 @@ from halluscope.vocabularies import load
 from timing import compare, size
 
 IMAGES, VOTES, LABELLED = 5000, 9, 200
+NUMBERS = 16  # about how many numbers are in memory per class and resample
 CLASSES = load("coco").classes
 
 
@@ -53,11 +54,12 @@ def labelled(rng: np.random.Generator) -> tuple[np.ndarray, Sample]:
     return labels, Sample(rows, chances, implied[rows])
 
 
-def raw(labels: np.ndarray, present: np.ndarray) -> dict[str, float]:
-    """Compute the raw scores' intervals."""
-    hits, resampling = Hits.of(labels, present), Bootstrap(1000)
-    weights = resampling.weights(len(present), NUMBERS * len(CLASSES))
-    return resampling.intervals(score(hits, Conventions(), drawn) for drawn in weights)
+def raw(labels: np.ndarray, present: np.ndarray) -> None:
+    """Compute the raw scores of resampled images."""
+    conventions = Conventions()
+    tables = Hits.of(labels, present).counts(conventions)
+    for weights in Bootstrap(1000).weights(len(present), NUMBERS * len(CLASSES)):
+        score({name: weights @ table.astype(float) for name, table in tables.items()}, conventions)
 
 
 def by_scipy(x: np.ndarray, y: np.ndarray, resampling: Bootstrap) -> list[float]:

@@ -17,6 +17,9 @@ classes use only the classes that are defined in the run. There are five pattern
 A second table is about graders (`halluscope.stats.samples`). Of 500 or 4,000 responses 100 or 300 are marked. The judge
 errs more on some images; it is the judge by whose verdicts the sample was drawn, or another.
 
+`python perf/coverage.py --intervals` prints instead how often the intervals of scores and differences hold
+(interval_coverage.py).
+
 The tables show the bias of the raw and of the corrected score, and half the width of the interval; the first, in
 percentage points, also for labels alone (the same estimate without the judge).
 """
@@ -33,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tabulate import tabulate
 
+import interval_coverage
 from halluscope.benchmarks.throne.metric import Conventions, Hits, score
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import presence
@@ -40,6 +44,7 @@ from halluscope.responses import files
 from halluscope.stats import samples
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import Sample, correct, draw
+from halluscope.stats.intervals import total_of
 from halluscope.stats.ratios import f_score
 from halluscope.vocabularies import load
 
@@ -72,21 +77,26 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("upstream", type=Path, nargs="?")
-    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--runs", type=int, default=0, help="default: 1,000; 500 with --intervals")
     parser.add_argument("--texts", type=int, nargs="+", default=[500, 5000])
+    parser.add_argument("--intervals", action="store_true", help="only the tables of interval_coverage.py")
     options = parser.parse_args()
+    if options.intervals:
+        interval_coverage.main(options.runs or 500)
+        return
+    runs = options.runs or 1000
     patterns = [*PATTERNS, *(REAL if options.upstream else ())]
     tasks = [*product(patterns, options.texts)]
     with ProcessPoolExecutor() as workers:
         rows = workers.map(
-            partial(measure, runs=options.runs, upstream=options.upstream), *zip(*tasks, strict=True)
+            partial(measure, runs=runs, upstream=options.upstream), *zip(*tasks, strict=True)
         )
         print(
             tabulate(
                 [row for part in rows for row in part], HEADER, floatfmt=("", "", "", ".1f", *[".2f"] * 4)
             )
         )
-        of_graders = workers.map(partial(measure_grader, runs=options.runs), *zip(*GRADERS, strict=True))
+        of_graders = workers.map(partial(measure_grader, runs=runs), *zip(*GRADERS, strict=True))
         print(tabulate(of_graders, HEADER_OF_GRADERS, floatfmt=("", "", "", "", ".1f", *[".3f"] * 3)))
 
 
@@ -181,7 +191,8 @@ def simulate(population: Population, texts: int, runs: int) -> Iterator[Sequence
         scores = correct(drawn.labels, drawn.present, sample).scores
         if run % 10 == 0:
             alone = correct(np.full_like(drawn.labels, -1), drawn.present, sample).scores
-        raw = score(Hits.of(drawn.labels, drawn.present), Conventions())
+        conventions = Conventions()
+        raw = score(total_of(Hits.of(drawn.labels, drawn.present).counts(conventions)), conventions)
         ends = ([scores[name][end] for name in NAMES] for end in ("value", "low", "high"))
         yield (
             truth(population, drawn),

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from halluscope.stats import tallies
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.intervals import Counts, LeftOut, blocks_of, leave_out, total_of
 from halluscope.stats.paired import Difference, difference, ratio_differences
-from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.ratios import Floats, defined_mean, ratio
 from halluscope.stats.tallies import Tally
 
-RESAMPLES = 500
 GAP = 0.1
 
 Pair = tuple[Tally, Tally]
@@ -66,69 +65,66 @@ def found(rng: np.random.Generator, present: int, right: float, gap: float) -> P
 
 
 def class_average(
-    rng: np.random.Generator, images: int, often: tuple[float, float], seed: int, _: float
+    rng: np.random.Generator, images: int, often: tuple[float, float], _: float
 ) -> Difference:
     """Return the difference in the mean of the classes' precisions, as for THRONE's `precision_cls`."""
     classes = 20
     there = rng.random((images, classes)) < 0.5
     sides = [rng.random((images, classes)) < np.where(there, of, of / 4) for of in often]
-    counts = [(side & there).astype(float) for side in sides], [side.astype(float) for side in sides]
 
-    def average(weights: Floats) -> list[Floats]:
-        return [
-            np.nanmean(ratio(weights @ hit, weights @ of), axis=1) for hit, of in zip(*counts, strict=True)
-        ]
+    def average(sums: Counts) -> dict[str, Floats]:
+        return {"score": defined_mean(ratio(sums["hits"], sums["named"]))}
 
-    (one,), (other,) = average(np.ones((1, images)))
-    (weights,) = Bootstrap(RESAMPLES, seed).weights(images)
-    ones, others = average(weights)
-    return difference(float(one), float(other), ones, others, images)
+    one, other = (without_each(average, {"hits": side & there, "named": side}) for side in sides)
+    return difference(one, other)
 
 
-def resampled(pair: Pair, seed: int) -> Difference:
+def without_each(score: Callable[[Counts], dict[str, Floats]], counts: Counts) -> LeftOut:
+    return leave_out(score, total_of(counts), blocks_of(counts))["score",]
+
+
+def left_out(pair: Pair) -> Difference:
     """Return the difference as `halluscope compare` computes it for scores and groups."""
-    images = len(pair[0]["score"][0])
-    (weights,) = Bootstrap(RESAMPLES, seed).weights(images)
-    values = [tallies.scores([tally])["score"] for tally in pair]
-    drawn = [tallies.resampled([tally], weights)["score"] for tally in pair]
-    return difference(values[0], values[1], drawn[0], drawn[1], images)
+    score = partial(tallies.score_sums, names=["score"])
+    one, other = (without_each(score, tallies.counts_of([tally])) for tally in pair)
+    return difference(one, other)
 
 
-def counted(pair: Pair, _: int) -> Difference:
+def counted(pair: Pair) -> Difference:
     """Return the difference as `halluscope compare` computes it for classes."""
     return ratio_differences(*pair)["score"]
 
 
-Compared = Callable[[int, float], Difference]
+Compared = Callable[[float], Difference]
 
 
 def cases(rng: np.random.Generator) -> Iterator[tuple[str, Compared, float]]:
-    """Yield kinds of scores: a name, what compares a pair by a seed and a gap, and the true difference for a gap."""
+    """Yield kinds of scores: a name, what compares a pair by a gap, and the true difference for a gap."""
 
     def case(
         name: str,
-        test: Callable[[Pair, int], Difference],
+        test: Callable[[Pair], Difference],
         apart: float,
         simulate: Callable[..., Pair],
         *sizes: Any,
     ) -> tuple[str, Compared, float]:
-        return name, lambda seed, gap: test(simulate(rng, *sizes, gap), seed), apart
+        return name, lambda gap: test(simulate(rng, *sizes, gap)), apart
 
     for images in (10, 20, 50, 200, 500):
         for often in ((4, 4), (8, 2)):
             name = f"errors of {often[0]} and {often[1]} mentions in each of {images} images"
-            yield case(name, resampled, -GAP, mentions, images, often, 0.25)
-        yield case(f"share of {images} images", resampled, -GAP, answers, images, 1, 1.0, 0.25)
+            yield case(name, left_out, -GAP, mentions, images, often, 0.25)
+        yield case(f"share of {images} images", left_out, -GAP, answers, images, 1, 1.0, 0.25)
         name = f"accuracy of 6 questions about each of {images} images, 4 of them readable"
-        yield case(name, resampled, -GAP, answers, images, 6, 2 / 3, 0.25)
+        yield case(name, left_out, -GAP, answers, images, 6, 2 / 3, 0.25)
     for images in (200, 500):
         name = f"mean precision of 20 classes, named in 40 % and 10 % of {images} images"
         yield name, partial(class_average, rng, images, (0.4, 0.1)), np.nan
     for few in (0.02, 0.05):
         name = f"errors of 4 and 1 mentions in each of 50 images, {100 * few:.0f} % wrong"
-        yield case(name, resampled, -GAP, mentions, 50, (4, 1), few)
+        yield case(name, left_out, -GAP, mentions, 50, (4, 1), few)
         yield case(
-            f"share of 200 images, {100 * few:.0f} % wrong", resampled, -GAP, answers, 200, 1, 1.0, few
+            f"share of 200 images, {100 * few:.0f} % wrong", left_out, -GAP, answers, 200, 1, 1.0, few
         )
     for right in (0.6, 0.8, 0.95):
         for one, other in ((40, 6), (40, 10), (33, 10), (200, 30), (2000, 40), (500, 500)):
@@ -147,14 +143,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=1000)
     times = parser.parse_args().times
-    print(f"{times} pairs each, {RESAMPLES} resamples")
+    print(f"{times} pairs each")
     print(f"{'':75} p<0.05  <0.005  covered  with a difference")
     for name, compared, apart in cases(np.random.default_rng(0)):
         shown = []
         for gap in (0.0, GAP):
             if gap and np.isnan(apart):
                 continue
-            pairs = [compared(seed, gap) for seed in range(times)]
+            pairs = [compared(gap) for _ in range(times)]
             tested = [one for one in pairs if not np.isnan(one.p)]
             expected = apart if gap else 0.0
             if not gap:

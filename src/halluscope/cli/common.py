@@ -11,7 +11,7 @@ from halluscope.files.writing import check_new
 from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, MatchingOptions
 from halluscope.registry import Benchmark
-from halluscope.reporting.formats import CSV, JSON, text_notes, written
+from halluscope.reporting.formats import CSV, JSON, LATEX, text_notes, written
 from halluscope.reporting.tables import Report, Values, to_json
 from halluscope.scoring import Ready
 from halluscope.terminal import is_quiet, say, tell
@@ -135,7 +135,8 @@ def output(args: Namespace, data: Any, report: Callable[[], Report] | None = Non
     if args.format == JSON:
         say(to_json(data))
         return
-    with_ends = getattr(args, "intervals", False)
+    # A table in LaTeX has no columns for intervals: where no option asks for them, they stand beside their numbers.
+    with_ends = getattr(args, "intervals", args.format == LATEX)
     parts = report() if report else data.report
     say(written(parts, args.format, with_ends))
     if args.format == CSV:

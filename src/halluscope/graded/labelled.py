@@ -6,7 +6,7 @@ a rule cannot read is wrong, and counted.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -90,6 +90,8 @@ class Labelled(Graded):
 
 class Choice(Labelled):
     """A benchmark whose labels are letters, each of a choice that the question lists; the data file is all it needs."""
+
+    no_interval: ClassVar = {"chance": "It depends on no response."}
 
     def official(self, text: str) -> str | None:
         """Return the only letter of a choice among a response's words, in upper or lower case: "A dog" is A."""

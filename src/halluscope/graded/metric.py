@@ -25,6 +25,7 @@ from halluscope.sanitize import encodable
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.intervals import AMOUNT, Range
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers, tally_groups
 from halluscope.validation import flags, paired, warn_of_a_part, word
@@ -127,7 +128,8 @@ class Graded(Rows):
     """A metric by verdicts: what a data file declares, and the methods in which a subclass differs from it."""
 
     rules: ClassVar[Sequence[str]] = (NOBODY,)
-    over: ClassVar[str] = "images"  # what an interval resamples
+    over: ClassVar[str] = "images"  # what intervals leave out
+    no_interval: ClassVar[Mapping[str, str]] = {}  # why a score has no interval
     # whose prompt, and how replies are read -> a reader of replies in words
     readers: ClassVar[Mapping[tuple[str, str], Reader]] = {}
 
@@ -217,8 +219,18 @@ class Graded(Rows):
         return tally_groups(self.parts(values), cluster, groups)
 
     def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Return scores that follow from others, each [resamples]."""
+        """Return scores that follow from others, each [sums]."""
         return {}
+
+    def ranges(self) -> dict[str, Range]:
+        """Return the ranges of the scores that are not shares."""
+        ranges = {MEAN_WORDS: AMOUNT}
+        criteria = {criterion.name: criterion for criterion in self.criteria}
+        for score, counting in self.data.get("counting", {}).items():
+            criterion = criteria.get(counting["of"])
+            if criterion is not None and "below" not in counting:
+                ranges[score] = Range(0.0, float(criterion.most))
+        return ranges
 
     def unreadable(self, values: Values) -> Bools:
         """Return which responses have no readable verdict: [repeats, rows]."""
@@ -333,7 +345,7 @@ class Graded(Rows):
         cluster, groups = numbers([self.cluster_of(row) for row in rows]), self.groups(rows)
         words = {MEAN_WORDS: lengths.tally(case.texts, cluster)}
         counts = [{**self.tally(case, one, cluster, groups), **words} for one in case.verdicts.each()]
-        result = tallies.points(tallies.resampled(counts, derived=self.derived))
+        result: dict[str, Any] = dict(tallies.scores(counts, self.derived))
         result |= self.facts(case, result)
         result |= {"questions": len(rows), self.over: int(cluster.max()) + 1}
         if named := self.dataset.get("counts"):
@@ -345,9 +357,10 @@ class Graded(Rows):
             **self.signed(case),
             **form_of(row.form for row in rows),
             **choice(thoughts),
-            interval=resampling,
+            interval=resampling.over(self.over),
         )
-        result |= {**self.digest(case), **tallies.uncertainty(counts, resampling, self.derived)}
+        result |= self.digest(case)
+        result |= tallies.uncertainty(counts, resampling, self.derived, self.ranges(), self.no_interval)
         if len(counts) > 1:
             result["spread"] = tallies.spread(counts)
         if per_question:

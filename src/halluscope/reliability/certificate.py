@@ -230,14 +230,14 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> Json:
         *(("kind", kind, np.array([[kind in cell for cell in row] for row in kinds_of])) for kind in KINDS),
     ]
     among = {"all": judged} | {f"{by}/{name}": judged.among(cells) for by, name, cells in parts}
-    rates = error_rates({key: part for key, part in among.items() if part.weights.any()}, RESAMPLING)
+    rates = error_rates({key: part for key, part in among.items() if part.weights.any()}, RESAMPLING.level)
     found: Json = {"all": rates.pop("all"), **{by: {} for by, *_ in parts}}
     for key, rate in rates.items():
         by, _, name = key.partition("/")
         found[by][name] = rate
     of_judges = [np.split(of, len(poll.judges), axis=-1) for of in (poll.votes, margins)]
     votes = {judge: _of_votes(judged, *own) for judge, *own in zip(poll.judges, *of_judges, strict=True)}
-    return {"errors": found, "votes": votes, "interval": str(RESAMPLING)}
+    return {"errors": found, "votes": votes, "interval": RESAMPLING.over("texts")}
 
 
 def by_length(lengths: NDArray[Any]) -> Iterator[tuple[str, Bools]]:
@@ -258,7 +258,7 @@ def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> Json
     known = ~np.isnan(margins)
     chances = (1 + np.tanh(np.where(known, margins, 0.0) / 2)) / 2  # 1 / (1 + exp(-margin)), at any margin
     unreadable = ratio(np.where(votes == voting.OTHER, weights, 0.0).sum(), weights.sum())
-    (rates,) = error_rates({"": Judged(votes == voting.YES, implied, weights)}, RESAMPLING).values()
+    (rates,) = error_rates({"": Judged(votes == voting.YES, implied, weights)}, RESAMPLING.level).values()
     calibrated = (
         calibration(chances, implied, np.where(known, weights, 0.0), RESAMPLING) if known.any() else None
     )

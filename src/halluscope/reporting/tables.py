@@ -17,7 +17,7 @@ FEWEST = 30  # how many rows a result must be about for its intervals to stand i
 BEST = "best"  # a key added to a result: the score that is highlighted, since it is better than each other model's
 
 # What a result holds that is named like its scores, and is none
-NO_SCORES = {"counts", "interval", "spread", "difference"}
+NO_SCORES = {"counts", "interval", "no_interval", "spread", "difference"}
 
 RESPONSES, ROWS = "responses", "rows"  # names of columns: what was scored, and on how many rows
 
@@ -154,6 +154,24 @@ def rows_of(result: Values) -> int:
 def has_few(result: Values) -> bool:
     """Whether a result has intervals, and is about too few rows for them."""
     return "interval" in result and rows_of(result) < FEWEST
+
+
+def without_intervals(benchmark: Benchmark, results: Named) -> list[Notes]:
+    """Return notes on why defined scores have no interval, of each result that has intervals in tables."""
+    remarks = {}
+    for name, result in results:
+        if not has_few(result):
+            remarks[name] = _reasons(benchmark, result)
+    return below(remarks)
+
+
+def _reasons(benchmark: Benchmark, result: Values) -> list[str]:
+    scores = dict(flat(result))
+    names: dict[str, list[str]] = {}
+    for name, reason in result.get("no_interval", {}).items():
+        if benchmark.better(name) and is_defined(scores.get(name)):
+            names.setdefault(reason, []).append(name)
+    return [f"No interval for {', '.join(of)}: {reason}" for reason, of in names.items()]
 
 
 def _bare(result: Values) -> dict[str, Any]:

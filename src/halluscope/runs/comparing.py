@@ -1,6 +1,6 @@
 """Compares runs on the rows that all of them have: several models, two judges, or how hard each row is.
 
-Each run is cut to these rows, scored again, and resampled with the same draws as the others: differences are paired.
+Each run is cut to these rows and scored again, also without each cluster of rows: differences are paired.
 """
 
 import math
@@ -28,7 +28,6 @@ from halluscope.reporting.tables import (
     Table,
     Values,
     estimate,
-    flat,
     gap,
     plain,
     principal,
@@ -37,10 +36,11 @@ from halluscope.reporting.tables import (
 )
 from halluscope.runs.folder import Run, benchmark_of, checked, rescore, view
 from halluscope.sanitize import one_line, short_repr
-from halluscope.scoring import Ready, clusters
-from halluscope.stats import bootstrap, tallies
+from halluscope.scoring import Ready
 from halluscope.stats import items as statistics
+from halluscope.stats import stated, tallies
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.intervals import LeftOut, why_none
 from halluscope.stats.paired import FEWEST, Difference, can_differ, difference, holm, ratio_differences
 from halluscope.stats.ratios import Floats, kappa, wilson
 from halluscope.stats.tallies import Bools, Tally
@@ -51,6 +51,8 @@ NOT_HOW = ("data", "responses", "interval", "prompts", "part")
 OUTCOMES = ("found", "hallucinated", "missed")  # the lists of classes in a row about an image
 
 FEW = 10  # up to this many differences between models are all shown; of more, only those from the best model
+
+LEAST_P = 0.0001  # a p value that would be printed as 0.0000 is printed as less than this
 
 MOST = 20  # of the significant differences in groups, and in classes, so many are shown
 
@@ -82,6 +84,7 @@ class Compared:
     holm: float = math.nan  # the p value by Holm's correction for all differences that were compared together
     # the better run, if the difference is significant and the score has a better direction
     better: str | None = None
+    untested: str = ""  # why the difference has no p value; "" if it has one, or if its counts are too few
 
 
 @dataclass(frozen=True)
@@ -94,22 +97,28 @@ class Comparison:
     # the scores of each class in which two runs differ often enough for a test to tell; p and interval are
     # NaN where too few images count for one of them (`halluscope.stats.paired.FEWEST`)
     classes: Sequence[Compared]
-    resampling: Bootstrap  # how differences were resampled
+    level: float  # the level of the intervals
 
 
 @dataclass(frozen=True)
-class Resampled:
+class Rescored:
     """A run on the rows that all runs have, scored again."""
 
     run: Run
-    scores: Mapping[str, float]  # name -> score; the names of nested scores are joined with "/"
-    draws: Mapping[str, Floats]  # name -> the score of each resample
-    clusters: int  # the number of clusters of rows that depend on each other, such as images
+    # name -> score, as it is and without each cluster; the names of nested scores are joined with "/"
+    left_out: Mapping[str, LeftOut]
 
-    def against(self, other: "Resampled", name: str, level: float) -> tuple[tuple[float, float], Difference]:
-        """Return both values of a score, and their difference."""
-        values, draws = (self.scores[name], other.scores[name]), (self.draws[name], other.draws[name])
-        return values, difference(*values, *draws, self.clusters, level)
+    @property
+    def scores(self) -> dict[str, float]:
+        return {name: score.value for name, score in self.left_out.items()}
+
+    def against(self, other: "Rescored", name: str, names: tuple[str, str], level: float) -> "Compared":
+        """Compare a score with that of another run."""
+        ours = self.left_out[name]
+        theirs = other.left_out[name]
+        untested = why_none(ours) or why_none(theirs)
+        values = (ours.value, theirs.value)
+        return Compared(name, names, values, difference(ours, theirs, level), untested=untested)
 
 
 def compare(
@@ -117,7 +126,7 @@ def compare(
 ) -> Comparison:
     if len(runs) < 2:
         raise ValueError(f"A comparison needs at least 2 runs; got {', '.join(runs) or 'none'}.")
-    benchmark, level, parts = benchmark_of(runs), resampling.level, resampled(runs, resampling)
+    benchmark, level, parts = benchmark_of(runs), resampling.level, rescored(runs, resampling)
     wanted, known = wanted_scores(benchmark, scores, parts.values())
     groups = [
         name
@@ -130,7 +139,7 @@ def compare(
         return _corrected(
             benchmark,
             [
-                Compared(score, (name, other), *part.against(other_part, score, level))
+                part.against(other_part, score, (name, other), level)
                 for (name, part), (other, other_part) in pairs
                 for score in names
             ],
@@ -145,7 +154,7 @@ def compare(
         compared(wanted),
         compared(groups if in_parts else ()),
         _corrected(benchmark, [*_class_tests(classes, level)], level),
-        resampling,
+        level,
     )
 
 
@@ -162,7 +171,7 @@ def _corrected(benchmark: Benchmark, tested: Sequence[Compared], level: float) -
 
 
 def wanted_scores(
-    benchmark: Benchmark, scores: Sequence[str], parts: Iterable[Resampled]
+    benchmark: Benchmark, scores: Sequence[str], parts: Iterable[Rescored]
 ) -> tuple[list[str], list[str]]:
     """Return these scores, by default the one to show first, and all that the runs have in common."""
     each = [part.scores for part in parts]
@@ -175,18 +184,18 @@ def wanted_scores(
     return wanted, known
 
 
-def _unlike(parts: Iterable[Resampled]) -> dict[str, list[str]]:
+def _unlike(parts: Iterable[Rescored]) -> dict[str, list[str]]:
     """Return the keys of the signature in which runs were scored differently, each with the value of each run."""
     keys = [part.run.keys for part in parts]
     values = {key: [of.get(key, "") for of in keys] for key in {name: 0 for of in keys for name in of}}
     return {key: of for key, of in values.items() if len({*of}) > 1 and key not in NOT_HOW}
 
 
-def resampled(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Resampled]:
-    """Score runs again on the rows that all have, with resamples; each resample draws the same rows of all."""
+def rescored(runs: Mapping[str, Run], resampling: Bootstrap) -> dict[str, Rescored]:
+    """Score runs again on the rows that all have, also without each cluster of these rows."""
     if not resampling.resamples:
-        raise ValueError("A comparison needs at least 1 resample of the bootstrap; got 0.")
-    parts = {name: _resampled(runs[name], rows, resampling) for name, rows in common_rows(runs).items()}
+        raise ValueError("A comparison needs intervals; got bootstrap=0, which makes none.")
+    parts = {name: _rescored(runs[name], rows, resampling) for name, rows in common_rows(runs).items()}
     data = {name: part.run.keys["data"] for name, part in parts.items()}
     if len({*data.values()}) > 1:
         each = ", ".join(f"{short_repr(name)} {short_repr(of)}" for name, of in data.items())
@@ -212,7 +221,7 @@ def common_rows(runs: Mapping[str, Run]) -> dict[str, list[int]]:
     return {name: [indices[row] for row in common] for name, indices in rows.items()}
 
 
-def _resampled(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Resampled:
+def _rescored(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Rescored:
     """Score some of a run's rows again, without options that need all rows, such as a certificate."""
     each = run.benchmark.each
     inputs, options = (
@@ -221,17 +230,14 @@ def _resampled(run: Run, rows: Sequence[int], resampling: Bootstrap) -> Resample
     )
     inputs |= {name: [value[row] for row in rows] for name, value in run.columns.items()}
     ready, record = Ready(run.ready.matched.only(rows), inputs), run.record.finished(rows)
-    with bootstrap.recording() as kept:
+    with stated.recording() as kept:
         made = rescore(
-            replace(run, ready=ready, options=options, record=record),
-            bootstrap=resampling.resamples,
-            seed=resampling.seed,
-            level=resampling.level,
+            replace(run, ready=ready, options=options, record=record), bootstrap=1, level=resampling.level
         )
-    draws = dict(flat(next(scores for ends, scores in kept if ends is made.scores["interval"])))
-    values = dict(flat(made.scores))
-    of_rows = inputs.get("image_ids") or clusters(run.benchmark, inputs["references"])
-    return Resampled(made, {name: float(values[name]) for name in draws}, draws, len({*of_rows}))
+    for intervals, left_out in kept:
+        if intervals is made.scores[stated.INTERVAL]:
+            return Rescored(made, left_out)
+    raise AssertionError("a metric states intervals that it did not record")
 
 
 def _classes(run: Run) -> Tally:
@@ -278,20 +284,16 @@ def _class_tests(classes: Mapping[str, Tally], level: float) -> Iterator[Compare
 
 def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tuple[Table, Table, Notes]:
     """Return tables of the runs, with a letter each, and of their differences, and what a reader has to know."""
-    scores, resamples = found.scores, found.resampling.resamples
-    lines = [f"Intervals and p values come from {resamples:,} paired resamples."]
+    scores = found.scores
+    lines = ["Intervals and p values are paired: both runs are scored without the same clusters of rows."]
     if longer := [f"{name} has {rows:,}" for name, rows in found.of.items() if rows > found.rows]:
         lines.append(f"Compared on the {found.rows:,} rows that all runs have ({', '.join(longer)}).")
     for key, values in found.unlike.items():
         each = ", ".join(map(" ".join, zip(found.of, values, strict=True)))
         lines.append(f"The runs were not scored alike, which also changes differences: {key} is {each}.")
-    for compared in (found.scores, found.groups):
-        needed = 2 * len(compared) / (1 - found.resampling.level)
-        if resamples + 1 <= needed:
-            lines.append(
-                f"{len(compared):,} differences are corrected together, and {resamples:,} resamples tell no p value "
-                f"small enough for one alone to hold; --bootstrap {int(needed) + 1} does."
-            )
+    for reason in dict.fromkeys(one.untested for one in scores if one.untested):
+        names = dict.fromkeys(one.score for one in scores if one.untested == reason)
+        lines.append(f"Not tested: {', '.join(names)}. {reason}")
     if 0 < most < len(scores):
         scores = _with_the_best(found, benchmark)
         lines.append(
@@ -313,7 +315,7 @@ def of_parts(found: Comparison, benchmark: Benchmark, most: int | None = MOST) -
         ("groups", found.groups, "which are undefined in one of the runs"),
         ("classes", found.classes, f"for which fewer than {FEWEST} images count in one of the runs"),
     ):
-        significant = [one for one in compared if one.holm < 1 - found.resampling.level]
+        significant = [one for one in compared if one.holm < 1 - found.level]
         surest = sorted(significant, key=attrgetter("holm"))[:most]
         if surest:
             yield _table(name, surest, found, benchmark)
@@ -333,6 +335,9 @@ def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:
     for one in _with_the_best(found, benchmark):
         first, second = one.names
         p = "p < 0.001" if one.holm < 0.001 else f"p {plain(one.holm)}"
+        if one.untested:
+            yield f"{first} and {second}: not compared by {one.score}. {one.untested}"
+            continue
         if one.better is None:
             yield f"{first} and {second}: no difference in {one.score} beyond chance ({p})"
             continue
@@ -376,13 +381,20 @@ def _table(name: str, compared: Sequence[Compared], found: Comparison, benchmark
             one.score,
             "-".join(letters[name] for name in one.names),
             *_cells(one, benchmark),
-            plain(one.holm, ".4f"),
+            _p(one.holm),
             letters[one.better] if one.better else None,
         ]
         for one in compared
     ]
     header = ["score", "runs", "1st", "2nd", "diff", "Holm p", "better"]
     return Table(name, header, rows, left=2, intervals=("diff",))
+
+
+def _p(value: float) -> Number:
+    """Return a p value as it is printed: never 0."""
+    if value < LEAST_P / 2:
+        return plain(value)._replace(text=f"<{LEAST_P}")
+    return plain(value, ".4f")
 
 
 def _cells(one: Compared, benchmark: Benchmark) -> list[Cell]:
@@ -396,7 +408,7 @@ def _cells(one: Compared, benchmark: Benchmark) -> list[Cell]:
 MOST_VALUES = 10
 
 # LVLM -> its responses by the first judge, and by the second
-Pairs = Mapping[str, tuple[Resampled, Resampled]]
+Pairs = Mapping[str, tuple[Rescored, Rescored]]
 
 
 def swap(first: str | Path, second: str | Path, scores: Sequence[str], resampling: Bootstrap) -> Result:
@@ -417,7 +429,7 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
             "files by both."
         )
     runs = {f"{name}, judge {judge}": of[name] for name in ours for judge, of in enumerate((ours, theirs), 1)}
-    benchmark, parts = benchmark_of(runs), [*resampled(runs, resampling).values()]
+    benchmark, parts = benchmark_of(runs), [*rescored(runs, resampling).values()]
     wanted, _ = wanted_scores(benchmark, scores, parts)
     pairs: Pairs = dict(zip(ours, zip(parts[::2], parts[1::2], strict=True), strict=True))
     for name, both in pairs.items():
@@ -431,7 +443,7 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
         {"model": name, **row} for name, both in pairs.items() for row in _agreement(benchmark, *both)
     ]
     differences = [
-        Compared(score, (name, name), *one.against(other, score, resampling.level))
+        one.against(other, score, (name, name), resampling.level)
         for score in wanted
         for name, (one, other) in pairs.items()
     ]
@@ -448,7 +460,7 @@ def swap(first: str | Path, second: str | Path, scores: Sequence[str], resamplin
     return Result(found, _swap_report(found, differences, benchmark), found["scores"])
 
 
-def _agreement(benchmark: Benchmark, *both: Resampled) -> Iterator[dict[str, Any]]:
+def _agreement(benchmark: Benchmark, *both: Rescored) -> Iterator[dict[str, Any]]:
     """Yield how often rows have the same value, for each score of a row; for lists of classes, of all mentions."""
     rows = [part.run.found for part in both]
     same: list[tuple[str, int, int, float]] = []  # score, how many are the same, of how many, kappa
@@ -474,7 +486,7 @@ def _ranks(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap
     """Return each LVLM's rank by both judges, from 1, and Kendall's tau of the two rankings with its interval."""
     sign = 1 if benchmark.direction(score) == LOWER else -1
     values = np.array([[sign * part.scores[score] for part in both] for both in pairs.values()])
-    draws = np.array([[part.draws[score] for part in both] for both in pairs.values()])
+    draws = np.array([[_drawn(part.left_out[score], resampling) for part in both] for both in pairs.values()])
     low, high = resampling.interval(_tau(draws))
     ranks = 1 + (values[:, None] > values[None]).sum(axis=1)
     return {
@@ -482,6 +494,13 @@ def _ranks(benchmark: Benchmark, score: str, pairs: Pairs, resampling: Bootstrap
         "ranks": dict(zip(pairs, ranks.tolist(), strict=True)),
         "tau": {"value": float(_tau(values[..., None])[0]), "low": low, "high": high},
     }
+
+
+def _drawn(score: LeftOut, resampling: Bootstrap) -> Floats:
+    """Return a score of resampled clusters [resamples]: what a cluster adds to it counts as often as it is drawn."""
+    clusters = len(score.without)
+    adds = (clusters - 1) / clusters * (score.moved - score.moved.mean())
+    return np.concatenate([score.value + weights @ adds for weights in resampling.weights(clusters)])
 
 
 def _tau(values: Floats) -> Floats:
@@ -502,7 +521,7 @@ def _swap_report(found: Values, differences: Sequence[Compared], benchmark: Benc
         for row in found["agreement"]
     ]
     scores: list[list[Cell]] = [
-        [one.names[0], one.score, *_cells(one, benchmark), plain(one.by.p)] for one in differences
+        [one.names[0], one.score, *_cells(one, benchmark), _p(one.by.p)] for one in differences
     ]
     judges = ["1st judge", "2nd judge"]
     of_rows = ["responses", "of a row", "rows", "same", "kappa"]

@@ -36,6 +36,7 @@ from halluscope.reporting.tables import (
     printed,
     rows_of,
     table,
+    without_intervals,
 )
 from halluscope.reporting.tables import score as score_of
 from halluscope.responses.files import is_by_name
@@ -92,7 +93,8 @@ def of_results(
     parts = benchmark.module("report").report(counted(results), rows=rows, every=every, **options)
     few = ", ".join(name for name, result in results if has_few(result))
     lines = [f"Too few rows for intervals (fewer than {FEWEST}): {few}."] if few else []
-    return [*parts, *notes([*lines, *of_other_rows(results)])]
+    reasons = without_intervals(benchmark, results)
+    return [*parts, *reasons, *notes([*lines, *of_other_rows(results)])]
 
 
 def of_other_rows(results: Named) -> list[str]:
@@ -204,7 +206,8 @@ def report(
             verdict = [Notes([*verdicts(found, benchmark), *remarks.lines])]
             results = with_best(results, found)
     if names:
-        return [of_scores(benchmark, results, names), *signatures(results)]
+        table_of_names = of_scores(benchmark, results, names)
+        return [table_of_names, *without_intervals(benchmark, results), *signatures(results)]
     if style == TABLE and not is_every:
         scores = of_scores(benchmark, results, [by])
         rows = sorted(scores.rows, key=lambda row: order.index(str(row[0])))
@@ -284,7 +287,12 @@ def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
                 row[key], ends = value, known.get(f"interval/{key}", ())
                 row |= zip((f"{key} low", f"{key} high"), ends, strict=False)
         rows.append(row)
-    return Result(values, [of_scores(benchmark, results), *signatures(results)], rows)
+    report: Report = [
+        of_scores(benchmark, results),
+        *without_intervals(benchmark, results),
+        *signatures(results),
+    ]
+    return Result(values, report, rows)
 
 
 def compare(

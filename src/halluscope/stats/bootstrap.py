@@ -3,12 +3,9 @@
 Resamples are drawn and scored in parts to save memory; the draws are the same as if all were drawn at once.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -22,21 +19,8 @@ AT_ONCE = 2**24  # How many numbers of the resamples are in memory at a time (12
 # Two models' p value is then at least 0.0004, so Holm's correction of up to 125 differences can leave one below 0.05.
 RESAMPLES = 5000
 
-# Scores by name, possibly nested: arrays [resamples], or the ends of their intervals.
-Scores = Mapping[str, Any]
-
-_recorded: ContextVar[list[tuple[Scores, Scores]] | None] = ContextVar("recorded", default=None)
-
-
-@contextmanager
-def recording() -> Iterator[list[tuple[Scores, Scores]]]:
-    """Collect, inside a `with` block, the intervals of each call and the resampled scores that they are made from."""
-    found: list[tuple[Scores, Scores]] = []
-    before = _recorded.set(found)
-    try:
-        yield found
-    finally:
-        _recorded.reset(before)
+# The method of `halluscope.stats.intervals`, in a signature.
+METHOD = "jackknife-beta"
 
 
 def parts(resamples: int, numbers: int) -> Iterator[int]:
@@ -67,8 +51,8 @@ class Bootstrap:
         return f"{self.level:g},percentile,{self.resamples},seed{self.seed}" if self.resamples else "no"
 
     def over(self, what: str) -> str:
-        """Return the text for a signature, with what is resampled, such as "images"."""
-        return f"{self},{what}" if self.resamples else str(self)
+        """Return the text for a signature of intervals without draws, with what they leave out: "images"."""
+        return f"{self.level:g},{METHOD},{what}" if self.resamples else "no"
 
     def weights(self, rows: int, numbers: int = 0) -> Iterator[Floats]:
         """Yield how often each row is drawn in each resample, in parts [resamples, rows]; a resample sums to `rows`."""
@@ -79,13 +63,6 @@ class Bootstrap:
                 row[:] = np.bincount(draws.integers(rows, size=rows), minlength=rows)
             yield weights
 
-    def intervals(self, parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the interval of each score; each part has scores [resamples] by name, possibly nested."""
-        found, scores = self._of(list(parts))
-        if (keeping := _recorded.get()) is not None:
-            keeping.append((found, scores))
-        return found
-
     def interval(self, values: Floats) -> tuple[float, float]:
         """Return the percentile interval of values [resamples]; undefined values are left out."""
         defined = values[~np.isnan(values)]
@@ -93,16 +70,3 @@ class Bootstrap:
             return np.nan, np.nan
         low, high = np.quantile(defined, [(1 - self.level) / 2, (1 + self.level) / 2])
         return float(low), float(high)
-
-    def _of(self, parts: Sequence[Scores]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the interval of each score, and the resampled scores of all parts."""
-        ends: dict[str, Any] = {}
-        joined: dict[str, Any] = {}
-        for name, first in parts[0].items():
-            values = [part[name] for part in parts]
-            if isinstance(first, Mapping):
-                ends[name], joined[name] = self._of(values)
-            else:
-                joined[name] = np.concatenate(values)
-                ends[name] = self.interval(joined[name])
-        return ends, joined

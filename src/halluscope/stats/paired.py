@@ -1,7 +1,7 @@
 """Compares two models on the same rows: a score's difference, its interval and p value, and Holm's correction.
 
-Both models are scored on the same resamples, so rows that are hard for both change the difference little. A class may
-be too rare for that; its scores are ratios of counts, and `ratio_difference` tests them without resamples.
+Both models are scored without the same clusters, so rows that are hard for both change the difference little. A class
+may be too rare for that; its scores are ratios of counts, and `ratio_differences` tests them by their counts.
 """
 
 import math
@@ -11,7 +11,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.beta import student_quantile, student_tail
+from halluscope.stats.intervals import LeftOut, amount_ends, covariance, effective, why_none
+from halluscope.stats.ratios import Floats, ratio, wilson_of
 from halluscope.stats.tallies import Bools, Tally
 
 NORMAL = NormalDist()
@@ -19,10 +21,11 @@ NORMAL = NormalDist()
 # In how many clusters, such as images, a score of a class must be defined for each of two models to be compared.
 FEWEST = 5
 
-# With fewer errors or right answers than about this, a score's resamples are too narrow.
-RARE = 5
-
 HALVINGS = 40  # How often the range in which an interval ends is halved
+
+MOST_ERRORS = 100.0  # no p value is of more standard errors
+
+HALF_A_ROW = 0.5  # of what two models have in common, by which it is taken for less
 
 
 @dataclass(frozen=True)
@@ -33,58 +36,107 @@ class Difference:
     p: float = np.nan  # the two-sided p value of no difference; below 1 - level if the interval excludes 0
 
 
-def difference(
-    one: float, other: float, ones: Floats, others: Floats, clusters: int, level: float = 0.95
-) -> Difference:
-    """Compare a score of two models by their scores `ones` and `others` on the same resamples of clusters.
+def difference(one: LeftOut, other: LeftOut, level: float = 0.95) -> Difference:
+    """Compare a score of two models by what it is for each without each cluster.
 
-    Percentiles, too narrow for few clusters, are taken at the level at which they are as wide as an interval by
-    Student's t (Hesterberg, The American Statistician 69, 2015, section 4.2). p is the share of resamples outside the
-    narrowest interval that holds 0, raised likewise; never below 2 / 2^clusters, the probability that all clusters
-    favour the same of two equal models. With fewer than `RARE` errors, or right answers, the differences are spread as
-    a score test spreads them, which gives both models the pooled share. Undefined resamples are left out.
+    The interval is that of Zou and Donner (Statistics in Medicine 27, 2008), which puts two intervals together; with
+    Wilson's it is Newcombe's for paired shares (Statistics in Medicine 17, 1998, method 10). Wilson's are of each
+    score's effective number of rows, with Student's t for the number of clusters; the scores' correlation is that of
+    what leaving a cluster out does to both. As in Newcombe's method, half a row less goes the same way in both, so two
+    models never seem to differ by exactly nothing.
+
+    p is the level at which the interval ends at 0, and never below 2 / 2^clusters, the probability that all clusters
+    favour the same of two equal models; the interval contains 0 unless p is below 1 - level.
     """
-    known = ~np.isnan(ones - others)
-    moved = (ones - others)[known]
-    value = float(one - other)
-    if np.isnan(value) or not len(moved):
-        return Difference(np.nan)
+    value = one.value - other.value
+    if math.isnan(value):
+        return Difference(math.nan)
+    if why_none(one) or why_none(other):
+        return Difference(value)
+    clusters = min(len(one.without), len(other.without))
     if clusters < 2:
         return Difference(value, p=1.0)
-    moved = value + _widening(one, other, ones[known], others[known], clusters) * (moved - value)
-    few = clusters - 1
-    wide = math.sqrt(clusters / few)
-    # Student's t as a normal deviate, and back: Wallace (1959).
-    near = NORMAL.inv_cdf((1 + level) / 2) * (8 * few + 3) / (8 * few + 1)
-    outside = math.erfc(math.sqrt(few * math.expm1(near**2 / few) / 2) * wide) / 2
-    low, high = np.quantile(moved, [outside, 1 - outside]).tolist()
-    least = min(int((moved <= 0).sum()), int((moved >= 0).sum()))
-    t = NORMAL.inv_cdf(max(0.5, 1 - (least + 1) / (len(moved) + 1))) / wide
-    p = math.erfc(math.sqrt(few * math.log1p(t**2 / few) / 2) * (8 * few + 1) / (8 * few + 3))
-    return Difference(value, low, high, max(p, 2.0 ** (1 - clusters)))
+    pair = Pair(one, other)
+    low, high = pair.ends(student_quantile(level, clusters - 1))
+    p = max(pair.p(), 2.0 ** (1 - clusters))
+    if p >= 1 - level:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Difference(value, low, high, p)
 
 
-def _widening(one: float, other: float, ones: Floats, others: Floats, clusters: int) -> float:
-    """Return by how much the resampled differences of two shares must be spread, at least 1."""
-    spread = (ones - others).var()
-    if not spread or min(ones.min(), others.min()) < 0 or max(ones.max(), others.max()) > 1:
-        return 1.0
-    widest = spread
-    for (share, draws), (reference, reference_draws) in (
-        ((one, ones), (other, others)),
-        ((other, others), (one, ones)),
-    ):
-        at = [float((draws == bound).mean()) for bound in (0, 1)]
-        if max(at) < math.exp(-RARE):
-            continue
-        bound = at.index(max(at))
-        events = -math.log(max(at))  # a Poisson number is 0 with the probability exp(-events)
-        off, reference_off, variance = abs(share - bound), abs(reference - bound), reference_draws.var()
-        trials = events / off if off and events else clusters
-        reference_trials = reference_off * (1 - reference_off) / variance if variance else clusters
-        pooled = (off * trials + reference_off * reference_trials) / (trials + reference_trials)
-        widest = max(widest, variance + pooled * (1 - pooled) / trials)
-    return math.sqrt(widest / spread)
+class Pair:
+    """A score of two models."""
+
+    def __init__(self, one: LeftOut, other: LeftOut) -> None:
+        self.value = one.value - other.value
+        self.widest = one.range.width
+        self.degrees = min(len(one.without), len(other.without)) - 1
+        self.likeness = correlation(one, other)
+        self.reach = Reach(one)
+        self.others_reach = Reach(other)
+
+    def ends(self, t: float) -> tuple[float, float]:
+        """Return both ends of the interval, t standard errors from the difference."""
+        below, above = self.reach.at(t)
+        others_below, others_above = self.others_reach.at(t)
+        low = self.value - self._together(below, others_above)
+        high = self.value + self._together(above, others_below)
+        return max(low, -self.widest), min(high, self.widest)
+
+    def _together(self, reach: float, others_reach: float) -> float:
+        """Return how far the interval of the difference reaches on one side."""
+        squared = reach**2 + others_reach**2 - 2 * self.likeness * reach * others_reach
+        return math.sqrt(max(0.0, squared))
+
+    def p(self) -> float:
+        """Return the two-sided p value of no difference: by how many standard errors the interval ends at 0."""
+        if self.value == 0:
+            return 1.0
+        inside = 0.0
+        outside = MOST_ERRORS
+        for _ in range(HALVINGS):
+            t = (inside + outside) / 2
+            low, high = self.ends(t)
+            if low <= 0 <= high:
+                outside = t
+            else:
+                inside = t
+        return student_tail(inside, self.degrees)
+
+
+class Reach:
+    """How far a score's interval reaches."""
+
+    def __init__(self, score: LeftOut) -> None:
+        self.score = score
+        if not score.range.is_amount:
+            self.share, self.rows = effective(score)
+
+    def at(self, t: float) -> tuple[float, float]:
+        """Return how far it reaches below and above the score, t standard errors from it."""
+        if self.score.range.is_amount:
+            low, high = amount_ends(self.score, t)
+            return self.score.value - low, high - self.score.value
+        low, high = wilson_of(self.share, self.rows, t)
+        width = self.score.range.width
+        return width * (self.share - low), width * (high - self.share)
+
+
+def correlation(one: LeftOut, other: LeftOut) -> float:
+    """Return the correlation of a score of two models on the same clusters; 0 if a score never moves, or if they were
+    not scored on the same clusters.
+    """
+    if len(one.without) != len(other.without):
+        return 0.0
+    together = covariance(one, other)
+    apart = math.sqrt(one.variance * other.variance)
+    if apart == 0:
+        return 0.0
+    if together > 0 and not one.range.is_amount:
+        _, rows = effective(one)
+        _, others_rows = effective(other)
+        together = max(0.0, together - HALF_A_ROW * one.range.width**2 / (rows * others_rows))
+    return min(1.0, max(-1.0, together / apart))
 
 
 def ratio_differences(one: Tally, other: Tally, level: float = 0.95) -> dict[str, Difference]:

@@ -58,11 +58,17 @@ def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     from statistics import NormalDist
 
     z = NormalDist().inv_cdf((1 + level) / 2)
-    part, spread = count / total, z * z / total
-    middle = (part + spread / 2) / (1 + spread)
-    half = math.sqrt(part * (1 - part) * spread + spread * spread / 4) / (1 + spread)
+    low, high = wilson_of(count / total, total, z)
     # At the ends the formula is exact, but its rounding is not.
-    return (0.0 if count == 0 else middle - half), (1.0 if count == total else middle + half)
+    return (0.0 if count == 0 else low), (1.0 if count == total else high)
+
+
+def wilson_of(share: float, rows: float, z: float) -> tuple[float, float]:
+    """Return the ends of Wilson's interval of a share of so many rows, z standard errors from it."""
+    spread = z * z / rows
+    middle = (share + spread / 2) / (1 + spread)
+    half = math.sqrt(share * (1 - share) * spread + spread * spread / 4) / (1 + spread)
+    return middle - half, middle + half
 
 
 def kappa(one: ArrayLike, other: ArrayLike) -> float:

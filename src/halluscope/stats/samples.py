@@ -3,13 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.intervals import blocks_of, interval, leave_out, total_of
 from halluscope.stats.ratios import Floats, ratio, wilson
-from halluscope.stats.tallies import Bools, Ints, resampled, scores
+from halluscope.stats.tallies import Bools, Ints, counts_of, score_sums
 from halluscope.validation import LARGEST_SEED
 
 # Error rates by strata (THRONE, supplement, section 4.1 and Table 3): two methods agree on most responses; those on
@@ -79,7 +81,7 @@ def clustered_error_rate(strata: Sequence[Clustered], resampling: Bootstrap) -> 
 
 
 # How often a judge errs about yes and no, and how well calibrated it is. Each label's weight is 1 / the probability
-# that it was asked for (Horvitz and Thompson, 1952). Labels of a text depend on each other; intervals resample texts.
+# that it was asked for (Horvitz and Thompson, 1952). Labels of a text depend on each other.
 
 BINS = 10
 RATES = ("false_yes", "false_no", "wrong_yes")
@@ -97,16 +99,13 @@ class Judged(NamedTuple):
         return self._replace(weights=np.where(cells, self.weights, 0.0))
 
 
-def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str, dict[str, Any]]:
+def error_rates(judged: Mapping[str, Judged], level: float) -> dict[str, dict[str, Any]]:
     """Estimate a judge's error rates by name: `RATES`, fractions with an interval (NaN without such cells), and
     counts.
 
-    Where a sample has no errors, or only errors, all resamples are equal; Wilson's interval is then used, with one
-    trial per text, because labels of a text depend on each other.
+    Intervals leave out texts, because labels of a text depend on each other (`halluscope.stats.intervals`).
     """
     found: dict[str, dict[str, Any]] = {}
-    # the errors, and the labels that the rate is a share of [texts, cells]
-    cells: dict[str, tuple[Bools, Bools]] = {}
     tally: dict[str, tuple[Floats, Floats]] = {}
     for name, (yes, implied, weights) in judged.items():
         known = weights > 0
@@ -117,18 +116,13 @@ def error_rates(judged: Mapping[str, Judged], resampling: Bootstrap) -> dict[str
         }
         wrong, missed = yes & ~implied, ~yes & implied
         for rate, part, whole in zip(RATES, (wrong, missed, wrong), (~implied, implied, yes), strict=True):
-            cells[f"{name}/{rate}"] = known & part, known & whole
             tally[f"{name}/{rate}"] = (weights * part).sum(axis=1), (weights * whole).sum(axis=1)
-    value, (errors, *_) = scores([tally]), tally.values()
-    drawn = resampling.weights(len(errors[0]), len(tally))
-    intervals = resampling.intervals(resampled([tally], weights) for weights in drawn)
-    for key, (part, whole) in cells.items():
+    counts = counts_of([tally])
+    rates = leave_out(partial(score_sums, names=[*tally]), total_of(counts), blocks_of(counts))
+    for (key,), left_out in rates.items():
         name, _, rate = key.rpartition("/")
-        low, high = intervals[key]
-        trials = int(whole.any(axis=1).sum())
-        if trials and part.sum() in (0, whole.sum()):
-            low, high = wilson(trials if part.any() else 0, trials, resampling.level)
-        found[name][rate] = {"value": value[key], "low": low, "high": high}
+        low, high = interval(left_out, level)
+        found[name][rate] = {"value": left_out.value, "low": low, "high": high}
     return found
 
 

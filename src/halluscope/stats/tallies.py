@@ -1,6 +1,6 @@
 """Computes scores that are a part over a whole, each a sum over clusters of rows (a set of questions, an image).
 
-Rows of a cluster depend on each other, so intervals resample clusters. If there are several tallies of the same rows,
+Rows of a cluster depend on each other, so intervals leave out clusters. If there are several tallies of the same rows,
 one per repeat of the judging, a score is the mean over them.
 """
 
@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.intervals import Counts, Names, Range, blocks_of, leave_out, total_of
 from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.stated import of_scores
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -20,7 +22,7 @@ Bools = NDArray[np.bool_]
 # Score -> its part and its whole, each [clusters]: counts or sums of weights. A part may also be a sum of shares.
 Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
 
-# scores that follow from others, each [resamples]
+# scores that follow from others, each [sums]
 Derived = Callable[[Mapping[str, Floats]], dict[str, Floats]]
 
 
@@ -75,30 +77,32 @@ def sums(
     return found
 
 
-def resampled(
-    tallies: Sequence[Tally], weights: Floats | None = None, derived: Derived = lambda scores: {}
-) -> dict[str, Floats]:
-    """Return the scores [resamples], as means over the tallies, by weights [resamples, clusters]; NaN where the
-    whole is 0; and those that are derived from them.
+def counts_of(tallies: Sequence[Tally]) -> dict[str, Floats]:
+    """Return the parts and wholes of all scores: [clusters, repeats, scores]."""
+    parts = []
+    wholes = []
+    for tally in tallies:
+        parts.append(np.stack([part for part, _ in tally.values()], axis=1))
+        wholes.append(np.stack([whole for _, whole in tally.values()], axis=1))
+    return {"part": np.stack(parts, axis=1), "whole": np.stack(wholes, axis=1)}
+
+
+def score_sums(sums: Counts, names: Sequence[str], derived: Derived = lambda scores: {}) -> dict[str, Floats]:
+    """Return scores [sums] of parts and wholes [sums, repeats, scores], as means over the repeats, and those derived
+    from them; NaN where a whole is 0.
     """
-    clusters = len(next(iter(tallies[0].values()))[1])
-    weights = np.ones((1, clusters)) if weights is None else weights
-    found = {
-        name: np.mean(
-            [ratio(weights @ counts[name][0], weights @ counts[name][1]) for counts in tallies], axis=0
-        )
-        for name in tallies[0]
-    }
+    means = ratio(sums["part"], sums["whole"]).mean(axis=1)
+    found = dict(zip(names, means.T, strict=True))
     return found | derived(found)
 
 
-def scores(tallies: Sequence[Tally]) -> dict[str, float]:
+def scores(tallies: Sequence[Tally], derived: Derived = lambda scores: {}) -> dict[str, float]:
     """Return the scores, counting each cluster once."""
-    return points(resampled(tallies))
+    return points(score_sums(total_of(counts_of(tallies)), [*tallies[0]], derived))
 
 
 def points(scores: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first value of each score, whose values are [resamples]; scores may be nested."""
+    """Return the first value of each score, whose values are [sums]; scores may be nested."""
     return {
         name: points(value) if isinstance(value, Mapping) else float(value[0])
         for name, value in scores.items()
@@ -113,13 +117,20 @@ def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
 
 
 def uncertainty(
-    tallies: Sequence[Tally], resampling: Bootstrap, derived: Derived = lambda scores: {}
+    tallies: Sequence[Tally],
+    resampling: Bootstrap,
+    derived: Derived = lambda scores: {},
+    ranges: Mapping[str, Range] | None = None,
+    refused: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return `interval`, from resampled clusters, if it is asked for."""
+    """Return `interval` and `no_interval`, by leaving out clusters, if they are asked for."""
     if not resampling.resamples:
         return {}
-    drawn = resampling.weights(len(next(iter(tallies[0].values()))[1]))
-    return {"interval": resampling.intervals(map(partial(resampled, tallies, derived=derived), drawn))}
+    counts = counts_of(tallies)
+    score = partial(score_sums, names=[*tallies[0]], derived=derived)
+    reasons: dict[Names, str] = {(name,): reason for name, reason in (refused or {}).items()}
+    left_out = leave_out(score, total_of(counts), blocks_of(counts), ranges, reasons)
+    return of_scores(left_out, resampling.level)
 
 
 def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:

@@ -31,8 +31,10 @@ from halluscope.responses.lengths import MEAN_WORDS, mean_words
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.intervals import blocks_of, leave_out, shifted, total_of
 from halluscope.stats.ratios import Floats, f_of_means, ratio
-from halluscope.stats.tallies import Ints, Tally, numbers, points, tally_groups
+from halluscope.stats.stated import of_scores
+from halluscope.stats.tallies import Ints, Tally, counts_of, numbers, points, tally_groups
 from halluscope.validation import flags, paired
 
 OF_DESCRIPTIONS = ("chair", "cover", "hal", "cog")
@@ -159,12 +161,10 @@ def compute(
     codes[is_asked] = parsers.read(compress(predictions, is_asked), parser, PARSERS)
     tally = _tally(rows, each, codes, image)
 
-    def score(weights: Floats) -> dict[str, Floats]:
-        """Score the images by weights [resamples, images]."""
-        counts = {name: (weights @ part, weights @ whole) for name, (part, whole) in tally.items()}
-        return _whole(CONVENTIONS[convention](counts), counts)
-
-    result: dict[str, Any] = points(score(np.ones((1, images))))
+    by_image = counts_of([tally])
+    total = total_of(by_image)
+    counts = _named(total, [*tally])
+    result: dict[str, Any] = points(_whole(CONVENTIONS[convention](counts), counts))
     result |= {
         "rows": len(rows),
         "descriptions": len(found),
@@ -186,7 +186,13 @@ def compute(
         ),
     }
     if bootstrap:
-        result["interval"] = resampling.intervals(map(score, resampling.weights(images)))
+
+        def score(sums: Mapping[str, Floats]) -> dict[str, Floats]:
+            return smooth(convention, _named(sums, [*tally]))
+
+        left_out = leave_out(score, total, blocks_of(by_image))
+        rounded = {path: shifted(without, result[path[0]]) for path, without in left_out.items()}
+        result |= of_scores(rounded, resampling.level)
     if per_row:
         result["per_row"] = [
             {"id": row.id, "dimension": row.dimension, **_of_row(row, one, parsers.word_of(code))}
@@ -251,6 +257,13 @@ def _tally(
     }
 
 
+def _named(sums: Mapping[str, Floats], names: Sequence[str]) -> Counts:
+    """Return the sums of parts and of wholes by score, each [sums]."""
+    parts = sums["part"][:, 0].T
+    wholes = sums["whole"][:, 0].T
+    return dict(zip(names, zip(parts, wholes, strict=True), strict=True))
+
+
 def exact(counts: Counts) -> dict[str, Floats]:
     """Return unrounded scores, NaN where a denominator is 0; F is 0 where nothing was right."""
     found = {name: ratio(*of) for name, of in counts.items()}
@@ -259,23 +272,24 @@ def exact(counts: Counts) -> dict[str, Floats]:
     return found
 
 
-def official(counts: Counts) -> dict[str, Floats]:
+def official(counts: Counts, printed: Callable[[Floats], Floats] | None = None) -> dict[str, Floats]:
     """Return scores as the authors' script prints them: to 0.1 %, 0 where a denominator is 0, F from rounded scores.
 
     The script starts each denominator at 0.001 (those of attributes are sums of three), and adds a little to that of F,
     so that it never divides by 0. A score without any row is NaN here; the script does not print it. It prints no yes
-    ratio, and no share of unreadable responses.
+    ratio, and no share of unreadable responses. `printed` rounds shares; by default as the script does.
     """
+    printed = printed or _rounded
     found = {
-        name: _rounded(part / (whole + EPSILON * (3 if name.endswith("/attribute") else 1)))
+        name: printed(part / (whole + EPSILON * (3 if name.endswith("/attribute") else 1)))
         for name, (part, whole) in counts.items()
     }
     wrong, rows = counts["hal"]
-    found["hal"] = _rounded(1 - (rows - wrong) / (rows + EPSILON))
+    found["hal"] = printed(1 - (rows - wrong) / (rows + EPSILON))
     for group in SUFFIXES:
         precision, recall = found[f"precision{group}"], found[f"recall{group}"]
         beneath = precision + recall + BENEATH_F.get(group, 0.0001)
-        found[f"f1{group}"] = _rounded(2 * precision * recall / beneath)
+        found[f"f1{group}"] = printed(2 * precision * recall / beneath)
     for name in found:
         of = "hal" if name in OF_DESCRIPTIONS else "".join(["accuracy", *name.partition("/")[1:]])
         found[name] = np.where(counts[of][1] > 0, found[name], np.nan)
@@ -295,11 +309,23 @@ def lmms_eval(counts: Counts) -> dict[str, Floats]:
     return found
 
 
+def smooth(convention: str, counts: Counts) -> dict[str, Floats]:
+    """Return the scores by a convention, not rounded: what an image adds must not be lost in the rounding."""
+    if convention == "official":
+        return _combined(official(counts, printed=np.asarray))
+    return _combined(CONVENTIONS[convention](counts))
+
+
 def _whole(found: dict[str, Floats], counts: Counts) -> dict[str, Floats]:
     """Add the scores of all three dimensions; scores over all questions are NaN if a dimension has no question."""
     there = np.all([counts[f"accuracy/{name}"][1] > 0 for name in THREE], axis=0)
     for name in (*RATIOS, "f1"):
         found[name] = np.where(there, found[name], np.nan)
+    return _combined(found)
+
+
+def _combined(found: dict[str, Floats]) -> dict[str, Floats]:
+    """Add the scores that are means of others."""
     found["accuracy_mean"] = np.mean([found[f"accuracy/{name}"] for name in THREE], axis=0)
     found["amber"] = (1 - found["chair"] + found["f1"]) / 2
     return found

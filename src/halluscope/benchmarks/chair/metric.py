@@ -32,6 +32,7 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_objects, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
+from halluscope.stats.intervals import AMOUNT
 from halluscope.stats.tallies import scores, uncertainty
 from halluscope.validation import class_names, flags, ids_and_forms, kind, paired
 
@@ -149,9 +150,9 @@ def compute(
             **form,
             **unfinished,
             **choice(thoughts),
-            interval=resampling,
+            interval=resampling.over("images"),
         ),
-        **uncertainty([tally], resampling),
+        **uncertainty([tally], resampling, ranges={MEAN_WORDS: AMOUNT}),
     }
     return result | ({"per_image": each} if per_image else {})
 

@@ -30,6 +30,7 @@ from halluscope.reporting.tables import Named, Table, group_table, is_defined, r
 from halluscope.responses import parsers
 from halluscope.sanitize import encodable, short_repr
 from halluscope.signature import data_of
+from halluscope.stats.intervals import Range
 from halluscope.stats.tallies import Bools, Ints, Tally
 from halluscope.validation import listed
 
@@ -256,6 +257,9 @@ class HallusionBench(Graded):
         yes, read = values.get("yes", good == layout.yes), values.get("read", np.ones_like(good))
         found = scoring.tally(layout, good, values.get("failure"), yes, read)
         return {name: found[name] for name in (*self.data["benchmark"]["scores"], *found) if name in found}
+
+    def ranges(self) -> dict[str, Range]:
+        return super().ranges() | {"pct_diff": Range(-1.0, 1.0)}
 
     def facts(self, case: Case, scores: Values) -> Values:
         headline = [scores[name] for name in ("aAcc", "qAcc", "fAcc")]

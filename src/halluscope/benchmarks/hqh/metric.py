@@ -19,6 +19,7 @@ from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Mark
 from halluscope.reporting.tables import is_defined
 from halluscope.sanitize import external_text, short_repr
+from halluscope.stats.intervals import AMOUNT, Range
 from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
 from halluscope.validation import id_of
@@ -75,6 +76,9 @@ class HQH(Graded):
         correct, claims = values["correct"], values["extra_claims"]
         either = np.where(np.isnan(correct + claims), np.nan, (correct == 0) | (claims > 0))
         return super().parts({**values, "either": either})
+
+    def ranges(self) -> dict[str, Range]:
+        return super().ranges() | {"extra_hal": AMOUNT}
 
     def counts(self, rows: Sequence[Any]) -> Values:
         types = Counter(row.type for row in rows)

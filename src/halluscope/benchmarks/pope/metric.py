@@ -6,7 +6,7 @@ in the image.
 
 import math
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple
@@ -20,9 +20,11 @@ from halluscope.responses import parsers as replies
 from halluscope.responses.thoughts import REMOVED, choice, take_out
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_texts, form_of, signature
-from halluscope.stats.bootstrap import AT_ONCE, Bootstrap, parts
+from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
+from halluscope.stats.intervals import NUMBERS_AT_ONCE, Names, leave_out, refusal
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
+from halluscope.stats.stated import of_scores
 from halluscope.stats.tallies import Ints, numbers, points, rows_of
 from halluscope.validation import Id, flags, ids, is_number, listed, paired, texts, word, words
 
@@ -35,7 +37,7 @@ SCORES = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparse
 Counts = Floats
 ABSENT, PRESENT = 0, 1
 
-COPIES = 4  # About how many tables are in memory per resample while it is scored
+CELLS = "cells"  # the name of the counts that the scores are made from
 
 
 class Convention(NamedTuple):
@@ -162,15 +164,16 @@ def compute(
     if says_yes.all():
         _warn_if_unreadable(predictions, parser)
 
-    def score(counts: Counts) -> dict[str, Any]:
-        """Score counts [resamples, samplings, classes, 2, 3]."""
+    def score(sums: Mapping[str, Counts]) -> dict[str, Any]:
+        """Score sums of cells [sums, samplings, classes, 2, 3]."""
+        counts = sums[CELLS]
         found: dict[str, Any] = _scores(counts.sum(axis=1), by, by_class)
         if sampling is not None:
             parts = {name: _scores(counts[:, i], by, by_class) for i, name in enumerate(samplings)}
             found |= {"samplings": parts, "f1_mean": np.mean([of["f1"] for of in parts.values()], axis=0)}
         return found
 
-    result = points(score(counts[None]))
+    result = points(score({CELLS: counts[None]}))
     tables = [result, *result.get("samplings", {}).values()]
     for of, count in zip(tables, [counts.sum(axis=0), *counts], strict=False):
         of["rows"] = int(count.sum())
@@ -193,11 +196,15 @@ def compute(
         ),
     }
     if bootstrap:
-        if image_ids is None:
-            drawn = _resample_rows(counts, resampling)
+        kinds = None
+        if image_ids is None:  # rows of the same cell move the scores alike
+            cells, kinds = np.unique(cell, return_inverse=True)
+            blocks = _blocks(cells, np.arange(len(cells)), shape)
         else:
-            drawn = _resample_images(cell, numbers(columns["image_ids"]), shape, resampling)
-        result["interval"] = resampling.intervals(map(score, drawn))
+            blocks = _blocks(cell, numbers(columns["image_ids"]), shape)
+        refused = _refused(counts, samplings, by) if by_class else {}
+        left_out = leave_out(score, {CELLS: counts[None]}, blocks, refused=refused, kinds=kinds)
+        result |= of_scores(left_out, resampling.level)
     if per_class:
         of_class = counts.sum(axis=0)[:, None]
         table = {"rows": of_class.sum(axis=(1, 2, 3)).astype(int), **_scores(of_class, by)}
@@ -331,25 +338,46 @@ def _precision_recall(counts: Counts, by: Convention) -> tuple[Floats, Floats]:
     return ratio(true, counts[..., YES].sum(axis=-1)), ratio(true, true + missed)
 
 
-def _resample_rows(counts: Counts, resampling: Bootstrap) -> Iterator[Counts]:
-    """Yield counts of bootstrap samples of the rows, in parts [resamples, ...]: multinomial draws of the cells."""
-    rows = int(counts.sum())
-    draws, shares = np.random.default_rng(resampling.seed), counts.ravel() / rows
-    for part in parts(resampling.resamples, COPIES * counts.size):
-        yield draws.multinomial(rows, shares, size=part).reshape(part, *counts.shape).astype(float)
+def _refused(counts: Counts, samplings: Sequence[Any], by: Convention) -> dict[Names, str]:
+    """Say which means over the classes of counts [samplings, classes, 2, 3] have no interval, by the names that lead to
+    the score, since too many of the classes have no value.
+    """
+    tables: dict[Names, Counts] = {(): counts.sum(axis=0)}
+    if samplings != [None]:
+        for name, of_sampling in zip(samplings, counts, strict=True):
+            tables["samplings", name] = of_sampling
+    refused: dict[Names, str] = {}
+    for path, table in tables.items():
+        asked = table[table.any(axis=(1, 2))]
+        refused |= {(*path, name): reason for name, reason in _class_refusals(asked, by).items()}
+    return refused
 
 
-def _resample_images(
-    cell: Ints, image: Ints, shape: tuple[int, ...], resampling: Bootstrap
-) -> Iterator[Counts]:
-    """Yield counts of bootstrap samples of the images, in parts [resamples, ...]."""
-    images, cells = int(image.max()) + 1, math.prod(shape)
-    known, column = np.unique(cell, return_inverse=True)
-    step = max(1, AT_ONCE // images)  # how many cells' counts by image are in memory
-    for weights in resampling.weights(images, COPIES * cells):
-        drawn = np.zeros((len(weights), cells))
-        for first in range(0, len(known), step):
-            some, rows = known[first : first + step], column // step == first // step
-            table = _count(image[rows] * len(some) + column[rows] % step, (images, len(some)))
-            drawn[:, some] = weights @ table
-        yield drawn.reshape(-1, *shape)
+def _class_refusals(counts: Counts, by: Convention) -> dict[str, str]:
+    """Say which means over the classes of counts [classes, 2, 3] have no interval: score -> reason."""
+    precision, recall = map(np.isnan, _precision_recall(counts, by))
+    undefined = {
+        "precision_cls": (precision, "a precision"),
+        "recall_cls": (recall, "a recall"),
+        "f1_cls": (precision | recall, "a precision or a recall"),
+        "f0.5_cls": (precision | recall, "a precision or a recall"),
+    }
+    reasons = {}
+    for score, (is_undefined, what) in undefined.items():
+        reasons[score] = refusal(int(is_undefined.sum()), len(counts), what)
+    return reasons
+
+
+def _blocks(cell: Ints, image: Ints, shape: tuple[int, ...]) -> Iterator[Mapping[str, Counts]]:
+    """Yield counts [some images, samplings, classes, 2, 3], some images at a time, of rows in cells of a flat table."""
+    cells = math.prod(shape)
+    order = np.argsort(image, kind="stable")
+    image = image[order]
+    cell = cell[order]
+    images = int(image[-1]) + 1
+    step = max(1, NUMBERS_AT_ONCE // cells)
+    for first in range(0, images, step):
+        some = min(step, images - first)
+        start, end = np.searchsorted(image, [first, first + some])
+        place = (image[start:end] - first) * cells + cell[start:end]
+        yield {CELLS: _count(place, (some, *shape))}

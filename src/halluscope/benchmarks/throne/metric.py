@@ -26,7 +26,9 @@ from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_objects, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
-from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio, weighted_mean
+from halluscope.stats.intervals import Counts, Names, blocks_of, leave_out, refusal, total_of
+from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio
+from halluscope.stats.stated import of_scores
 from halluscope.stats.tallies import points, rows_of
 from halluscope.validation import array, class_names, finite, flags, ids_and_forms, paired, whole
 from halluscope.vocabularies import Vocabulary, read_toml
@@ -45,7 +47,8 @@ PAPER, RELEASED, CLAIMS = (SETS[name] for name in ("paper", "released", "claims"
 # With this beta F equals recall to every digit printed; with its inverse F equals precision.
 LARGEST_BETA = 1000
 
-NUMBERS = 16  # About how many numbers `score` keeps in memory per class and resample
+# Names of counts: the sums of images' own scores, and how many images have one
+OF_IMAGES, DEFINED = "of_images", "defined"
 
 # The method by which `halluscope.stats.corrected` makes scores and intervals; its number goes up when it changes.
 METHOD = "ppi-1"
@@ -174,7 +177,8 @@ def compute(
         asked = int(np.count_nonzero(cast.votes != UNASKED))
         unparsed = np.count_nonzero(cast.votes == OTHER) / max(1, asked)
     is_whole = votes is not None or poll.ask == "all"
-    result: dict[str, Any] = points(score(hits, conventions)) | {
+    counts = hits.counts(conventions)
+    result: dict[str, Any] = points(score(total_of(counts), conventions)) | {
         "ignored": float((labels == IGNORED).mean()) if is_whole else None,
         "unparsed": unparsed,
         "undefined_classes": int((~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)).sum()),
@@ -193,16 +197,18 @@ def compute(
         "all_average": all_average,
         **form,
         **choice(thoughts),
-        "interval": resampling,
+        "interval": resampling.over("images"),
     }
     result["signature"] = signature("throne", **made_by)
     if bootstrap:
-        drawn = resampling.weights(len(present), NUMBERS * present.shape[1])
-        result["interval"] = resampling.intervals(map(partial(score, hits, conventions), drawn))
+        scoring = partial(score, conventions=conventions)
+        refused = _refused(hits, conventions)
+        left_out = leave_out(scoring, total_of(counts), blocks_of(counts), refused=refused)
+        result |= of_scores(left_out, resampling.level)
     if sample is not None:
         there = sample.any(axis=1)
         on_sample = Hits.of(np.where(sample, labels, IGNORED)[there], present[there])
-        sampled = points(score(on_sample, conventions))
+        sampled = points(score(total_of(on_sample.counts(conventions)), conventions))
         result["difference"] = {name: result[name] - value for name, value in sampled.items()}
         which = f"{sample.sum()}-{hashlib.sha256(sample.tobytes()).hexdigest()[:8]}"
         signed = signature("throne", **made_by, cells=which)
@@ -302,6 +308,23 @@ class Hits(NamedTuple):
         predicted = labels == 1
         return cls(predicted & present, predicted, present & (labels != IGNORED))
 
+    def counts(self, conventions: "Conventions") -> Counts:
+        """Return what scores are made from, by image: the tables, and an image's own scores where these are averaged:
+        [images, scores], 0 where undefined, and whether they are defined.
+        """
+        tables: dict[str, NDArray[Any]] = dict(zip(self._fields, self, strict=True))
+        if conventions.all_average == "pooled":
+            return tables
+        true, predicted, present = (table.sum(axis=1) for table in self)
+        empty = (predicted == 0) | (present == 0)
+        precision = np.where(empty, 0.0, ratio(true, predicted))
+        recall = np.where(empty, 0.0, ratio(true, present))
+        values = [precision, recall]
+        for beta in conventions.betas:
+            values.append(f_score(precision, recall, beta))
+        own = np.stack(values, axis=1)
+        return tables | {OF_IMAGES: np.nan_to_num(own), DEFINED: ~np.isnan(own)}
+
 
 class Conventions:
     """The choices on which papers and released code differ; see `compute`."""
@@ -314,38 +337,50 @@ class Conventions:
         BENCHMARK.check_choices(class_f=class_f, all_average=all_average)
         self.betas = sorted({1.0, 0.5, float(beta)}, reverse=True)  # those that are reported
         self.class_f, self.all_average = class_f, all_average
+        self.names = ["precision", "recall", *(f"f{beta:g}" for beta in self.betas)]
 
 
-def score(hits: Hits, conventions: Conventions, weights: Floats | None = None) -> dict[str, Floats]:
-    """Return scores [resamples], fractions in [0, 1] and NaN where undefined (section 3.1, equation 3).
+def score(sums: Counts, conventions: Conventions) -> dict[str, Floats]:
+    """Return scores [sums], fractions in [0, 1] and NaN where undefined (section 3.1, equation 3), of sums of `counts`.
 
-    Weights [resamples, images] say how often each image counts. With `all_average="image"`, P and R of an image whose
-    predicted or true set is empty are 0, and an image without a hit has no F.
+    With `all_average="image"`, P and R of an image whose predicted or true set is empty are 0, and an image without a
+    hit has no F.
     """
-    weights = np.ones((1, len(hits.true))) if weights is None else weights
-    counts, betas = [weights @ table.astype(float) for table in hits], conventions.betas
+    tables, betas = [sums[name] for name in Hits._fields], conventions.betas
+    names = conventions.names
 
     def with_f(precision: Floats, recall: Floats, f: Callable[..., Floats]) -> list[Floats]:
         return [precision, recall, *(f(precision, recall, beta) for beta in betas)]
 
     if conventions.all_average == "pooled":
-        overall = with_f(*_precision_recall(*(of.sum(axis=1) for of in counts)), f_of_means)
+        overall = with_f(*_precision_recall(*(of.sum(axis=1) for of in tables)), f_of_means)
     else:
-        of_images = [table.sum(axis=1).astype(float) for table in hits]
-        empty = (of_images[1] == 0) | (of_images[2] == 0)
-        p, r = (np.where(empty, 0.0, one) for one in _precision_recall(*of_images))
-        overall = [weighted_mean(one, weights) for one in with_f(p, r, f_score)]
-    p, r = _precision_recall(*counts)
+        overall = [*ratio(sums[OF_IMAGES], sums[DEFINED]).T]
+    p, r = _precision_recall(*tables)
     if conventions.class_f == "of_means":
         by_class = with_f(defined_mean(p), defined_mean(r), f_of_means)
     else:
         by_class = [*map(defined_mean, with_f(p, r, f_score))]
-    names = ("precision", "recall", *(f"f{beta:g}" for beta in betas))
     return {
         f"{name}_{over}": value
         for over, values in (("all", overall), ("cls", by_class))
         for name, value in zip(names, values, strict=True)
     }
+
+
+def _refused(hits: Hits, conventions: Conventions) -> dict[Names, str]:
+    """Say which means over classes have no interval, since too many classes have no value."""
+    true, predicted, present = (table.any(axis=0) for table in hits)
+    if conventions.class_f == "of_means":
+        has_f, without_f = predicted & present, "a precision or a recall"
+    else:
+        has_f, without_f = true, "an F"
+    defined = dict.fromkeys(conventions.names, (has_f, without_f))
+    defined |= {"precision": (predicted, "a precision"), "recall": (present, "a recall")}
+    refused: dict[Names, str] = {}
+    for name, (is_defined, what) in defined.items():
+        refused[(f"{name}_cls",)] = refusal(int((~is_defined).sum()), hits.true.shape[1], what)
+    return refused
 
 
 def _precision_recall(true: Any, predicted: Any, present: Any) -> tuple[Floats, Floats]:

@@ -1,0 +1,258 @@
+"""Makes the intervals of scores from the counts of clusters of rows, such as images: no draws, and no seed.
+
+A score is a function of summed counts. It is computed again without each cluster in turn, and its standard error is
+that of the jackknife (Efron and Stein, Annals of Statistics 9, 1981). A share t with the standard error s tells as much
+as t (1 - t) / s^2 independent rows: its effective number of rows (Korn and Graubard, Survey Methodology 24, 1998). Its
+interval is Clopper's and Pearson's (Biometrika 26, 1934) of so many rows, which holds near 0 and 1 too and always has a
+width. For k right of n independent rows, it is theirs exactly. Where few clusters are right or few are wrong, the
+standard error itself is uncertain, and no more rows are assumed than there are clusters.
+
+A score with another range is put into [0, 1] first. A mean number of things, such as words, has the interval of a
+Poisson number by Byar's approximation (Breslow and Day, Statistical Methods in Cancer Research 2, 1987, section 2.3),
+with as many events as fit the standard error.
+
+`python perf/coverage.py --intervals` shows how often the intervals hold.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halluscope.stats.beta import beta_quantile, student_quantile
+
+Floats = NDArray[np.float64]
+
+# Counts by name. Their first axis is what they are about: clusters, or sums of which each leaves out one cluster.
+Counts = Mapping[str, NDArray[Any]]
+
+# Takes sums of counts [sums, ...] and returns scores [sums] by name, possibly nested.
+Score = Callable[[Counts], Mapping[str, Any]]
+
+# The names that lead to a score: ("samplings", "random", "f1")
+Names = tuple[str, ...]
+
+NUMBERS_AT_ONCE = 2**21  # how many counts are in memory at a time (16 MiB), several times over
+
+# With fewer clusters that raise a score, or fewer that lower it, the effective number of rows is at most the clusters.
+ENOUGH = 10
+
+# What leaving a cluster out moves by less, in ranges, comes from rounding.
+ROUNDING = 1e-12
+
+# A mean over classes has no interval if more than this share of the classes has no value.
+MOST_UNDEFINED = 0.2
+
+UNDEFINED = "The score is undefined."
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that a score can have. Without a limit above it is a mean number of things, from 0."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def is_amount(self) -> bool:
+        return math.isinf(self.high)
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+
+SHARE = Range()
+AMOUNT = Range(0.0, math.inf)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A score, and what it is without each cluster."""
+
+    value: float
+    without: Floats  # [clusters]; NaN where the score is then undefined
+    counting: int  # how many clusters count for the score
+    range: Range = SHARE
+    refused: str = ""  # why the score has no interval; "" if it has one
+
+    @property
+    def moved(self) -> Floats:
+        """By how much the score falls if a cluster is left out, in the score's unit: [clusters]."""
+        away = self.value - np.where(np.isnan(self.without), self.value, self.without)
+        width = max(1.0, self.value) if self.range.is_amount else self.range.width
+        return np.where(np.abs(away) > ROUNDING * width, away, 0.0)
+
+    @property
+    def variance(self) -> float:
+        """The squared standard error. For the mean of n rows it is their variance, divided by n, not n - 1."""
+        return covariance(self, self)
+
+
+def covariance(first: LeftOut, second: LeftOut) -> float:
+    """Return the covariance of two scores of the same clusters."""
+    clusters = len(first.without)
+    ones = first.moved - first.moved.mean()
+    others = second.moved - second.moved.mean()
+    return float(ones @ others) * ((clusters - 1) / clusters) ** 2
+
+
+# From counts to scores without each cluster
+
+
+def blocks_of(counts: Counts) -> Iterator[Counts]:
+    """Yield counts [clusters, ...] in blocks of clusters that fit into memory."""
+    clusters = len(next(iter(counts.values())))
+    numbers = sum(table[:1].size for table in counts.values())
+    step = max(1, NUMBERS_AT_ONCE // max(1, numbers))
+    for first in range(0, clusters, step):
+        yield {name: table[first : first + step].astype(float) for name, table in counts.items()}
+
+
+def total_of(counts: Counts) -> Counts:
+    """Return the sums [1, ...] of counts [clusters, ...]."""
+    return {name: table.sum(axis=0, dtype=float)[np.newaxis] for name, table in counts.items()}
+
+
+def leave_out(
+    score: Score,
+    total: Counts,
+    blocks: Iterable[Counts],
+    ranges: Mapping[str, Range] | None = None,
+    refused: Mapping[Names, str] | None = None,
+    kinds: NDArray[np.int64] | None = None,
+) -> dict[Names, LeftOut]:
+    """Compute scores without each cluster.
+
+    Args:
+        score: returns the scores of sums of counts.
+        total: the sums of all clusters' counts: [1, ...].
+        blocks: the counts of the clusters, some clusters at a time: [some, ...].
+        ranges: the ranges of the scores that are not shares, by their names, or by the names before a "/".
+        refused: why a score has no interval, by the names that lead to it.
+        kinds: if many clusters have the same counts, `blocks` has these once; which of them each cluster has:
+            [clusters].
+    """
+    values = dict(_flat(score(total)))
+    without: dict[Names, list[Floats]] = {path: [] for path in values}
+    counting: dict[Names, list[NDArray[np.bool_]]] = {path: [] for path in values}
+    for block in blocks:
+        rest = {name: total[name] - counts for name, counts in block.items()}
+        without_each = dict(_flat(score(rest)))
+        alone = dict(_flat(score(block)))
+        for path, value in values.items():
+            without[path].append(without_each[path])
+            # A cluster counts if it has a score by itself, or if its absence is felt.
+            is_felt = ~(np.abs(without_each[path] - value) <= ROUNDING)
+            counting[path].append(~np.isnan(alone[path]) | is_felt)
+    every = slice(None) if kinds is None else kinds
+    found = {}
+    for path, value in values.items():
+        found[path] = LeftOut(
+            float(value[0]),
+            np.concatenate(without[path])[every],
+            int(np.concatenate(counting[path])[every].sum()),
+            range_of(path[-1], ranges or {}),
+            (refused or {}).get(path, ""),
+        )
+    return found
+
+
+def shifted(score: LeftOut, value: float) -> LeftOut:
+    """Return a score with another value, such as a rounded one, which the same clusters move as far."""
+    return replace(score, value=value, without=score.without + (value - score.value))
+
+
+def _flat(scores: Mapping[str, Any], above: Names = ()) -> Iterator[tuple[Names, Floats]]:
+    for name, value in scores.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, (*above, name))
+        else:
+            yield (*above, name), value
+
+
+def range_of(name: str, ranges: Mapping[str, Range]) -> Range:
+    """Return the range of a score, such as "rating/counting"; by default that of a share."""
+    whole = name.partition("/")[0]
+    return ranges.get(name, ranges.get(whole, SHARE))
+
+
+def refusal(undefined: int, classes: int, what: str) -> str:
+    """Say why a mean over classes has no interval; "" if it has one.
+
+    >>> refusal(30, 80, "a precision")
+    '30 of 80 classes are without a precision, more than a fifth.'
+    """
+    if undefined <= MOST_UNDEFINED * classes:
+        return ""
+    return f"{undefined} of {classes} classes are without {what}, more than a fifth."
+
+
+# From scores without each cluster to intervals
+
+
+def why_none(score: LeftOut) -> str:
+    """Say why a score has no interval; "" if it has one."""
+    if math.isnan(score.value):
+        return UNDEFINED
+    if score.refused:
+        return score.refused
+    if score.range.is_amount and len(score.without) < 2:
+        return "There is only one cluster of rows."
+    return ""
+
+
+def interval(score: LeftOut, level: float) -> tuple[float, float]:
+    """Return both ends of a score's interval, which contains the score; NaN where `why_none` says why."""
+    if why_none(score):
+        return math.nan, math.nan
+    if score.range.is_amount:
+        return amount_ends(score, student_quantile(level, len(score.without) - 1))
+    share, rows = effective(score)
+    outside = (1 - level) / 2
+    low = score.range.low + score.range.width * _clopper_pearson(share * rows, rows, outside)
+    high = score.range.high - score.range.width * _clopper_pearson(rows - share * rows, rows, outside)
+    return min(low, score.value), max(high, score.value)
+
+
+def effective(score: LeftOut) -> tuple[float, float]:
+    """Return a score as a share of its range, and the number of independent rows that tell as much."""
+    share = min(1.0, max(0.0, (score.value - score.range.low) / score.range.width))
+    variance = score.variance / score.range.width**2
+    rows = share * (1 - share) / variance if variance > 0 else math.inf
+    moved = score.moved
+    fewest = min(int((moved > 0).sum()), int((moved < 0).sum()))
+    if fewest < ENOUGH or rows == 0:
+        most = score.counting or len(score.without)
+        rows = min(rows, most) if rows > 0 else most
+    return share, rows
+
+
+def _clopper_pearson(right: float, rows: float, outside: float) -> float:
+    """Return the share of which `right` or more of the rows are right with the probability `outside`."""
+    if right <= ROUNDING * rows:
+        return 0.0
+    return beta_quantile(outside, right, rows - right + 1)
+
+
+def amount_ends(score: LeftOut, t: float) -> tuple[float, float]:
+    """Return both ends of the interval of a mean number of things, t standard errors from it.
+
+    Where no cluster differs from the others, one event might have been more or less in some cluster.
+    """
+    if score.variance == 0:
+        event = 1 / (score.counting or len(score.without))
+        unseen = event * _byar(1.0, t)
+        return max(0.0, score.value - unseen), score.value + unseen
+    event = score.variance / score.value
+    events = score.value / event
+    return event * _byar(events, -t), event * _byar(events + 1, t)
+
+
+def _byar(events: float, t: float) -> float:
+    """Return the expected number of events that is t standard errors away from a number of events."""
+    root = 1 - 1 / (9 * events) + t / (3 * math.sqrt(events))
+    return events * max(0.0, root) ** 3
