@@ -52,12 +52,18 @@ def _take_back_unless(question: Sentence, then: list[list[str]]) -> None:
         # "As to whether there is a cat: yes."
         colon = words.index(":")
         answer, asked = words[colon + 1 :], [mention for mention in asked if mention.index < colon]
+    affirmed: dict[bool, bool] = {}  # whether the answer affirms definite mentions, and others
     for mention in asked:
         if mention.rule == "quoted":
             # the answer to a question in quotation marks comes after a sentence such as "she asks"
             says_who = len(then[0]) <= 4 and not QUESTIONS.asking.isdisjoint(then[0])
-            answer = then[-1 if says_who else 0]
-        if not _affirmed(mention, _unlabelled(words), _unlabelled(answer)):
+            following = then[-1 if says_who else 0]
+            if following is not answer:
+                answer = following
+                affirmed.clear()
+        if mention.definite not in affirmed:
+            affirmed[mention.definite] = _affirmed(mention.definite, _unlabelled(words), _unlabelled(answer))
+        if not affirmed[mention.definite]:
             mention.rule = mention.rule or "asked"
         elif mention.rule in {"asked", "hypothetical"} or (
             mention.rule == "quoted" and (indirect or _says_yes(answer))
@@ -82,14 +88,14 @@ def _unlabelled(words: list[str]) -> list[str]:
     return words[words.index(":") + 1 :] if is_label else words
 
 
-def _affirmed(mention: Candidate, question: list[str], answer: list[str]) -> bool:
-    """Whether the answer, or the question itself, says that the object is there."""
+def _affirmed(is_definite: bool, question: list[str], answer: list[str]) -> bool:
+    """Whether the answer, or the question itself, says that an object, named in a definite way or not, is there."""
     if not answer:
         return False
     if _says_yes(answer):
         return True
     denies = not QUESTIONS.denials.isdisjoint(answer[:6])
-    if mention.definite and QUESTIONS.existence.isdisjoint(question):
+    if is_definite and QUESTIONS.existence.isdisjoint(question):
         return not ((denies and "there" in answer[:6]) or "none" in answer)
     if denies:
         return False
@@ -102,8 +108,8 @@ def _says_yes(answer: list[str]) -> bool:
     """Whether an answer is "Yes" or "Yes, asleep on the couch", but not "Yes and no"."""
     if not answer or not (yes := phrases_of("questions", "yes").at(answer, 0)):
         return False
-    rest = answer[yes[0] :]
-    return at(rest, 0) in {"", ",", "—"} and "no" not in rest[:3]
+    rest = answer[yes[0] : yes[0] + 3]
+    return at(rest, 0) in {"", ",", "—"} and "no" not in rest
 
 
 # ---- Lists, tables and data ----
@@ -136,15 +142,19 @@ def _sections(sentence: Sentence) -> list[tuple[int, bool]]:
     named = {mention.index for mention in sentence.mentions}
     sections: list[tuple[int, bool]] = []
     begun = 0
+    is_named = False  # whether the words from `begun` on name a class
     for index, word in enumerate(sentence.words):
-        if word == ":" and named.isdisjoint(range(begun, index)):
-            heading = sentence.words[begun:index]
+        if word == ":" and not is_named:
+            heading = sentence.words[begun : min(index, begun + 7)]
             denies = len(heading) <= 6 and _denies(heading) and (not begun or heading[0] != "no")
             sections.append((index, denies))
         elif word == ":" and not sections:
             sections.append((0, False))
+        if index in named:
+            is_named = True
         if word in LISTS.between:
             begun = index + 1
+            is_named = False
     return sections
 
 
