@@ -336,7 +336,9 @@ def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
     last = next((i for i in range(index - 1, max(0, index - cue.near) - 1, -1) if words[i] in cue.after), -1)
     if last < 0 or at(words, phrase_start(words, 0, last) - 1) in DEPICTION.beside:
         return False
-    whole = (index == 2 and words[0] == "the") or (words[0] == "this" and last < 8 and "of" not in words[:index])
+    whole = (index == 2 and words[0] == "the") or (
+        words[0] == "this" and last < 8 and "of" not in words[:index]
+    )
     return not (whole and last == index - 1 and words[last] in DEPICTION.artworks)
 
 
