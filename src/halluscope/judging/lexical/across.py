@@ -27,6 +27,9 @@ from halluscope.judging.lexical.tables import (
 # How many words and mentions before a part are searched for its whole
 NEAR = 40
 
+# How many words before a colon may be a heading
+LONGEST_HEADING = 30
+
 
 # ---- Questions ----
 
@@ -58,14 +61,20 @@ def _take_back_unless(question: Sentence, then: list[list[str]]) -> None:
         # "As to whether there is a cat: yes."
         colon = words.index(":")
         answer, asked = words[colon + 1 :], [mention for mention in asked if mention.index < colon]
+    affirmed: dict[bool, bool] = {}  # whether the answer affirms definite mentions, and others
     for mention in asked:
         if mention.rule == "quoted":
             # the answer to a question in quotation marks comes after a sentence such as "she asks"
             says_who = len(then[0]) <= 4 and not QUESTIONS.asking.isdisjoint(then[0])
-            answer = then[-1 if says_who else 0]
+            following = then[-1 if says_who else 0]
+            if following is not answer:
+                answer = following
+                affirmed.clear()
         if question.asked and mention.index < states_until:
             continue
-        if not _affirmed(mention, _unlabelled(words), _unlabelled(answer)):
+        if mention.definite not in affirmed:
+            affirmed[mention.definite] = _affirmed(mention.definite, _unlabelled(words), _unlabelled(answer))
+        if not affirmed[mention.definite]:
             mention.rule = mention.rule or "asked"
         elif mention.rule in {"asked", "hypothetical"} or (
             mention.rule == "quoted" and (indirect or _says_yes(answer))
@@ -90,14 +99,14 @@ def _unlabelled(words: list[str]) -> list[str]:
     return words[words.index(":") + 1 :] if is_label else words
 
 
-def _affirmed(mention: Candidate, question: list[str], answer: list[str]) -> bool:
-    """Whether the answer, or the question itself, says that the object is there."""
+def _affirmed(is_definite: bool, question: list[str], answer: list[str]) -> bool:
+    """Whether the answer, or the question itself, says that an object, named in a definite way or not, is there."""
     if not answer:
-        return _presupposed(mention, question)
+        return _presupposed(is_definite, question)
     if _says_yes(answer):
         return True
     denies = not QUESTIONS.denials.isdisjoint(answer[:6])
-    if mention.definite and QUESTIONS.existence.isdisjoint(question):
+    if is_definite and QUESTIONS.existence.isdisjoint(question):
         if question[:1] == ["where"] and denies:
             return not _answers_nowhere(answer)
         return not ((denies and "there" in answer[:6]) or "none" in answer)
@@ -113,11 +122,11 @@ def _answers_nowhere(answer: list[str]) -> bool:
     return answer[0] in {"nowhere", "not"} or not QUESTIONS.located.isdisjoint(answer[:8])
 
 
-def _presupposed(mention: Candidate, question: list[str]) -> bool:
+def _presupposed(is_definite: bool, question: list[str]) -> bool:
     """Whether a question that nobody answers takes an object for granted: "Why is there a dog?", "Is the dog asleep?"."""
     if question[:1] == ["why"]:
         return True
-    if not mention.definite or question[:1] == ["where"]:
+    if not is_definite or question[:1] == ["where"]:
         return False
     doubts = QUESTIONS.existence | QUESTIONS.denials | HEDGES.coming | HEDGES.departures
     return doubts.isdisjoint(question)
@@ -127,8 +136,8 @@ def _says_yes(answer: list[str]) -> bool:
     """Whether an answer is "Yes" or "Yes, asleep on the couch", but not "Yes and no"."""
     if not answer or not (yes := phrases_of("questions", "yes").at(answer, 0)):
         return False
-    rest = answer[yes[0] :]
-    return at(rest, 0) in {"", ",", "—"} and "no" not in rest[:3]
+    rest = answer[yes[0] : yes[0] + 3]
+    return at(rest, 0) in {"", ",", "—"} and "no" not in rest
 
 
 # ---- Lists, tables and data ----
@@ -161,15 +170,20 @@ def _sections(sentence: Sentence) -> list[tuple[int, bool]]:
     named = {mention.index for mention in sentence.mentions}
     sections: list[tuple[int, bool]] = []
     begun = 0
+    is_named = False  # whether the words from `begun` on name a class
     for index, word in enumerate(sentence.words):
-        if word == ":" and named.isdisjoint(range(begun, index)):
-            heading = sentence.words[begun:index]
-            denies = (len(heading) <= 6 or "following" in heading) and _denies(heading) and (not begun or heading[0] != "no")
+        if word == ":" and not is_named:
+            heading = sentence.words[begun : min(index, begun + LONGEST_HEADING)]
+            is_heading = len(heading) <= 6 or "following" in heading
+            denies = is_heading and _denies(heading) and (not begun or heading[0] != "no")
             sections.append((index, denies))
         elif word == ":" and not sections:
             sections.append((0, False))
+        if index in named:
+            is_named = True
         if word in LISTS.between:
             begun = index + 1
+            is_named = False
     return sections
 
 

@@ -47,10 +47,15 @@ class Reading:
         self.sentence, self.words, self.mentions = sentence, sentence.words, mentions
         signs = LISTS.marks, LISTS.checks, LISTS.crosses, LISTS.bare, {"~~"}
         sentence.is_list = not all(some.isdisjoint(sentence.words) for some in signs)
+        if sentence.is_list:
+            boxes = LISTS.checks | LISTS.crosses
+            sentence.boxes = [place for place, word in enumerate(sentence.words) if word in boxes]
         self.hedge = -1  # the index of the last cue, if it is a hedge
         self._clause: Cue | None = None
         self._noun: Cue | None = None
         self._opens = True  # whether the last cue begins its clause
+        self._barrier = -1  # the last place, before `_barriers_until`, of a word that no subject goes beyond
+        self._barriers_until = 0
         self.opened = self._next = 0
         self._is_relative = False  # whether the cue for the clause is in a relative clause
         self._begun = self._clause_start = 0  # where the last cue, and the clause of the last cue for a clause, begin
@@ -249,8 +254,7 @@ class Reading:
     def _head(self, index: int) -> list[Candidate]:
         """Return the first noun of a subject with several nouns: "the people on the bus are not visible"."""
         words, mentions = self.words, self.sentence.mentions[-RECENT:]
-        barriers = CLAUSE.not_in_list - {"with"} | {","}
-        after = next((i for i in range(index - 1, -1, -1) if words[i] in barriers), -1)
+        after = self._last_barrier(index)
         if mentions and after == mentions[0].end and words[after] in CLAUSE.heads:
             after = -1  # "The vase that stands on the piano is missing"
         for mention in mentions:
@@ -261,6 +265,18 @@ class Reading:
             if opens and joined and not of_another:
                 return [mention]
         return []
+
+    def _last_barrier(self, index: int) -> int:
+        """Return the last place before `index` of a word that no subject goes beyond, or -1.
+
+        Cues come in their order, so each word is looked at once, however many cues a sentence has.
+        """
+        for place in range(self._barriers_until, index):
+            word = self.words[place]
+            if word == "," or (word != "with" and word in CLAUSE.not_in_list):
+                self._barrier = place
+        self._barriers_until = index
+        return self._barrier
 
     def _adjacent(self, index: int) -> list[Candidate]:
         """Return the mentions that end right before the cue, if they open the cue's clause."""

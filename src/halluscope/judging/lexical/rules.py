@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache
+from itertools import islice
 
 from halluscope.judging.lexical.clauses import is_finite_verb
 from halluscope.judging.lexical.sentences import Candidate, Sentence
@@ -249,9 +250,9 @@ def _is_crossed(mention: Candidate) -> bool:
     counted = mention.before in {"0", "zero", "0x", "x0"} and at(words, index - 2) not in LISTS.marks
     if counted or after == "~~" or bisect_left(mention.sentence.strikes, index) % 2:
         return True
-    marks = LISTS.checks | LISTS.crosses
-    if words[0] in marks:  # the marks come before the items
-        return next((word for word in reversed(words[:index]) if word in marks), "") in LISTS.crosses
+    if words[0] in LISTS.checks or words[0] in LISTS.crosses:  # the marks come before the items
+        boxes = mention.sentence.boxes
+        return words[boxes[bisect_left(boxes, index) - 1]] in LISTS.crosses
     if words[0] == "[" and words[max(0, index - 2) : index] == ["[", "]"]:
         return True
     return after in LISTS.crosses or words[:2] == ["[", "]"] or words[:3] == ["-", "[", "]"]
@@ -266,7 +267,7 @@ def _is_denied(mention: Candidate) -> bool:
     if after in {begun, len(words)}:
         return _bare_value(words[mention.end : mention.end + 12])
     opens = mention.after == ":" and all(
-        word in LISTS.marks or len(word) == 1 for word in words[: mention.index]
+        word in LISTS.marks or len(word) == 1 for word in islice(words, mention.index)
     )
     if value := phrases_of("lists", "absent").at(words, after):
         past, phrase = at(words, value[0]), value[1]
@@ -382,7 +383,7 @@ def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
     this = words[0] == "this" and (last <= 2 or (last < 8 and "of" not in words[:index]))
     if this and last <= 2 and words[last] in DEPICTION.photographs:
         return False  # "This snapshot of a street shows ..."
-    whole = words[: index - 1] == ["the"] or this
+    whole = (index == 2 and words[0] == "the") or this
     is_subject = last == index - 1 or (this and last <= 2)
     return not (whole and is_subject and words[last] in DEPICTION.artworks)
 

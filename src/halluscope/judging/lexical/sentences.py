@@ -22,6 +22,7 @@ class Sentence:
     possessive: set[int] = field(default_factory=set)  # words that had an "'s"
     hyphened: set[int] = field(default_factory=set)  # words right after a hyphen
     strikes: list[int] = field(default_factory=list)  # the marks that begin and end struck-out words
+    boxes: list[int] = field(default_factory=list)  # check marks and crosses, if the sentence is a list
     asked: bool = False  # whether the sentence ends in a question mark
     quoted: set[int] = field(default_factory=set)  # words in quotation marks
     # a word that is only part of a compound -> the compound's first place, its end, and its rule
@@ -65,7 +66,7 @@ class Candidate:
 _TOKEN = re.compile(
     r"(?P<word>\d+(?:[.,]\d+)+|[A-Za-z](?:\.[A-Za-z])+(?!\w)(?:\.(?=\s*[a-z,;:|=)]))?|[^\W_]+(?:['’][^\W_]+)*)"
     # Nothing else begins at a space, which saves time.
-    r"|(?! )(?:(?P<mark>\.{4,}|(?<=[^\S\n])\.{3}(?=[^\S\n])|[-=]+>|</?(?:li|td|th|tr|ul|ol|b|p)>)"
+    r"|(?! )(?:(?P<mark>\.{4,}|(?<=[^\S\n])\.{3}(?=[^\S\n])|(?<![-=])[-=]+>|</?(?:li|td|th|tr|ul|ol|b|p)>)"
     r"|(?P<stop>[.!?…]|\n(?![^\S\n]*[a-z](?![\w \-/]{0,40}(?:[:=|>\t]|\.{4}|,\d))))"
     # Arrows, check marks and pictograms too; a sign that a joiner adds to another (a cook's pan) is not a word.
     r"|(?P<sign>[,;:()\[\]—–|=]|(?<!\u200d)[\u2190-\u2bff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"

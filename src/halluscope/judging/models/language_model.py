@@ -18,6 +18,7 @@ import numpy as np
 
 from halluscope.errors import JudgeUnavailable, needs
 from halluscope.judging.judge import Answered, Pairs
+from halluscope.judging.models import gguf_files
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import RULES
@@ -121,25 +122,12 @@ class LanguageModelJudge:
 
     def load(self, with_weights: bool = True) -> None:
         """Load the model; without its weights, it can only turn prompts into tokens."""
-        source, options = self.weights.source, self.weights.load_options
         try:
-            if self._tokenizer is None:
-                tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
-                self._check(tokenizer)
-                is_described = self.weights.gguf_file or (Path(source) / "config.json").is_file()
-                auto = self._transformers.AutoConfig
-                config = auto.from_pretrained(source, **options) if is_described else None
-                # of a model that also reads images, the text part
-                self.config: Any = getattr(config, "text_config", None) or config
-                # how many tokens, of prompt and reply together, the model can handle
-                most = getattr(self.config, "max_position_embeddings", None)
-                self._positions = most or 2 * MAX_TEXT_TOKENS
-                self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
-                special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
-                self._special = sorted(special, key=len, reverse=True)
-                self._tokenizer = tokenizer
-            if with_weights and self._model is None:
-                self._load_model()
+            if self.weights.gguf_file:
+                with gguf_files.read_once():
+                    self._load(with_weights)
+            else:
+                self._load(with_weights)
         except JudgeUnavailable:
             raise
         except Exception as error:  # transformers, safetensors and torch each raise their own
@@ -147,6 +135,26 @@ class LanguageModelJudge:
                 f"The judge {short_repr(self.weights.name)} cannot be loaded on {self.device}: {type(error).__name__}: "
                 f"{printable(error)}"
             ) from error
+
+    def _load(self, with_weights: bool) -> None:
+        source, options = self.weights.source, self.weights.load_options
+        if self._tokenizer is None:
+            tokenizer = self._transformers.AutoTokenizer.from_pretrained(source, **options)
+            self._check(tokenizer)
+            is_described = self.weights.gguf_file or (Path(source) / "config.json").is_file()
+            auto = self._transformers.AutoConfig
+            config = auto.from_pretrained(source, **options) if is_described else None
+            # of a model that also reads images, the text part
+            self.config: Any = getattr(config, "text_config", None) or config
+            # how many tokens, of prompt and reply together, the model can handle
+            most = getattr(self.config, "max_position_embeddings", None)
+            self._positions = most or 2 * MAX_TEXT_TOKENS
+            self._max_text_tokens = min(MAX_TEXT_TOKENS, self._positions // 2)
+            special = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
+            self._special = sorted(special, key=len, reverse=True)
+            self._tokenizer = tokenizer
+        if with_weights and self._model is None:
+            self._load_model()
 
     def _load_model(self) -> None:
         cpu = self._torch.cpu
