@@ -132,6 +132,8 @@ class Reading:
             return True
         if word.endswith("ing") and not is_determiner(self.words[index - 1]):
             return True
+        if word == "next" and is_determiner(self.words[index - 1]):
+            return False  # "awaits the next train"
         return word in GRAMMAR.after_noun and word not in {"and", "or", "nor"}
 
     def apply(self, index: int, end: int, cue: Cue) -> bool:
@@ -227,7 +229,7 @@ class Reading:
                 return owner
         if at(words, index - 1) in {"which", "that", "who"}:
             return self._nearest(index - 1 - (words[index - 2 : index - 1] == [","]), cue)
-        return self._head(index) or self._adjacent(index)
+        return self._head(index) or self._adjacent(index) or self._joined(index)
 
     def _before_aside(self, comma: int) -> list[Candidate]:
         """Return the subject before what stands between commas: "The toilet, which used to be here, is gone"."""
@@ -260,6 +262,19 @@ class Reading:
             of_another = "of" in words[start : mention.index] or end - 1 in self.sentence.possessive
             if opens and joined and not of_another:
                 return [mention]
+        return []
+
+    def _joined(self, index: int) -> list[Candidate]:
+        """Return the mentions joined to another thing before the cue: "The dog and the blanket have disappeared"."""
+        words = self.words
+        for mention in self.sentence.mentions[-RECENT:]:
+            opens = mention.start == 0 or words[mention.start - 1] in CLAUSE.ends_clause | GRAMMAR.before_subject
+            if not opens or at(words, mention.end) != "and":
+                continue
+            rest = words[mention.end + 1 : index]
+            plain = not clauses.has_verb(words, mention.end + 1, index) and "," not in rest
+            if plain and len(rest) <= 4 and "of" not in words[mention.start : index]:
+                return [other for other in self.sentence.mentions if mention.index <= other.index < index]
         return []
 
     def _adjacent(self, index: int) -> list[Candidate]:

@@ -134,7 +134,10 @@ def modal(mention: Candidate) -> bool:
         # "a clock above the mantelpiece would have helped"
         stops = CLAUSE.ends_clause | CLAUSE.not_in_list | {"would"}
         is_absent = next((word for word in behind if word in stops), "") == "would"
-    return is_absent and not mention.definite
+    elif after in HEDGES.habits and mention.start == mention.index == 0:
+        is_absent = True  # "Cows usually graze here"
+    is_known = mention.definite or mention.own in {"he", "she"}
+    return is_absent and not is_known
 
 
 def place_of(mention: Candidate) -> bool:
@@ -167,6 +170,8 @@ def conditions(mention: Candidate) -> bool:
     """
     words, opened, verb = mention.words, mention.opened, mention.after
     asked = words[opened : mention.begin] or words_before(words, opened, 1)
+    if asked == ["of"]:
+        return False  # "the memory of his dog"
     if not HEDGES.doubts.issuperset(asked) or words[max(0, opened - 2)] == "as":
         return False
     if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
