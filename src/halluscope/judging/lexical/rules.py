@@ -170,8 +170,6 @@ def conditions(mention: Candidate) -> bool:
     """
     words, opened, verb = mention.words, mention.opened, mention.after
     asked = words[opened : mention.begin] or words_before(words, opened, 1)
-    if asked == ["of"]:
-        return False  # "the memory of his dog"
     if not HEDGES.doubts.issuperset(asked) or words[max(0, opened - 2)] == "as":
         return False
     if asked[-1:] != ["if"] and verb in {"is", "are", "was", "were", "has", "have"}:
