@@ -52,6 +52,7 @@ class Reading:
         self._noun: Cue | None = None
         self._opens = True  # whether the last cue begins its clause
         self.opened = self._next = 0
+        self._is_modal = False  # whether the cue for the clause is a word such as "might"
         self._is_relative = False  # whether the cue for the clause is in a relative clause
         self._begun = self._clause_start = 0  # where the last cue, and the clause of the last cue for a clause, begin
 
@@ -63,8 +64,8 @@ class Reading:
             self._noun, self._clause = None, None if cue.reach == "ends" else cue
             self._clause_start = self._start_of_clause(begun)
             pronoun = at(self.words, begun - 1)
-            is_modal = self.words[begun] in GRAMMAR.modals
-            self._is_relative = is_modal and pronoun in {"that", "which", "who"}
+            self._is_modal = self.words[begun] in GRAMMAR.modals
+            self._is_relative = self._is_modal and pronoun in {"that", "which", "who"}
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
             aside = self.words[index : index + 9]  # "shows, ten metres tall, a glass"
@@ -208,6 +209,8 @@ class Reading:
         """Return the rule by which the cues in force take a mention back, or ""."""
         for cue in (self._noun, self._clause):
             known = mention.definite and cue is not None and cue.keeps_definite
+            if cue is not None and cue is self._clause and self._is_modal and mention.is_the:
+                known = True  # "it might belong to the woman on the bench"
             if known and cue.rule == "negated" and absence.is_denied_presence(mention):
                 known = False
             if cue and not known:

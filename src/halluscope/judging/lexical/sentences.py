@@ -51,6 +51,11 @@ class Candidate:
         self.definite = self.words[self.begin] in GRAMMAR.definite or bool(owners)
 
     @property
+    def is_the(self) -> bool:
+        """Whether its determiner is "the"."""
+        return self.words[self.begin] == "the"
+
+    @property
     def own(self) -> str:
         """The mention's own words."""
         return " ".join(self.words[self.index : self.end])
