@@ -34,13 +34,31 @@ def _has_plural_subject(words: list[str], joint: int, index: int) -> bool:
     return any(_is_plural(word) for word in words[joint + 1 : index])
 
 
+def _has_singular_subject(words: list[str], joint: int, index: int) -> bool:
+    """Whether a form in "s" follows a single thing after "and", as in "and a bus splashes her"."""
+    if words[joint + 1] not in CLAUSE.singular or not words[index].endswith("s") or words[index].endswith("ss"):
+        return False
+    subject = words[joint + 2 : index]
+    if not subject or len(subject) > 3 or not CLAUSE.quantities.isdisjoint(subject):
+        return False
+    if not GRAMMAR.after_noun.isdisjoint(subject) or subject[-1] in CLAUSE.before_noun:
+        return False
+    following = at(words, index + 1)
+    return is_determiner(following) or following in GRAMMAR.after_noun or following in CLAUSE.objects
+
+
+def has_verb(words: list[str], start: int, end: int) -> bool:
+    """Whether a finite verb stands between two places."""
+    return any(is_finite_verb(words, index) for index in range(start, min(end, len(words))))
+
+
 def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
     """Whether a clause with a verb of its own follows "and", and another verb stands between `begun` and "and".
 
     So it is in "There are no cars and a bus waits" and in "He has no cap and wears a tie", but not in "No cars and buses
     wait".
     """
-    if not any(is_finite_verb(words, index) for index in range(begun, joint)):
+    if not has_verb(words, begun, joint):
         return False
     joints = 0
     for index in range(joint + 1, min(len(words), joint + VERB_WITHIN)):
@@ -51,7 +69,12 @@ def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
             joints += 1
         if joints > 1:
             return False
-        if is_finite_verb(words, index) or _has_plural_subject(words, joint, index):
+        is_verb = (
+            is_finite_verb(words, index)
+            or _has_plural_subject(words, joint, index)
+            or _has_singular_subject(words, joint, index)
+        )
+        if is_verb:
             return index > joint + 1 or word in CLAUSE.auxiliaries or word in CLAUSE.second_verbs
     return False
 
@@ -68,6 +91,9 @@ def list_goes_on(words: list[str], comma: int, is_denied: bool) -> bool:
             return True
         items = words[comma + 1 : index]
         if word == "and":
+            is_subject = is_denied and words[0] == "no" and not has_verb(words, 0, comma)
+            if is_subject and has_verb(words, index + 1, index + 4) and len(items) <= 3:
+                return True  # "No dogs, cats and birds are allowed"
             return _ends_bare_list(items, words[index + 1 :], is_denied)
         if word in CLAUSE.not_in_list:
             return False
@@ -76,13 +102,15 @@ def list_goes_on(words: list[str], comma: int, is_denied: bool) -> bool:
 
 def _ends_bare_list(items: list[str], rest: list[str], is_denied: bool) -> bool:
     """Whether bare nouns end a sentence: "no people, cars, and dogs", but not "no people, but a car, and a dog"."""
-    if any(map(is_determiner, items)) or any(map(is_determiner, rest)):
+    if any(map(is_determiner, items)) or any(map(is_determiner, rest[:2])):
         return False
     if not CLAUSE.instead.isdisjoint(items):
         return False
-    if any(is_finite_verb(rest, index) for index in range(len(rest))):
+    if any(is_finite_verb(rest, index) for index in range(len(rest[:2]))):
         return False
     is_list = not items or items[-1] == "," or (is_denied and len(items) <= 3)
+    if is_list and is_denied and at(rest, 1) in GRAMMAR.after_noun:
+        return True  # "no forks, knives, and spoons on the table"
     return is_list and 0 < len(rest) <= 2
 
 
@@ -132,4 +160,4 @@ def reaches_past_comma(words: list[str], comma: int, cue: Cue | None, begun: int
     """Whether a cue in force, whose words begin at `begun`, reaches past a comma."""
     if cue is not None and cue.reach == "picture" and pictured_list_goes_on(words, comma, begun):
         return True
-    return list_goes_on(words, comma, cue is not None and cue.rule == "negated")
+    return list_goes_on(words, comma, cue is not None and cue.rule in {"negated", "quoted"})

@@ -57,6 +57,7 @@ class Reading:
         self._barrier = -1  # the last place, before `_barriers_until`, of a word that no subject goes beyond
         self._barriers_until = 0
         self.opened = self._next = 0
+        self._is_modal = False  # whether the cue for the clause is a word such as "might"
         self._is_relative = False  # whether the cue for the clause is in a relative clause
         self._begun = self._clause_start = 0  # where the last cue, and the clause of the last cue for a clause, begin
 
@@ -68,8 +69,8 @@ class Reading:
             self._noun, self._clause = None, None if cue.reach == "ends" else cue
             self._clause_start = self._start_of_clause(begun)
             pronoun = at(self.words, begun - 1)
-            is_modal = self.words[begun] in GRAMMAR.modals
-            self._is_relative = is_modal and pronoun in {"that", "which", "who"}
+            self._is_modal = self.words[begun] in GRAMMAR.modals
+            self._is_relative = self._is_modal and pronoun in {"that", "which", "who"}
         elif cue.reach in {"noun", "picture"}:
             self._noun = cue
             aside = self.words[index : index + 9]  # "shows, ten metres tall, a glass"
@@ -137,6 +138,8 @@ class Reading:
             return True
         if word.endswith("ing") and not is_determiner(self.words[index - 1]):
             return True
+        if word == "next" and is_determiner(self.words[index - 1]):
+            return False  # "awaits the next train"
         return word in GRAMMAR.after_noun and word not in {"and", "or", "nor"}
 
     def apply(self, index: int, end: int, cue: Cue) -> bool:
@@ -211,6 +214,8 @@ class Reading:
         """Return the rule by which the cues in force take a mention back, or ""."""
         for cue in (self._noun, self._clause):
             known = mention.definite and cue is not None and cue.keeps_definite
+            if cue is not None and cue is self._clause and self._is_modal and mention.is_the:
+                known = True  # "it might belong to the woman on the bench"
             if known and cue.rule == "negated" and absence.is_denied_presence(mention):
                 known = False
             if cue and not known:
@@ -232,7 +237,7 @@ class Reading:
                 return owner
         if at(words, index - 1) in {"which", "that", "who"}:
             return self._nearest(index - 1 - (words[index - 2 : index - 1] == [","]), cue)
-        return self._head(index) or self._adjacent(index)
+        return self._head(index) or self._adjacent(index) or self._joined(index)
 
     def _before_aside(self, comma: int) -> list[Candidate]:
         """Return the subject before what stands between commas: "The toilet, which used to be here, is gone"."""
@@ -277,6 +282,19 @@ class Reading:
                 self._barrier = place
         self._barriers_until = index
         return self._barrier
+
+    def _joined(self, index: int) -> list[Candidate]:
+        """Return the mentions joined to another thing before the cue: "The dog and the blanket have disappeared"."""
+        words = self.words
+        for mention in self.sentence.mentions[-RECENT:]:
+            opens = mention.start == 0 or words[mention.start - 1] in CLAUSE.ends_clause | GRAMMAR.before_subject
+            if not opens or at(words, mention.end) != "and":
+                continue
+            rest = words[mention.end + 1 : index]
+            plain = not clauses.has_verb(words, mention.end + 1, index) and "," not in rest
+            if plain and len(rest) <= 4 and "of" not in words[mention.start : index]:
+                return [other for other in self.sentence.mentions if mention.index <= other.index < index]
+        return []
 
     def _adjacent(self, index: int) -> list[Candidate]:
         """Return the mentions that end right before the cue, if they open the cue's clause."""

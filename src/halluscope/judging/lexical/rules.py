@@ -135,7 +135,10 @@ def modal(mention: Candidate) -> bool:
         # "a clock above the mantelpiece would have helped"
         stops = CLAUSE.ends_clause | CLAUSE.not_in_list | {"would"}
         is_absent = next((word for word in behind if word in stops), "") == "would"
-    return is_absent and not mention.definite
+    elif after in HEDGES.habits and mention.start == mention.index == 0:
+        is_absent = True  # "Cows usually graze here"
+    is_known = mention.definite or mention.own in {"he", "she"}
+    return is_absent and not is_known
 
 
 def place_of(mention: Candidate) -> bool:
@@ -371,6 +374,8 @@ def cue_applies(cue: Cue, words: list[str], index: int) -> bool:
         return False  # "poised to strike the ball"
     if cue.after == AFTER.everything and words[index] == "but" and not _excepts(words, index):
         return False
+    if words[index] == "like" and not _is_simile(words, index):
+        return False
     if words[index] in HEDGES.of_identity and _doubts_degree(words, index):
         return False
     if cue.after == DEPICTION.carriers and at(words, index - 1) in DEPICTION.told:
@@ -400,6 +405,14 @@ def _excepts(words: list[str], index: int) -> bool:
     whole = max((place for place in range(index) if words[place] in AFTER.everything), default=0)
     verbs = (is_finite_verb(words, place) for place in range(whole, after))
     return not any(verbs)
+
+
+def _is_simile(words: list[str], index: int) -> bool:
+    """Whether "like" compares what something does: "arched like a bird", unlike "utensils like a fork"."""
+    before = at(words, index - 1)
+    if before.endswith(("ed", "ing")):
+        return before not in HEDGES.not_verbs and not is_determiner(at(words, index - 2))
+    return index > 0 and is_finite_verb(words, index - 1) and before not in CLAUSE.auxiliaries
 
 
 def _doubts_degree(words: list[str], index: int) -> bool:

@@ -49,7 +49,15 @@ class Candidate:
         self.start = phrase_start(self.words, 0, index)
         self.begin = phrase_start(self.words, opened, index)
         owners = sentence.possessive.intersection(range(self.begin, index))
-        self.definite = self.words[self.begin] in GRAMMAR.definite or bool(owners)
+        counted = self.words[self.begin] in GRAMMAR.counts and self.begin > opened
+        first = self.words[self.begin - 1 if counted else self.begin]  # "the two dogs"
+        is_definite = first in (GRAMMAR.before_counts if counted else GRAMMAR.definite)
+        self.definite = is_definite or bool(owners)
+
+    @property
+    def is_the(self) -> bool:
+        """Whether its determiner is "the"."""
+        return self.words[self.begin] == "the"
 
     @property
     def own(self) -> str:
