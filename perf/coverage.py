@@ -88,9 +88,7 @@ def main() -> None:
     patterns = [*PATTERNS, *(REAL if options.upstream else ())]
     tasks = [*product(patterns, options.texts)]
     with ProcessPoolExecutor() as workers:
-        rows = workers.map(
-            partial(measure, runs=runs, upstream=options.upstream), *zip(*tasks, strict=True)
-        )
+        rows = workers.map(partial(measure, runs=runs, upstream=options.upstream), *zip(*tasks, strict=True))
         print(
             tabulate(
                 [row for part in rows for row in part], HEADER, floatfmt=("", "", "", ".1f", *[".2f"] * 4)

@@ -9,7 +9,7 @@ independent. `/ percentile` and `/ Clopper` are the mean widths over those of th
 The second table is about two models: `held` is how often the interval of the difference contains the true one, and
 `p < 0.05` how often the models are told apart. Without a difference, that is the type I error.
 
-Both tables end with what fails: a coverage below 93 % of a nominal 95 %, a type I error beyond what chance makes of 5 %,
+Both tables end with what fails: a coverage below 93 % of a nominal 95 %, a type I error above what chance makes of 5 %,
 independent rows with more than 1.2 times the width of Clopper's and Pearson's interval, or a width that is not within a
 tenth of the percentile interval's where at least a hundred clusters are many enough for it.
 """
@@ -143,7 +143,15 @@ def objects(random: np.random.Generator, images: int) -> Counts:
 
 
 def cases() -> Iterator[Case]:
-    for count, right in ((30, 0.9), (50, 0.99), (100, 0.99), (300, 0.995), (30, 0.8), (100, 0.85), (300, 0.8)):
+    for count, right in (
+        (30, 0.9),
+        (50, 0.99),
+        (100, 0.99),
+        (300, 0.995),
+        (30, 0.8),
+        (100, 0.85),
+        (300, 0.8),
+    ):
         yield Case(
             f"accuracy {right:g} of {count} rows",
             count,
@@ -295,9 +303,7 @@ def both_mention(
     return found[0], found[1]
 
 
-def both_name(
-    random: np.random.Generator, first: float, second: float, images: int
-) -> tuple[Counts, Counts]:
+def both_name(random: np.random.Generator, first: float, second: float, images: int) -> tuple[Counts, Counts]:
     """Return two models' objects in the same images."""
     counts = objects(random, images)
     present = counts["present"]
@@ -323,7 +329,9 @@ def twos() -> Iterator[Two]:
         (1000, 0.995, 0.99, 0.5),
     ):
         draw = partial(both, clusters=clusters, each=1, alike=alike)
-        yield Two(f"accuracy {first:g} and {second:g} of {clusters} rows, {alike:.0%} alike", first, second, draw)
+        yield Two(
+            f"accuracy {first:g} and {second:g} of {clusters} rows, {alike:.0%} alike", first, second, draw
+        )
     for clusters, first, second in ((30, 0.8, 0.8), (100, 0.9, 0.85), (500, 0.99, 0.99)):
         draw = partial(both, clusters=clusters, each=6, alike=0.5)
         yield Two(f"accuracy {first:g} and {second:g} of {clusters} images x 6", first, second, draw)

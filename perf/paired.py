@@ -64,9 +64,7 @@ def found(rng: np.random.Generator, present: int, right: float, gap: float) -> P
     return answers(rng, present, 1, 1.0, 1 - right, gap)
 
 
-def class_average(
-    rng: np.random.Generator, images: int, often: tuple[float, float], _: float
-) -> Difference:
+def class_average(rng: np.random.Generator, images: int, often: tuple[float, float], _: float) -> Difference:
     """Return the difference in the mean of the classes' precisions, as for THRONE's `precision_cls`."""
     classes = 20
     there = rng.random((images, classes)) < 0.5
@@ -123,9 +121,7 @@ def cases(rng: np.random.Generator) -> Iterator[tuple[str, Compared, float]]:
     for few in (0.02, 0.05):
         name = f"errors of 4 and 1 mentions in each of 50 images, {100 * few:.0f} % wrong"
         yield case(name, left_out, -GAP, mentions, 50, (4, 1), few)
-        yield case(
-            f"share of 200 images, {100 * few:.0f} % wrong", left_out, -GAP, answers, 200, 1, 1.0, few
-        )
+        yield case(f"share of 200 images, {100 * few:.0f} % wrong", left_out, -GAP, answers, 200, 1, 1.0, few)
     for right in (0.6, 0.8, 0.95):
         for one, other in ((40, 6), (40, 10), (33, 10), (200, 30), (2000, 40), (500, 500)):
             for shared in (0, 0.6):

@@ -182,8 +182,7 @@ MOVES = {
     "votes": np.zeros((2, 2, 1)),
     "class_f": "mean",
     "all_average": "image",
-    "bootstrap": 10,
-    "seed": 1,
+    "bootstrap": 0,
     "level": 0.9,
     "thoughts": "kept",
     "forms": ["parallel-1", ""],
@@ -192,7 +191,7 @@ MOVES_WHAT_IS_SAMPLED, MOVES_WHAT_IS_CORRECTED = {"cells"}, {"certificate"}
 SAYS_WHAT_IT_IS_ABOUT = {"image_ids", "forms"}
 MOVES_NOTHING = {
     *("ask", "cells_of", "explain", "per_class", "per_image", "workers", "store", "progress"),
-    *("at_once", "max_failed"),
+    *("at_once", "max_failed", "seed"),
 }
 IN_THE_JUDGES_KEYS = {
     *("device", "engine", "recheck"),  # see tests/judging/test_engines.py

@@ -3,10 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 
 from halluscope.benchmarks.throne import metric as scoring
 from halluscope.benchmarks.throne.metric import Conventions, Hits
 from halluscope.stats.bootstrap import Bootstrap
+from halluscope.stats.intervals import total_of
 from halluscope.stats.ratios import f_score
 
 # THRONE, Table 1: P, R, F1, F0.5 over all cells, then by class, in percent.
@@ -28,7 +30,9 @@ tables = st.tuples(arrays(np.int8, (6, 4), elements=st.integers(-1, 1)), arrays(
 
 
 def points(hits: Hits, **options) -> dict[str, float]:
-    return {name: float(value[0]) for name, value in scoring.score(hits, Conventions(**options)).items()}
+    conventions = Conventions(**options)
+    found = scoring.score(total_of(hits.counts(conventions)), conventions)
+    return {name: float(value[0]) for name, value in found.items()}
 
 
 @pytest.mark.parametrize("model", TABLE_1)
@@ -121,7 +125,8 @@ def test_weights_are_the_same_as_repeating_images(table, seed):
     assert (weights.sum(axis=1) == len(labels)).all()
     for all_average in ("pooled", "image"):
         conventions = Conventions(all_average=all_average)
-        weighted = scoring.score(Hits.of(labels, present), conventions, weights)
+        counts = Hits.of(labels, present).counts(conventions)
+        weighted = scoring.score({name: weights @ table for name, table in counts.items()}, conventions)
         for i, row in enumerate(weights.astype(int)):
             repeated = points(
                 Hits.of(labels.repeat(row, axis=0), present.repeat(row, axis=0)), all_average=all_average
@@ -131,17 +136,17 @@ def test_weights_are_the_same_as_repeating_images(table, seed):
             )
 
 
-def test_the_bootstrap_interval_of_a_proportion(rng):
-    """Precision of n independent cells has the standard error sqrt(p (1 - p) / n)."""
-    n, p = 2000, 0.7
-    present = rng.random((n, 1)) < p
-    hits = Hits.of(np.ones((n, 1), np.int8), present)
-    resampling = Bootstrap(2000, seed=1)
-    scores = (scoring.score(hits, Conventions(), weights) for weights in resampling.weights(n))
-    low, high = resampling.intervals(scores)["precision_all"]
-    error = 1.96 * np.sqrt(p * (1 - p) / n)
-    assert low == pytest.approx(present.mean() - error, abs=0.004)
-    assert high == pytest.approx(present.mean() + error, abs=0.004)
+def test_the_interval_of_a_share(rng):
+    """Precision of n independent cells: Clopper and Pearson."""
+    n = 2000
+    present = rng.random(n) < 0.7
+    references = [["thing"] if there else [] for there in present]
+    votes = np.ones((n, 1, 1), np.int8)
+    got = scoring.compute([""] * n, references, vocabulary=["thing"], votes=votes, bootstrap=1)
+    right = int(present.sum())
+    ends = stats.beta.ppf([0.025, 0.975], [right, right + 1], [n - right + 1, n - right])
+    assert got["interval"]["precision_all"] == pytest.approx(tuple(ends))
+    assert got["signature"].rpartition("|")[0].endswith("|interval:0.95,jackknife-beta,images")
 
 
 @pytest.mark.parametrize(

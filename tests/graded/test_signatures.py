@@ -11,7 +11,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* prompts have no readable verdict"),
 ]
 
-MOVES = {"repeats": 2, "judge_seed": 1, "bootstrap": 10, "seed": 1, "level": 0.9, "thoughts": "kept"}
+MOVES = {"repeats": 2, "judge_seed": 1, "bootstrap": 0, "seed": 1, "level": 0.9, "thoughts": "kept"}
 """Another value of each option that all of them have."""
 
 PER_ROW = {

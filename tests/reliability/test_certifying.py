@@ -16,9 +16,7 @@ from halluscope.reliability import certificate
 from halluscope.reliability.certificate import Labels, digest, kinds, name_of, rows_of
 from halluscope.reliability.sheet import read_sheet
 from halluscope.signature import keys_of
-from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import draw
-from halluscope.stats.ratios import wilson
 from halluscope.stats.samples import Judged, calibration, error_rates
 from tests.reliability.sheets import lines, printed, read_json, refused, run, save, table
 
@@ -78,21 +76,21 @@ def test_weighted_error_rates_by_hand():
     yes, implied = ([[1, 0], [1, 1], [0, 0], [1, 1]], [[1, 0], [0, 1], [1, 0], [1, 0]])
     judged = Judged(np.array(yes, dtype=bool), np.array(implied, dtype=bool), weights)
     dogs = judged.among(np.array([True, False]))
-    each = error_rates({"all": judged, "class/dog": dogs}, Bootstrap(200))
+    each = error_rates({"all": judged, "class/dog": dogs}, 0.95)
     found, dog = each["all"], each["class/dog"]
     assert [found[name] for name in ("labels", "texts", "implied")] == [7, 4, 4]
     values = [found[name]["value"] for name in ("false_yes", "false_no", "wrong_yes")]
     assert values == pytest.approx([2 / 8, 4 / 12, 2 / 10])
     assert found["false_yes"]["low"] <= found["false_yes"]["value"] <= found["false_yes"]["high"]
-    assert dog == error_rates({"dog": dogs}, Bootstrap(200))["dog"]
+    assert dog == error_rates({"dog": dogs}, 0.95)["dog"]
     assert dog["false_yes"]["value"] == 1 and dog["labels"] == 4
 
 
 def test_no_error_in_the_sample_is_no_certainty():
-    """Wilson's interval, with one trial per text: two labels of a text say hardly more than one."""
+    """Clopper's and Pearson's interval, with one trial per text: two labels of a text say hardly more than one."""
     yes = np.ones((5, 2), dtype=bool)
-    found = error_rates({"all": Judged(yes, yes, np.ones((5, 2)))}, Bootstrap(50))["all"]
-    assert found["wrong_yes"] == {"value": 0.0, "low": 0.0, "high": wilson(0, 5)[1]}
+    found = error_rates({"all": Judged(yes, yes, np.ones((5, 2)))}, 0.95)["all"]
+    assert found["wrong_yes"] == {"value": 0.0, "low": 0.0, "high": pytest.approx(1 - 0.025**0.2)}
     assert math.isnan(found["false_yes"]["value"]) and math.isnan(found["false_yes"]["high"])
 
 
@@ -100,12 +98,12 @@ def test_calibration_by_hand():
     """Two bins: at 0.9 people say yes to 3 of 4 by weight, at 0.2 to all: (4 x 0.15 + 1 x 0.8) / 5 = 0.28."""
     chances = np.array([[0.9, 0.2], [0.9, 0.9]])
     implied = np.array([[1, 1], [0, 1]], dtype=bool)
-    found = calibration(chances, implied, np.array([[2.0, 1.0], [1.0, 1.0]]), Bootstrap(50))
+    found = calibration(chances, implied, np.array([[2.0, 1.0], [1.0, 1.0]]), 0.95)
     assert found["ece"]["value"] == pytest.approx(0.28)
     assert [(one["from"], one["votes"]) for one in found["bins"]] == [(0.2, 1), (0.9, 3)]
     assert found["bins"][1]["implied"] == pytest.approx(0.75)
-    perfect = calibration(np.array([[1.0, 0.0]]), np.array([[True, False]]), np.ones((1, 2)), Bootstrap(50))
-    assert perfect["ece"] == {"value": 0.0, "low": 0.0, "high": 0.0}
+    perfect = calibration(np.array([[1.0, 0.0]]), np.array([[True, False]]), np.ones((1, 2)), 0.95)
+    assert perfect["ece"] == {"value": 0.0, "low": 0.0, "high": pytest.approx(0.975)}  # a single text
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_what_cannot_be_compared(tmp_path):
     for error, runs, scores, resamples, said in (
         (RunError, [throne, chair], [], 5, "The runs are of throne, chair; expected runs of one benchmark"),
         (ValueError, [throne], [], 5, "needs at least 2 runs; got a"),
-        (ValueError, [throne, throne], [], 0, "needs at least 1 resample"),
+        (ValueError, [throne, throne], [], 0, "needs intervals; got bootstrap=0"),
         (RunError, [pope, pope], ["right"], 5, "no score 'right' in common; expected one of accuracy, prec"),
         (RunError, [throne, other], [], 5, "Rows with the same ids differ between these runs"),
     ):

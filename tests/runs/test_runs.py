@@ -94,15 +94,19 @@ def other_found(rows):
     return [{**rows[0], own: "something else"}, *rows[1:]]
 
 
-def other_seed(facts):
-    return {**facts, "signature": facts["signature"].replace("seed1", "seed2")}
+def other_level(facts):
+    return {**facts, "signature": facts["signature"].replace("interval:0.95", "interval:0.9")}
 
 
 CHANGES = {
     "a digit of a score": ("scores.json", another_digit, "scores.json, "),
-    "the signature of the scores": ("scores.json", other_seed, "scores.json, 'signature'"),
-    "the signature of the run": ("run.json", other_seed, "run.json, signature"),
-    "an option": ("run.json", lambda run: {**run, "options": {**run["options"], "seed": 2}}, "'signature'"),
+    "the signature of the scores": ("scores.json", other_level, "scores.json, 'signature'"),
+    "the signature of the run": ("run.json", other_level, "run.json, signature"),
+    "an option": (
+        "run.json",
+        lambda run: {**run, "options": {**run["options"], "level": 0.9}},
+        "'signature'",
+    ),
     "how many rows": ("run.json", lambda run: {**run, "rows": 1}, "run.json, rows"),
     "a response": ("items.jsonl", other_response, "'texts'"),
     "what was found": ("items.jsonl", other_found, "items.jsonl, row 1"),

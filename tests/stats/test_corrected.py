@@ -8,13 +8,15 @@ from scipy import stats
 
 from halluscope.benchmarks.throne.metric import Conventions, Hits, score
 from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw, linear, student
+from halluscope.stats.intervals import total_of
 
 ALL = tuple(f"{name}_{over}" for over in ("all", "cls") for name in ("precision", "recall", "f1", "f0.5"))
 
 
 def plain(labels, present, **conventions):
     """The scores as THRONE's metric has them."""
-    found = score(Hits.of(labels, present), Conventions(**conventions))
+    chosen = Conventions(**conventions)
+    found = score(total_of(Hits.of(labels, present).counts(chosen)), chosen)
     return {name: float(value[0]) for name, value in found.items()}
 
 

@@ -43,7 +43,7 @@ from halluscope.reporting.tables import Json, Notes, Report, Table, estimate, fi
 from halluscope.responses.lengths import words
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
-from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
+from halluscope.stats.bootstrap import METHOD
 from halluscope.stats.corrected import FEWEST_TEXTS, Sample, draw
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.samples import RATES, Judged, calibration, error_rates
@@ -59,7 +59,7 @@ DIGEST = "digest"
 LARGEST_WEIGHT = 1e9  # of a label: 1 / the chance that its text was drawn
 ANY_OTHER = "Any other class?"
 
-RESAMPLING = Bootstrap(RESAMPLES)
+LEVEL = 0.95  # of the intervals
 FEWEST = 10  # a class has its own line if people or the judge say yes to it in at least this many texts
 LENGTHS = ((0, 50), (50, 100), (100, None))  # numbers of words, from the first to below the second
 
@@ -230,14 +230,14 @@ def errors(judgement: Judgement, labels: Labels, margins: Margins) -> Json:
         *(("kind", kind, np.array([[kind in cell for cell in row] for row in kinds_of])) for kind in KINDS),
     ]
     among = {"all": judged} | {f"{by}/{name}": judged.among(cells) for by, name, cells in parts}
-    rates = error_rates({key: part for key, part in among.items() if part.weights.any()}, RESAMPLING.level)
+    rates = error_rates({key: part for key, part in among.items() if part.weights.any()}, LEVEL)
     found: Json = {"all": rates.pop("all"), **{by: {} for by, *_ in parts}}
     for key, rate in rates.items():
         by, _, name = key.partition("/")
         found[by][name] = rate
     of_judges = [np.split(of, len(poll.judges), axis=-1) for of in (poll.votes, margins)]
     votes = {judge: _of_votes(judged, *own) for judge, *own in zip(poll.judges, *of_judges, strict=True)}
-    return {"errors": found, "votes": votes, "interval": RESAMPLING.over("texts")}
+    return {"errors": found, "votes": votes, "interval": f"{LEVEL:g},{METHOD},texts"}
 
 
 def by_length(lengths: NDArray[Any]) -> Iterator[tuple[str, Bools]]:
@@ -258,10 +258,8 @@ def _of_votes(judged: Judged, votes: NDArray[np.int8], margins: Margins) -> Json
     known = ~np.isnan(margins)
     chances = (1 + np.tanh(np.where(known, margins, 0.0) / 2)) / 2  # 1 / (1 + exp(-margin)), at any margin
     unreadable = ratio(np.where(votes == voting.OTHER, weights, 0.0).sum(), weights.sum())
-    (rates,) = error_rates({"": Judged(votes == voting.YES, implied, weights)}, RESAMPLING.level).values()
-    calibrated = (
-        calibration(chances, implied, np.where(known, weights, 0.0), RESAMPLING) if known.any() else None
-    )
+    (rates,) = error_rates({"": Judged(votes == voting.YES, implied, weights)}, LEVEL).values()
+    calibrated = calibration(chances, implied, np.where(known, weights, 0.0), LEVEL) if known.any() else None
     return rates | {"unreadable": float(unreadable), "calibration": calibrated}
 
 

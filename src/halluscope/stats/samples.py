@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.intervals import blocks_of, interval, leave_out, total_of
+from halluscope.stats.intervals import Counts, blocks_of, interval, leave_out, total_of
 from halluscope.stats.ratios import Floats, ratio, wilson
 from halluscope.stats.tallies import Bools, Ints, counts_of, score_sums
 from halluscope.validation import LARGEST_SEED
@@ -126,7 +126,7 @@ def error_rates(judged: Mapping[str, Judged], level: float) -> dict[str, dict[st
     return found
 
 
-def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bootstrap) -> dict[str, Any]:
+def calibration(chances: Floats, implied: Bools, weights: Floats, level: float) -> dict[str, Any]:
     """Measure how far a judge's probabilities of yes [texts, votes] are from how often people say yes; NaN without
     votes.
 
@@ -134,22 +134,23 @@ def calibration(chances: Floats, implied: Bools, weights: Floats, resampling: Bo
     `BINS` bins of equal width over the probability of yes. Votes of weight 0 do not count.
     """
 
-    def error(total: Floats, predicted: Floats, yes: Floats) -> Floats:
-        """Return the expected calibration error [resamples] from sums [resamples, bins]."""
-        return ratio(np.abs(predicted - yes).sum(axis=1), total.sum(axis=1))
+    def error(sums: Counts) -> dict[str, Floats]:
+        """Return the expected calibration error [sums] from sums [sums, bins]."""
+        off = np.abs(sums["predicted"] - sums["yes"]).sum(axis=1)
+        return {"ece": ratio(off, sums["total"].sum(axis=1))}
 
     bins = np.minimum((chances * BINS).astype(np.int64), BINS - 1)
-    sums = [
-        np.stack([np.where(bins == b, weights * of, 0.0).sum(axis=1) for b in range(BINS)], axis=1)
-        for of in (np.ones_like(chances), chances, implied.astype(float))
-    ]
-    drawn = [error(*(w @ each for each in sums)) for w in resampling.weights(len(chances), 3 * BINS)]
-    low, high = resampling.interval(np.concatenate(drawn))
-    total, predicted, yes = (each.sum(axis=0) for each in sums)
+    by_text = {}
+    for name, amounts in (("total", np.ones_like(chances)), ("predicted", chances), ("yes", implied)):
+        of_bins = [np.where(bins == b, weights * amounts, 0.0).sum(axis=1) for b in range(BINS)]
+        by_text[name] = np.stack(of_bins, axis=1)
+    ece = leave_out(error, total_of(by_text), blocks_of(by_text))["ece",]
+    low, high = interval(ece, level)
+    total, predicted, yes = (table.sum(axis=0) for table in by_text.values())
     counts = np.bincount(bins[weights > 0], minlength=BINS)
     means = zip(ratio(predicted, total).tolist(), ratio(yes, total).tolist(), strict=True)
     return {
-        "ece": {"value": float(error(total[None], predicted[None], yes[None])[0]), "low": low, "high": high},
+        "ece": {"value": ece.value, "low": low, "high": high},
         "bins": [
             {"from": b / BINS, "to": (b + 1) / BINS, "votes": int(counts[b]), "said": mean, "implied": people}
             for b, (mean, people) in enumerate(means)
