@@ -123,7 +123,7 @@ def test_people_can_look_at_its_rows(benchmark, tmp_path):
 
 @each()
 def test_evaluate_gives_the_same(benchmark, tmp_path):
-    """At once, and with rows that are added one by one."""
+    """At once, with rows that are added one by one, and with some that are added before the others are given."""
     metric = evaluate.load(str(share("metrics", benchmark.name)))
     predictions, references, options = example(benchmark)
     options |= offline(benchmark, tmp_path)
@@ -133,8 +133,27 @@ def test_evaluate_gives_the_same(benchmark, tmp_path):
     for prediction, reference in zip(predictions, references, strict=True):
         metric.add(prediction=prediction, reference=reference)
     assert repr(metric.compute(**options)) == repr(expected)
+    metric.add_batch(predictions=predictions[:1], references=references[:1])
+    rest = {"predictions": predictions[1:], "references": references[1:]}
+    assert repr(metric.compute(**rest, **options)) == repr(expected)
     assert metric.info.citation == benchmark.citation
     assert metric.inputs_description == benchmark.help
+
+
+def test_what_was_added_is_kept_until_a_score_is_made_of_it():
+    metric = evaluate.load(str(share("metrics", "pope")))
+    metric.add(prediction="Yes.", reference="yes")
+    for given in ({"predictions": ["No."]}, {"references": ["no"]}):
+        with pytest.raises(ValueError, match=r"Rows were added before \(1\), and .* is None"):
+            metric.compute(**given)
+    with pytest.raises(ValueError, match="There are 1 predictions and 2 references"):
+        metric.compute(predictions=["No."], references=["no", "no"])
+    with pytest.raises(ValueError, match="expected 'yes' or 'no'"):
+        metric.compute(predictions=["No."], references=["perhaps"])
+    assert metric.compute(predictions=["No.", "Yes."], references=["no", "no"])["accuracy"] == pytest.approx(
+        2 / 3
+    )
+    assert metric.compute(predictions=["Yes."], references=["no"])["accuracy"] == 0
 
 
 @each()

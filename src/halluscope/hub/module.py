@@ -37,11 +37,11 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         return len(self._predictions)
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any]:
-        """Score `predictions` against `references`, or what was added before, which is then forgotten.
+        """Score what was added before and then `predictions` against `references`, together; all is then forgotten.
 
         In an `evaluate.combine`, the options of the other metrics are left to these, with a warning.
         """
-        record, is_added = self._record(), predictions is None and references is None
+        record = self._record()
         caller = sys._getframe(1).f_locals.get("self")
         others = options.keys() - record.keywords - {"ids"}
         if others and isinstance(caller, evaluate.CombinedEvaluations):
@@ -49,12 +49,24 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             warnings.warn(f"{record.name} ignores the options of other metrics: {named}.", stacklevel=3)
             options = {name: value for name, value in options.items() if name not in others}
         record.check_options({name: value for name, value in options.items() if name != "ids"})
-        if is_added:
-            predictions, references = self._predictions, self._references
-        result = record.compute(predictions, references, **options)
-        if is_added:
-            self._predictions, self._references = [], []
+        result = record.compute(*self._with_added(predictions, references), **options)
+        self._predictions, self._references = [], []
         return result
+
+    def _with_added(self, predictions: Any, references: Any) -> tuple[Any, Any]:
+        """Return what is scored: what was added, followed by what is given; after an error it can be added to again."""
+        if predictions is None and references is None:
+            return self._predictions, self._references
+        if not self._predictions:
+            return predictions, references
+        if predictions is None or references is None:
+            lacking = "predictions" if predictions is None else "references"
+            raise ValueError(
+                f"Rows were added before ({len(self._predictions)}), and {lacking} is None; expected predictions and "
+                "references together. To score what was added alone, call compute() without either."
+            )
+        texts, rows = _rows_of(predictions, references)
+        return self._predictions + texts, self._references + rows
 
     def add(self, *, prediction: Any = None, reference: Any = None) -> None:  # evaluate extends the docstring
         """Add a prediction and its reference."""
@@ -62,13 +74,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add predictions and their references."""
-        expected = "a list, one per row"
-        texts = listed("predictions", predictions, expected)
-        rows = listed("references", references, expected)
-        if len(texts) != len(rows):
-            raise ValueError(
-                f"There are {len(texts)} predictions and {len(rows)} references; expected one of each per row."
-            )
+        texts, rows = _rows_of(predictions, references)
         self._add(texts, rows, "references[{}]")
 
     def _add(self, predictions: list[Any], references: list[Any], where: str) -> None:
@@ -90,3 +96,15 @@ class Module(evaluate.Metric):  # type: ignore[misc]
             features=datasets.Features(type(self).row),
             reference_urls=list(record.links),
         )
+
+
+def _rows_of(predictions: Any, references: Any) -> tuple[list[Any], list[Any]]:
+    """Return predictions and references as lists of one length."""
+    expected = "a list, one per row"
+    texts = listed("predictions", predictions, expected)
+    rows = listed("references", references, expected)
+    if len(texts) != len(rows):
+        raise ValueError(
+            f"There are {len(texts)} predictions and {len(rows)} references; expected one of each per row."
+        )
+    return list(texts), list(rows)
