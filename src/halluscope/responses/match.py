@@ -20,7 +20,7 @@ import numpy as np
 
 from halluscope.options import MatchingOptions
 from halluscope.responses import text_column
-from halluscope.responses.column_facts import Told, mostly_ask, plain_question, question_in
+from halluscope.responses.column_facts import FEWEST_ROWS, Told, mostly_ask, plain_question, question_in
 from halluscope.responses.files import Response, Responses, Row, responses_in
 from halluscope.responses.names import IDS, IMAGES, PROMPT, QUESTIONS, is_image_file
 from halluscope.responses.text_column import Table
@@ -263,8 +263,9 @@ class _Matching:
         self.first = self.wanted[: len(each)] if identity.options.limit else self.wanted
         self.columns = dict.fromkeys(chain.from_iterable(one.row for one in each))
         self.questions = [name for name in QUESTIONS if name in self.columns]
-        # where another column asks, or the user names the responses', `text` may hold right answers or responses too
-        may_say = len(self.questions) > 1 or identity.options.text_columns
+        # where another column asks, the user names the responses', or none of many rows asks, `text` may hold right
+        # answers or responses too
+        may_say = len(self.questions) > 1 or identity.options.text_columns or len(each) >= FEWEST_ROWS
         if "text" in self.questions and may_say and not _asks(each, "text"):
             self.questions.remove("text")
         own = {*identity.id, identity.options.id_column}
