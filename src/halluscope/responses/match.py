@@ -91,6 +91,8 @@ class Identity(NamedTuple):
     also_by: Mapping[str, str] = {}
     # returns a row's right answers by the other known versions of the questions
     other_answers: Callable[[Any], Sequence[Any]] = lambda row: ()
+    # whether texts are the right answers to rows by a known version whose answers only a digest tells
+    are_corrected: Callable[[Sequence[Any], Sequence[str | None]], bool] = lambda rows, texts: False
     # returns the row that a response states whole, with the right answer, given its place; None if it states none
     stated_row: Callable[[Mapping[str, Any], str, int], Any] | None = None
 
@@ -655,7 +657,7 @@ class _Matching:
         by_row = [identity.other_answers(row) for row in rows]
         for version in range(max(map(len, by_row))):
             answers.append([others[version] if version < len(others) else None for others in by_row])
-        return Told(questions, answers)
+        return Told(questions, answers, partial(identity.are_corrected, rows))
 
     def with_response(self, pairs: list[Pair]) -> tuple[list[Pair], int]:
         """Leave out the rows that have no response, if the user allows it; also return their number."""
