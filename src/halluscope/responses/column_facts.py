@@ -179,6 +179,28 @@ def own_question(text: str | None) -> str:
     return found[0].strip() if found else ""
 
 
+def questions_among(texts: Sequence[str | None]) -> list[str]:
+    """Return the question in each text, as far as the texts alone tell; "" for none.
+
+    They have a question mark, or all end in one sentence, such as "Please answer only with yes or no.".
+    """
+    if mostly_ask(texts):
+        return [own_question(text) for text in texts]
+    glance = [(texts[place] or "").rstrip() for place in _spread(len(texts))]
+    ending = _common_ending(glance)
+    if len({*glance}) < FEWEST_ROWS or len(ending.split()) <= SENTENCE:
+        return [""] * len(texts)
+    return [(text or "").rstrip().removesuffix(ending).rstrip() for text in texts]
+
+
+def _common_ending(texts: Sequence[str]) -> str:
+    ending = texts[0] if texts else ""
+    for text in texts:
+        while not text.endswith(ending):
+            ending = ending[1:]
+    return ending
+
+
 def _end(text: str | None, question: str, within: bool) -> str | None:
     """Return what follows the question in a text; None if the question is not in it, or an answer follows it.
 
