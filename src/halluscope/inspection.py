@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from halluscope.files.opening import ending, read_text
 from halluscope.registry import Benchmark
 from halluscope.responses import files, text_column, thoughts
 from halluscope.responses.cells import is_nothing, text_in
-from halluscope.responses.column_facts import Told, mostly_ask, own_question
+from halluscope.responses.column_facts import Told, own_question, questions_among
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
 from halluscope.responses.text_column import Table
 from halluscope.sanitize import one_line
@@ -53,7 +53,7 @@ class Inspection(NamedTuple):
     figures: Mapping[str, float] = {}  # the scores that it prints
     command: str = ""  # the command that scores it; "" if it cannot be scored
     remarks: Sequence[str] = ()  # what a user should know of the column with the responses
-    problem: str = ""  # why `score` refuses it, as far as its content tells
+    problem: str = ""  # why `score` may refuse it, as far as its content tells
 
     def __str__(self) -> str:
         """Return one line."""
@@ -66,7 +66,7 @@ class Inspection(NamedTuple):
             [f"{count:,} {what}" for what, count in self.odd.items()],
             [f"{one_line(name, 40)} {value:g}" for name, value in self.figures.items()],
             self.remarks,
-            [f"`score` refuses it: {self.problem}" if self.problem else ""],
+            [f"`score` may refuse it: {self.problem}" if self.problem else ""],
         ]
         return "; ".join(", ".join(part) for part in parts if any(part))
 
@@ -155,29 +155,40 @@ class Taken:
     problem: str = ""  # why it is refused
 
 
-def _taken(table: Table, column: str, answers: Sequence[str] = ()) -> Taken:
-    """Return the column with the responses, where the one that is named so may hold prompts or right answers."""
-    texts = [text_in(row.get(column)) for row in table.rows]
-    questions = [""] * len(texts)
-    if mostly_ask(texts):
-        questions = [own_question(text) for text in texts]
-    told = Told(questions, [answers] if answers else [])
+def _taken(table: Table, column: str) -> Taken:
+    """Return the column with the responses, where the one that is named so may hold prompts."""
     if not column:
         return Taken("")
+    texts = [text_in(row.get(column)) for row in table.rows]
+    told = Told(questions_among(texts))
     try:
         choice = text_column.decide(table, column, texts, told)
     except ValueError as error:
         return Taken(column, problem=str(error))
-    return Taken(choice.column, choice.remarks)
+    if choice.column != column or choice.remarks or not (column in GOLD or are_short(texts)):
+        return Taken(choice.column, choice.remarks)
+    others = text_column.others(table.rows, column, told)
+    if len(others) != 1:
+        return Taken(column)
+    other = one_line(others[0].name, 40)
+    return Taken(
+        column, [f"if {one_line(column, 40)} holds the right answers, the responses are those in {other}"]
+    )
 
 
 def _beside_answers(table: Table, taken: Taken, benchmark: str, asked: Sequence[str]) -> Taken:
     """Return the column with the responses, if a benchmark's right answers follow from its questions."""
     module = registry.benchmark(benchmark).module("rows")
-    if taken.column == "filtered_resps" or not hasattr(module, "known_answers"):
+    answers = module.known_answers(asked) if hasattr(module, "known_answers") else []
+    if not any(answers) or taken.column == "filtered_resps":
         return taken
-    again = _taken(table, taken.column, module.known_answers(asked))
-    return replace(again, remarks=[*dict.fromkeys([*taken.remarks, *again.remarks])])
+    texts = [text_in(row.get(taken.column)) for row in table.rows]
+    try:
+        choice = text_column.decide(table, taken.column, texts, Told([""] * len(texts), [answers]))
+    except ValueError as error:
+        return Taken(taken.column, problem=str(error))
+    passed_over = [remark for remark in taken.remarks if not remark.startswith("if ")]
+    return Taken(choice.column, [*passed_over, *choice.remarks])
 
 
 def _shown(cell: Any) -> str:

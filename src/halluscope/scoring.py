@@ -95,7 +95,7 @@ def prepare(
     choice = taken(wanted, options)
     hooks = {
         name: getattr(module, name)
-        for name in ("set_of", "version_of", "stated_row", "other_answers")
+        for name in ("set_of", "version_of", "stated_row", "other_answers", "are_corrected")
         if hasattr(module, name)
     }
     identity = Identity(

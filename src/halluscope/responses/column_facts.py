@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,6 +12,7 @@ FEWEST_ROWS = 30
 # The share of the rows with a right answer in which a column of right answers has it: of labels, such as yes and no,
 # and of free texts, which an LVLM hardly ever gives word for word
 LABELS_RIGHT, TEXTS_RIGHT = 0.99, 0.5
+OFTEN = 0.8  # the least share of right answers that two versions of the questions share
 LONGEST_LABEL = 3  # characters: "yes", "no", "A"
 
 # In which share of the rows a column of prompts asks the question, or has one and the same text
@@ -38,6 +39,8 @@ class Told:
     questions: Sequence[str]
     # by each known version of the questions, the right answers: a text, or several, or None
     answers: Sequence[Sequence[Any]] = ()
+    # whether texts that are nearly always right are the right answers of a version whose answers only a digest tells
+    are_of_version: Callable[[Sequence[str | None]], bool] = lambda texts: False
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ def facts_of(name: str, texts: Sequence[str | None], told: Told) -> Facts:
     """Return what a column holds, by its text in each row (None for none)."""
     filled = sum(text is not None and text != "" for text in texts)
     right = max((right_answers(texts, answers) for answers in told.answers), default=0)
+    if not right and told.answers and _are_often_right(texts, told.answers[0]) and told.are_of_version(texts):
+        right = filled
     return Facts(
         name,
         len(texts),
@@ -96,6 +101,11 @@ def right_answers(texts: Sequence[str | None], answers: Sequence[Any]) -> int:
         return 0
     right = _right(texts, answers, places)
     return right if right >= share * len(places) else 0
+
+
+def _are_often_right(texts: Sequence[str | None], answers: Sequence[Any]) -> bool:
+    glance = [place for place in _spread(len(texts)) if answers[place]]
+    return _right(texts, answers, glance) >= OFTEN * len(glance) > 0
 
 
 def _right(texts: Sequence[str | None], answers: Sequence[Any], places: Sequence[int]) -> int:
@@ -167,6 +177,28 @@ def own_question(text: str | None) -> str:
     """Return the first question in a text; "" for none."""
     found = _ASKED.search((text or "").replace("\\n", "\n"))
     return found[0].strip() if found else ""
+
+
+def questions_among(texts: Sequence[str | None]) -> list[str]:
+    """Return the question in each text, as far as the texts alone tell; "" for none.
+
+    They have a question mark, or all end in one sentence, such as "Please answer only with yes or no.".
+    """
+    if mostly_ask(texts):
+        return [own_question(text) for text in texts]
+    glance = [(texts[place] or "").rstrip() for place in _spread(len(texts))]
+    ending = _common_ending(glance)
+    if len({*glance}) < FEWEST_ROWS or len(ending.split()) <= SENTENCE:
+        return [""] * len(texts)
+    return [(text or "").rstrip().removesuffix(ending).rstrip() for text in texts]
+
+
+def _common_ending(texts: Sequence[str]) -> str:
+    ending = texts[0] if texts else ""
+    for text in texts:
+        while not text.endswith(ending):
+            ending = ending[1:]
+    return ending
 
 
 def _end(text: str | None, question: str, within: bool) -> str | None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from halluscope.options import MatchingOptions
 from halluscope.responses import text_column
-from halluscope.responses.column_facts import Told, mostly_ask, plain_question, question_in
+from halluscope.responses.column_facts import FEWEST_ROWS, Told, mostly_ask, plain_question, question_in
 from halluscope.responses.files import Response, Responses, Row, responses_in
 from halluscope.responses.names import IDS, IMAGES, PROMPT, QUESTIONS, is_image_file
 from halluscope.responses.text_column import Table
@@ -91,6 +91,8 @@ class Identity(NamedTuple):
     also_by: Mapping[str, str] = {}
     # returns a row's right answers by the other known versions of the questions
     other_answers: Callable[[Any], Sequence[Any]] = lambda row: ()
+    # whether texts are the right answers to rows by a known version whose answers only a digest tells
+    are_corrected: Callable[[Sequence[Any], Sequence[str | None]], bool] = lambda rows, texts: False
     # returns the row that a response states whole, with the right answer, given its place; None if it states none
     stated_row: Callable[[Mapping[str, Any], str, int], Any] | None = None
 
@@ -263,8 +265,9 @@ class _Matching:
         self.first = self.wanted[: len(each)] if identity.options.limit else self.wanted
         self.columns = dict.fromkeys(chain.from_iterable(one.row for one in each))
         self.questions = [name for name in QUESTIONS if name in self.columns]
-        # where another column asks, or the user names the responses', `text` may hold right answers or responses too
-        may_say = len(self.questions) > 1 or identity.options.text_columns
+        # where another column asks, the user names the responses', or none of many rows asks, `text` may hold right
+        # answers or responses too
+        may_say = len(self.questions) > 1 or identity.options.text_columns or len(each) >= FEWEST_ROWS
         if "text" in self.questions and may_say and not _asks(each, "text"):
             self.questions.remove("text")
         own = {*identity.id, identity.options.id_column}
@@ -654,7 +657,7 @@ class _Matching:
         by_row = [identity.other_answers(row) for row in rows]
         for version in range(max(map(len, by_row))):
             answers.append([others[version] if version < len(others) else None for others in by_row])
-        return Told(questions, answers)
+        return Told(questions, answers, partial(identity.are_corrected, rows))
 
     def with_response(self, pairs: list[Pair]) -> tuple[list[Pair], int]:
         """Leave out the rows that have no response, if the user allows it; also return their number."""

@@ -217,10 +217,10 @@ def decide(table: Table, taken: str, texts: Sequence[str | None], told: Told) ->
     first = facts_of(taken, texts, told)
     if first.is_usable and not first.is_constant and taken != CAPTION:
         return Choice(taken)
-    others = _others(table.rows, taken, told)
-    varied = [facts for facts in others if facts.same is None]
+    beside = others(table.rows, taken, told)
+    varied = [facts for facts in beside if facts.same is None]
     if not first.is_usable:
-        left = varied or [facts for facts in others if not facts.is_sentence]
+        left = varied or [facts for facts in beside if not facts.is_sentence]
         if len(left) == 1:
             return Choice(left[0].name, [_passed_over(first, left[0].name), *_about_same(left[0])])
         raise ValueError(_refusal(table, first, left))
@@ -234,7 +234,7 @@ def decide(table: Table, taken: str, texts: Sequence[str | None], told: Told) ->
     return Choice(taken)
 
 
-def _others(rows: Sequence[Row], taken: str, told: Told) -> list[Facts]:
+def others(rows: Sequence[Row], taken: str, told: Told) -> list[Facts]:
     """Return the other columns that may hold responses; those of equal texts once."""
     names = columns_of(rows)
     found = _usable(rows, [name for name in _named_so(names) if name != taken], told)

@@ -18,13 +18,15 @@ from halluscope.files.opening import Readable, json_rows
 from halluscope.judging.questions import OBJECT_ASKED
 from halluscope.reading.datasets import Source, read_columns
 from halluscope.reading.fields import Fields
-from halluscope.responses.column_facts import plain_question
+from halluscope.responses.column_facts import plain_answer, plain_question
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import read_toml
 
 SAMPLINGS = ("random", "popular", "adversarial")  # How POPE chooses the absent objects that it asks about
 PER_SAMPLING = 3000  # How many questions each of POPE's samplings has, with the ids 1 to 3,000
 REPOPE = "repope"
+# By how many ids RePOPE's answers are known, and of how many such groups some must be there
+HUNDRED, FEWEST_HUNDREDS = 100, 3
 HEAD = 30  # How many questions of a sampling tell which it is
 
 _ENDS_IN_ID = re.compile(r"(?<!\d)([0-9]{1,18})(?:\.\w{1,10})?$")
@@ -210,6 +212,25 @@ def other_answers(question: ObjectQuestion) -> tuple[str, ...]:
     if question.labels != REPOPE or not question.sampling:
         return ()
     return ("yes" if question.question_id % 2 else "no",)
+
+
+def are_corrected(questions: Sequence[ObjectQuestion], texts: Sequence[str | None]) -> bool:
+    """Whether texts are RePOPE's answers to POPE's questions: they differ from POPE's where RePOPE's do."""
+    differ: dict[tuple[str, int], list[int]] = {}
+    for question, text in zip(questions, texts, strict=True):
+        if not question.sampling or question.labels == REPOPE or text is None:
+            continue
+        ids = differ.setdefault((question.sampling, question.question_id // HUNDRED), [])
+        if plain_answer(text) != question.answer:
+            ids.append(question.question_id)
+    known = as_corrected = 0
+    for (sampling, hundred), ids in differ.items():
+        digests = _versions()["corrected"][sampling]
+        if hundred < len(digests) and digests[hundred]:
+            known += 1
+            as_corrected += _digest(repr(sorted(ids)))[: len(digests[hundred])] == digests[hundred]
+    # one other answer in a hundred leaves more than a third of the hundreds as they are
+    return known >= FEWEST_HUNDREDS and as_corrected >= known / 4
 
 
 def known_answers(asked: Sequence[str]) -> list[str]:
