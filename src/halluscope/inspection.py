@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from halluscope import registry
 from halluscope.building import spec
 from halluscope.errors import LimitExceeded
+from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import read_text
 from halluscope.registry import Benchmark
 from halluscope.responses import files, thoughts
@@ -70,8 +71,9 @@ class Inspection(NamedTuple):
 def inspect(file: str | Path) -> Inspection:
     """Say what a file is, by its content alone; a file that is neither a table nor printed scores is an error."""
     name = str(file)
+    cut_ends = CutEnds(allowed=True)
     try:
-        rows = [row for _, row in files.located(Path(file)) if isinstance(row, Mapping)]
+        rows = [row for _, row in files.located(Path(file), cut_ends) if isinstance(row, Mapping)]
     except LimitExceeded:
         raise
     except ValueError:
