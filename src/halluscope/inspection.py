@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from halluscope import registry
 from halluscope.building import spec
 from halluscope.errors import LimitExceeded
+from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import ending, read_text
 from halluscope.registry import Benchmark
 from halluscope.responses import files, text_column, thoughts
@@ -78,8 +79,9 @@ class Inspection(NamedTuple):
 def inspect(file: str | Path) -> Inspection:
     """Say what a file is, by its content alone; a file that is neither a table nor printed scores is an error."""
     name = str(file)
+    cut_ends = CutEnds(allowed=True)
     try:
-        located = [one for one in files.located(Path(file)) if isinstance(one[1], Mapping)]
+        located = [one for one in files.located(Path(file), cut_ends) if isinstance(one[1], Mapping)]
     except LimitExceeded:
         raise
     except ValueError:

@@ -136,6 +136,10 @@ class MatchingOptions:
     )
     # the column of the responses that holds the text, or several, of which each response has one
     text_column: str | Sequence[str] | None = option(None, kinds=str | list | tuple | None, what=TEXT_COLUMN)
+    # the sheet of an xlsx file that holds the responses
+    sheet: str | None = option(
+        None, kinds=str | None, what="the name of a sheet, or None for the only one with responses"
+    )
 
     def __post_init__(self) -> None:
         check_values(self)

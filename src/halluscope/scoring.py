@@ -227,6 +227,10 @@ def _remarks(benchmark: Benchmark, ready: Ready) -> Iterator[str]:
             )
     if matched.left_out:
         yield f"{matched.left_out:,} responses about other rows are left out"
+    if matched.repeats:
+        yield f"{matched.repeats:,} responses repeat an earlier one word for word, and count once"
+    for place in matched.cut_ends:
+        yield f"{one_line(place)} is cut off, and left out"
     if matched.other_prompts:
         yield f"{matched.other_prompts:,} answer a prompt other than the dataset's"
     for column, count in matched.uncompared.items():
@@ -253,8 +257,9 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
 
     Added to the metric's result are "matched", how the responses were matched to their rows; "texts", a digest of the
     responses; and where they apply: "left_out", the number of responses about rows that are not scored;
-    "without_response", the number of rows that are left out because they have none; "part", [rows scored, rows that the
-    options select]; "origin", `SUBSET` or `OTHER_FILE`; "questions_version"; "printed", the
+    "without_response", the number of rows that are left out because they have none; "repeats", the number of responses
+    that repeat an earlier one; "cut_ends", the number of last lines that are cut off; "part", [rows scored, rows that
+    the options select]; "origin", `SUBSET` or `OTHER_FILE`; "questions_version"; "printed", the
     scores that the file of responses states itself; "other_prompts", the number of responses to a prompt other than the
     dataset's; "uncompared", column -> the number of responses whose question, prompt, image or sampling cannot be
     compared; "labels", those that are read as "yes" and "no".
@@ -268,6 +273,8 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     more = {
         "left_out": matched.left_out,
         "without_response": matched.without_response,
+        "repeats": matched.repeats,
+        "cut_ends": len(matched.cut_ends),
         "part": part,
         "origin": matched.origin,
         "questions_version": matched.version,

@@ -102,6 +102,9 @@ def test_a_repeated_response_belongs_to_no_other_sampling(dataset, partial):
     """Half of the questions are in both samplings: a second response is not the other sampling's."""
     rows = said("popular", image=True)
     again = [row for row in rows if row["prompt"].split()[4] == "dog"][:1]
+    result = halluscope.score("pope", [*rows, *again], dataset, bootstrap=0, partial=partial)
+    assert (result["rows"], result["repeats"], [*result["samplings"]]) == (18, 1, ["popular"])
+    again = [again[0] | {"text": "no" if again[0]["text"] == "yes" else "yes"}]
     with pytest.raises(ValueError, match="the image and the question of an earlier response.*Remove one"):
         halluscope.score("pope", [*rows, *again], dataset, bootstrap=0, partial=partial)
 

@@ -28,7 +28,6 @@ FITTING: Mapping[str, Callable[[Benchmark], bool]] = {
     "scored": lambda one: one.is_scored,
     "judged": lambda one: bool(one.judges and one.is_scored),
     "votes": lambda one: bool(one.judges and one.judges.kind == "votes"),
-    "questions": lambda one: not one.partial_ok,
 }
 
 
@@ -115,7 +114,9 @@ def options_of(args: Namespace, benchmark: Benchmark) -> dict[str, Any]:
 
 
 def matching_options(args: Namespace) -> MatchingOptions:
-    return MatchingOptions(args.limit, getattr(args, "partial", False), args.id_column, args.text_column)
+    return MatchingOptions(
+        args.limit, getattr(args, "partial", False), args.id_column, args.text_column, args.sheet
+    )
 
 
 def ready(

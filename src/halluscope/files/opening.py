@@ -19,6 +19,8 @@ from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError, MissingExtra
+from halluscope.files import pickles
+from halluscope.files.cut_ends import CutEnds, is_cut_off
 from halluscope.sanitize import one_line, short_repr
 
 # A file or a folder, on disk or inside a zip
@@ -49,19 +51,47 @@ def json_rows(file: Readable) -> Iterator[tuple[str, Any]]:
     return rows_of(read_text(file), str(file))
 
 
-def rows_of(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rows of a text as `json_rows` does, one by one because even a short text may hold millions."""
-    most = limits.most("rows")
+def rows_of(text: str, where: str, cut_ends: CutEnds | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield the rows of a text as `json_rows` does, one by one because even a short text may hold millions.
+
+    `cut_ends` says what becomes of a last row of which a part is missing; without it, the row is an error like another.
+    """
     if text.startswith("[", after_gap(text)):
-        for number, entry in enumerate(_Stream(where, iter([text])).whole("[", "a list"), 1):
+        yield from _rows_of_list(text, where, cut_ends)
+        return
+    limits.check("rows", text.count("\n"), where)  # empty lines take time too
+    is_first = True
+    for number, line in enumerate(_LINE.finditer(text), 1):
+        if not line[0].strip():
+            continue
+        place = f"{where}, line {number}"
+        try:
+            row = parse(line[0], place)
+        except BuildError as error:
+            is_last = after_gap(text, line.end()) == len(text)
+            if cut_ends is None or is_first or not is_last or not is_cut_off(line[0]):
+                raise
+            cut_ends.leave_out(place, line[0], error)
+            return
+        is_first = False
+        yield place, row
+
+
+def _rows_of_list(text: str, where: str, cut_ends: CutEnds | None) -> Iterator[tuple[str, Any]]:
+    most = limits.most("rows")
+    stream = _Stream(where, iter([text]))
+    number = 0
+    try:
+        for entry in stream.whole("[", "a list"):
+            number += 1
             if number > most:  # asked once: a check of each row takes longer than reading it
                 limits.check("rows", number, where)
             yield f"{where}, entry {number}", entry
-        return
-    limits.check("rows", text.count("\n"), where)  # empty lines take time too
-    for number, line in enumerate(_LINE.finditer(text), 1):
-        if line[0].strip():
-            yield f"{where}, line {number}", parse(line[0], f"{where}, line {number}")
+    except BuildError as error:
+        end = text[stream.position :].strip().removeprefix(",")
+        if cut_ends is None or number == 0 or not (end == "" or is_cut_off(end)):
+            raise
+        cut_ends.leave_out(f"{where}, entry {number + 1}", end or text, error)
 
 
 def lines(file: Readable, limit: str = "entry") -> Iterator[tuple[str, Any]]:
@@ -119,6 +149,11 @@ class _Stream:
         self._where, self._pieces = where, pieces
         # the text in memory, the index of its next character, and how many characters came before it
         self._text, self._at, self._before = "", 0, 0
+
+    @property
+    def position(self) -> int:
+        """How many characters came before the value or the sign that comes next."""
+        return self._before + self._at
 
     def whole(self, first: str, expected: str) -> Iterator[Any]:
         """Yield the parts of the list or object that is the whole text."""
@@ -209,6 +244,17 @@ def read_text(file: Readable) -> str:
     return decoded(read_bytes(file), str(file))
 
 
+def read_text_to_cut(file: Readable) -> str:
+    """Read a file's text, without the part of a character in which it is cut off."""
+    content = read_bytes(file)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            content = error.object[: error.start]
+    return decoded(content, str(file))
+
+
 def decoded(content: bytes, where: str) -> str:
     """Return the text of some bytes."""
     with _utf_8(where):
@@ -220,6 +266,8 @@ def _utf_8(where: str) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
+        if pickles.begins(error.object):
+            pickles.refuse(where)
         is_utf_16 = error.object.startswith((b"\xff\xfe", b"\xfe\xff"))
         found = "is in UTF-16; expected UTF-8" if is_utf_16 else f"is not in UTF-8, or is cut off: {error}"
         raise BuildError(f"{where} {found}. Save it as UTF-8, or get the file again.") from error
@@ -294,8 +342,10 @@ def _unpacked(file: zipfile.Path) -> bytes:
 
 
 def check_file(file: Readable) -> None:
-    """Check that a path is a regular file: reading a pipe could block, and a device never ends."""
+    """Check that a path is a regular file, and no pickle: reading a pipe could block, and a device never ends."""
     if file.is_file():
+        if pickles.is_named_so(file.name):
+            pickles.refuse(str(file))
         return
     if not file.exists():
         raise FileNotFoundError(f"There is no file {one_line(str(file))}.")

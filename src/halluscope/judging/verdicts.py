@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halluscope.files.opening import json_rows, read_json
+from halluscope.judging import completions
 from halluscope.judging.options import GIVEN
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
@@ -134,11 +135,13 @@ def read_given(
 ) -> list[Mapping[str, Any]]:
     """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
 
-    Other people's files may have an `index` instead of the id, and the judge's reply instead of a verdict.
+    Other people's files may have an `index` instead of the id, and the judge's reply instead of a verdict; or be chat
+    completions in the questions' order.
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
     names, known = [one.name for one in criteria], {*ids}
-    for where, row in _rows(Path(file), responses):
+    rows = completions.with_ids([*_rows(Path(file), responses)], ids, REPLIES[0], str(file))
+    for where, row in rows:
         if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
             row = {**row, "id": row["index"]}
         if not isinstance(row, Mapping) or "id" not in row:

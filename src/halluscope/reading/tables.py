@@ -7,10 +7,12 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from halluscope import limits
 from halluscope.errors import BuildError, LimitExceeded, needs
+from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import (
     Readable,
     after_gap,
@@ -19,8 +21,11 @@ from halluscope.files.opening import (
     parse,
     read_bytes,
     read_text,
+    read_text_to_cut,
     rows_of,
 )
+from halluscope.reading.separators import separator_of
+from halluscope.reading.sheets import Holds, header_of, sheet_of
 from halluscope.sanitize import short_repr
 
 # A row's location, as text for messages, and the row
@@ -40,26 +45,35 @@ _COLUMN = re.compile(r"[a-z]+(?:_[a-z]+)*")
 KEY, VALUE = "id", "response"
 
 
-def rows(file: Readable) -> Iterator[Located]:
+@dataclass(frozen=True)
+class Choices:
+    """What is chosen about files of rows."""
+
+    sheet: str | None = None  # the sheet of a workbook; None for the one that holds what is sought
+    holds: Holds | None = None  # whether columns with these names may hold what is sought
+    cut_ends: CutEnds | None = None  # what becomes of a last row that is cut off; None: it is an error like another
+
+
+def rows(file: Readable, choices: Choices = Choices()) -> Iterator[Located]:
     """Yield the rows of a file with their locations; a JSON object of id -> text (or object) has a row per id."""
     check_file(file)
     most = limits.most("rows")
     read = {".csv": _separated, ".tsv": _separated, ".parquet": _parquet, ".xlsx": _spreadsheet}
-    for number, located in enumerate(read.get(ending(file), _json)(file), 1):
+    for number, located in enumerate(read.get(ending(file), _json)(file, choices), 1):
         if number > most:
             limits.check("rows", number, str(file))
         yield located
 
 
-def _json(file: Readable) -> Iterator[Located]:
-    text = read_text(file)
+def _json(file: Readable, choices: Choices) -> Iterator[Located]:
+    text = read_text_to_cut(file) if choices.cut_ends else read_text(file)
     start = after_gap(text)
     end = text.find("\n", start)
     is_one_line = end < 0 or after_gap(text, end) == len(text)
     # one object a line: the first ends in a brace, or the second begins with one
     is_one_per_line = text[start:end].rstrip().endswith("}") or text.startswith("{", end + 1)
     if not text.startswith("{", start) or (is_one_per_line and not is_one_line):
-        yield from rows_of(text, str(file))
+        yield from rows_of(text, str(file), choices.cut_ends)
         return
     where = f"{file}, line 1" if is_one_line else str(file)
     limits.check("rows", text.count(":"), where)  # at least as many colons as ids
@@ -96,20 +110,50 @@ def by_id(content: Mapping[Any, Any], where: str) -> Iterator[Located]:
         yield f"{where}, {key!r:.80}", row
 
 
-def _separated(file: Readable) -> Iterator[Located]:
+def _separated(file: Readable, choices: Choices) -> Iterator[Located]:
     text = read_text(file)
-    header = re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0]
-    separator = "\t" if ending(file) == ".tsv" else ";" if ";" in header and "," not in header else ","
+    separator = separator_of(text, ending(file), str(file))
     table = cells(text, str(file), separator)
     names = next(table, [])
     _check_header(names, file)
-    for number, row in enumerate(table, 1):
+    number = 0
+    for number, row in enumerate(_to_cut(table, text, str(file), choices.cut_ends), 1):
         if len(row) != len(names):
-            raise BuildError(
+            error = BuildError(
                 f"{file}, row {number} has a different number of cells than the header: {short_repr(row, 120)}. Put "
                 f"a text that contains {separator!r} or a line break in quotation marks."
             )
+            if choices.cut_ends is None or len(row) > len(names) or not _is_half_row(table, text):
+                raise error
+            choices.cut_ends.leave_out(f"{file}, row {number}", separator.join(row), error)
+            return
         yield f"{file}, row {number}", dict(zip(names, row, strict=True))
+
+
+def _is_half_row(table: Iterator[list[str]], text: str) -> bool:
+    """Whether the row that was read last is the last of the text, which does not end it."""
+    return not text.endswith(("\n", "\r")) and next(table, None) is None
+
+
+def _to_cut(
+    table: Iterator[list[str]], text: str, where: str, cut_ends: CutEnds | None
+) -> Iterator[list[str]]:
+    """Yield rows up to a last line whose quotation mark is not closed, because the line is cut off."""
+    number = 0
+    try:
+        for row in table:
+            number += 1
+            yield row
+    except HalfQuoted as error:
+        if cut_ends is None or number == 0 or len(error.rest.splitlines()) > 1:
+            raise
+        cut_ends.leave_out(f"{where}, row {number + 1}", error.rest, error)
+
+
+class HalfQuoted(BuildError):
+    """A table ends within quotation marks."""
+
+    rest = ""  # the text from the row on that has no end
 
 
 def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
@@ -126,10 +170,15 @@ def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
     except csv.Error as error:
         if "field limit" in str(error):
             limits.check("cell", longest + 1, f"{where}, after line {read}: a cell")
-        raise BuildError(
+        message = (
             f"{where} cannot be read as a table after line {read}: {error}. Put a text that contains quotation marks "
             'in quotation marks, and double its own: "a ""red"" bus".'
-        ) from error
+        )
+        if "unexpected end of data" not in str(error):
+            raise BuildError(message) from error
+        half = HalfQuoted(message)
+        half.rest = "".join(io.StringIO(text, newline="").readlines()[read:])
+        raise half from error
 
 
 def _check_header(names: Sequence[str], file: Readable) -> None:
@@ -154,7 +203,7 @@ def damaged(file: Any, what: str, advice: str = "Get the file again.") -> Iterat
 PARQUET = "a Parquet file, or is cut off"
 
 
-def _parquet(file: Readable) -> Iterator[Located]:
+def _parquet(file: Readable, choices: Choices) -> Iterator[Located]:
     with damaged(file, PARQUET):
         size = done = 0
         for batch in parquet(file, io.BytesIO(read_bytes(file))).iter_batches(ROWS_AT_ONCE):
@@ -175,10 +224,11 @@ def parquet(file: Readable, content: Any = None) -> Any:
         limits.check("rows", opened.metadata.num_rows, str(file))
         for group in map(opened.metadata.row_group, range(opened.metadata.num_row_groups)):
             limits.check("unpacked", group.total_byte_size, str(file))
+        _check_header(opened.schema_arrow.names, file)
     return opened
 
 
-def _spreadsheet(file: Readable) -> Iterator[Located]:
+def _spreadsheet(file: Readable, choices: Choices) -> Iterator[Located]:
     with needs(str(file), "excel", " Or save the sheet as csv."):
         from openpyxl import load_workbook
     data = io.BytesIO(read_bytes(file))
@@ -191,10 +241,9 @@ def _spreadsheet(file: Readable) -> Iterator[Located]:
             raise BuildError(
                 f"{file} is compressed by a method that xlsx files do not use. Save the sheet again, or as csv."
             )
-        sheet = load_workbook(data, read_only=True, data_only=True, keep_links=False).active
-        sheet.reset_dimensions()  # the size that the file states may be too small
-        first = next(sheet.iter_rows(max_row=1, values_only=True), ())
-        header = ["" if name is None else str(name) for name in first]
+        workbook = load_workbook(data, read_only=True, data_only=True, keep_links=False)
+        sheet = sheet_of(workbook, str(file), choices.sheet, choices.holds)
+        header = header_of(sheet)
         _check_header(header, file)
         lines = sheet.iter_rows(min_row=2, max_col=max(1, len(header)), values_only=True)
         for number, row in enumerate(lines, 2):

@@ -9,20 +9,23 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from halluscope import limits
+from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import check_once, decoded, ending, members, parse, plain_name, read_json
 from halluscope.options import MatchingOptions
 from halluscope.paths import is_there
 from halluscope.reading import tables
+from halluscope.reading.columns import alike, contradicting, plain, second_names
 from halluscope.reading.tables import Located
 from halluscope.responses import text_column
 from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
-from halluscope.responses.names import IDS, LABEL, QUESTIONS, SAYS, TEXTS, is_image_file, plain_column
+from halluscope.responses.image_urls import URLS
+from halluscope.responses.names import IDS, IMAGES, LABEL, QUESTIONS, SAYS, TEXTS, is_image_file
 from halluscope.sanitize import one_line, short_repr
 from halluscope.validation import is_number, listed
 
@@ -88,6 +91,7 @@ class Responses(NamedTuple):
     figures: Mapping[str, float] = {}
     labels: Sequence[str] = ()  # the labels, such as 1 and 0, that are read as "yes" and "no"
     blank: bool = False  # whether an empty cell is no response (`text_column.missing`)
+    cut_ends: Sequence[str] = ()  # the last lines that were left out because a part of each is missing
 
 
 class Reading(NamedTuple):
@@ -114,10 +118,16 @@ class _Stated:
     is_table: bool = False  # whether rows come from a table, where an empty text and none look alike
 
 
+# The columns whose values matter to how responses are read
+_MATTERING = {*TEXTS, *IDS, *IMAGES, *URLS, *QUESTIONS, *("label", "sampling", "category", "model_id")}
+
+
 def read(given: Sequence[Given], how: Reading = USUAL) -> list[Responses]:
     """Read the responses of several LVLMs, each with a name of its own."""
     named = [_files(one) for one in given]
     check_once(file for _, files, _ in named for file in files)
+    if how.options.sheet is not None:
+        _check_sheets([file for _, files, _ in named for file in files])
     each = [_read(name, files, rows, how) for name, files, rows in named]
     count = Counter(one.name for one in each)
     # a name that several files' rows state is the user's, or none
@@ -127,6 +137,16 @@ def read(given: Sequence[Given], how: Reading = USUAL) -> list[Responses]:
     ]
     whole = _names(names, [files for _, files, _ in named])
     return [one._replace(name=name) for one, name in zip(each, whole, strict=True)]
+
+
+def _check_sheets(files: Sequence[Path]) -> None:
+    """Check that the name of a sheet matters: that one of the files has sheets."""
+    if not any(ending(file) == ".xlsx" for file in files):
+        names = ", ".join(map(str, files)) or "rows in Python"
+        raise ValueError(
+            f"sheet (--sheet) names a sheet of an xlsx file, but the responses are {names}; expected an xlsx file, or "
+            "no sheet."
+        )
 
 
 def is_by_name(given: Any) -> bool:
@@ -186,6 +206,7 @@ def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
     if isinstance(given, Mapping):
         return "", [], [row for _, row in tables.by_id(given, "responses")]
     if hasattr(given, "to_dict") and hasattr(given, "columns"):  # a pandas DataFrame
+        _check_once([*given.columns])
         return "", [], given.to_dict("records")
     if isinstance(given, str | Path):
         name, equals, parts = str(given).partition("=")
@@ -194,6 +215,16 @@ def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
         return "", [Path(given)], []
     rows = listed("responses", given, "a file, a list of rows with an id and a text, a table, or {id: text}")
     return "", [], [{TEXTS[0]: row} if isinstance(row, str) else row for row in rows]
+
+
+def _check_once(columns: Sequence[Any]) -> None:
+    """Check that no two columns of a DataFrame have the same name: only the last one would count."""
+    for name, count in Counter(columns).items():
+        if count > 1:
+            raise ValueError(
+                f"responses is a table with two columns {short_repr(name)}; expected each name once. Rename one of "
+                "them."
+            )
 
 
 def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
@@ -219,7 +250,8 @@ def _names(names: list[str], files: Sequence[Sequence[Path]]) -> list[str]:
 def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -> Responses:
     """Read responses, by the user's name, that of the model that a harness or each row states, or none."""
     source, stated = ", ".join(map(str, files)) or "responses", _Stated()
-    found = tables.objects(islice(_located(files, rows, how, stated), how.options.limit))
+    cut_ends = CutEnds(allowed=how.options.partial)
+    found = tables.objects(islice(_located(files, rows, how, stated, cut_ends), how.options.limit))
     if not found:
         raise ValueError(f"{source} holds no responses; expected one JSON object per line, or a table.")
     for end, beside in ((0, 1), (-1, -2)) if len(found) > 2 else ():
@@ -246,7 +278,9 @@ def _read(name: str, files: Sequence[Path], rows: Sequence[Row], how: Reading) -
         text_column.refuse_missing(text_column.Table.of(source, found), columns, len(found))
     longest = max(each, key=lambda one: len(one.text))
     limits.check("cell", len(longest.text), f"{longest.where}: {longest.column}")
-    return Responses(name or stated.model, source, each, sampled, stated.figures, labels, blank)
+    return Responses(
+        name or stated.model, source, each, sampled, stated.figures, labels, blank, cut_ends.places
+    )
 
 
 def _text_column(first: Located, rows: Sequence[Row], dataset: Collection[str]) -> str:
@@ -329,41 +363,72 @@ def text_of(row: Row, where: str, columns: tuple[str, ...] = ()) -> tuple[str, s
     return _text_of(row[name], where, name), name
 
 
-def located(file: Path) -> Iterator[Located]:
+def located(file: Path, cut_ends: CutEnds) -> Iterator[Located]:
     """Yield a file's rows, whatever they are, with their locations."""
-    return _located([file], [], USUAL, _Stated())
+    return _located([file], [], USUAL, _Stated(), cut_ends)
 
 
-def _located(files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated) -> Iterator[Located]:
-    yield from tables.numbered("responses", rows)
+def _located(
+    files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated, cut_ends: CutEnds
+) -> Iterator[Located]:
+    for where, row in tables.numbered("responses", rows):
+        yield where, _with_plain_names(row, where, how.options)
+    choices = tables.Choices(how.options.sheet, partial(_may_hold_texts, how.options), cut_ends)
     for file in files:
         part = {}  # the columns and values that the name of a part's file gives to its rows
         for column, values in how.parts.items() if len(files) > 1 else ():
             if len(named := [value for value in values if value in file.name]) == 1:
                 part[column] = named[0]
-        for where, row in _of_file(file, how, stated):
-            if isinstance(row, dict) and (part or _others(tuple(row))):
-                # a second name for each column that has capitals or spaces: "doc_id" for "Doc ID" and "docId"
-                others = {plain: row[name] for plain, name in _others(tuple(row)).items()}
-                yield where, {**part, **row, **others}
+        for where, row in _of_file(file, how, stated, choices):
+            named_plainly = _with_plain_names(row, where, how.options)
+            if part and isinstance(row, dict):
+                yield where, {**part, **named_plainly}
             else:
-                yield where, row
+                yield where, named_plainly
 
 
-@lru_cache(1000)
-def _others(names: tuple[Any, ...]) -> dict[str, str]:
-    plain = {plain_column(name): name for name in names if isinstance(name, str)}
-    return {other: name for other, name in plain.items() if other not in names}
+def _may_hold_texts(options: MatchingOptions, columns: Sequence[str]) -> bool:
+    """Whether a table with these columns may hold responses."""
+    if options.text_columns:
+        return not {*options.text_columns}.isdisjoint(columns)
+    names = tuple(map(plain, columns))
+    return text_column.first_named(names)[1] != "" or any(map(SAYS.match, names))
 
 
-def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
+def _with_plain_names(row: Any, where: str, options: MatchingOptions) -> Any:
+    """Add a second name for each column that has capitals or spaces: "doc_id" for "Doc ID" and "docId"."""
+    if not isinstance(row, Mapping):
+        return row
+    names = tuple(row)
+    if alike(names):
+        _check_alike(row, where, options)
+    seconds = second_names(names)
+    if not seconds:
+        return row
+    return {**row, **{second: row[name] for second, name in seconds.items()}}
+
+
+def _check_alike(row: Row, where: str, options: MatchingOptions) -> None:
+    """Check that columns whose names differ only in case or spaces do not differ in what they hold."""
+    for shared, columns in contradicting(row, (*options.text_columns, options.id_column or "")):
+        if shared in _MATTERING or SAYS.match(shared):
+            names = " and ".join(map(short_repr, columns))
+            values = " and ".join(short_repr(row[name]) for name in columns)
+            raise ValueError(
+                f"{where} has the columns {names}, whose names differ only in case or spaces, with different values: "
+                f"{values}; expected one of them. Remove or rename the others, or name the one that counts: "
+                f"--text-column {columns[0]} (text_column) for the text, --id-column (id_column) for the id."
+            )
+
+
+def _of_file(file: Path, how: Reading, stated: _Stated, choices: tables.Choices) -> Iterator[Located]:
     if ending(file) == ".eval":  # Inspect's default format, a zip with a member per sample
         for _, header in _members(file, "header"):
             stated.model = _text(_at(header, "eval", "model"))
         yield from _inspected(_members(file, "samples/"), str(file))
         return
     stated.is_table |= ending(file) in TABLES
-    for where, row in tables.rows(file):
+    for where, row in tables.rows(file, choices):
         if isinstance(row, str):
             yield where, {TEXTS[0]: row}
         elif isinstance(row, dict) and (table := _table(row)):

@@ -11,10 +11,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from itertools import chain, groupby
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, NamedTuple, TypeVar
-from urllib.parse import unquote
 
 import numpy as np
 
@@ -22,7 +21,10 @@ from halluscope.options import MatchingOptions
 from halluscope.responses import text_column
 from halluscope.responses.column_facts import FEWEST_ROWS, Told, mostly_ask, plain_question, question_in
 from halluscope.responses.files import Response, Responses, Row, responses_in
+from halluscope.responses.image_urls import URLS, address_in, contradicts, file_in
 from halluscope.responses.names import IDS, IMAGES, PROMPT, QUESTIONS, is_image_file
+from halluscope.responses.question_runs import Asked, rows_of
+from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.text_column import Table
 from halluscope.sanitize import one_line, short_repr
 
@@ -45,7 +47,7 @@ NOT_COMPARED = "expected a text, or a list of one, to compare with the dataset"
 AS_YES_NO = "labels, not texts: {} are read as yes and no"
 
 # The columns that state something about the row; in them a list of one text stands for that text
-_STATES = {*QUESTIONS, *IMAGES, *chain(*SYNONYMS.values())}
+_STATES = {*QUESTIONS, *IMAGES, *URLS, *chain(*SYNONYMS.values())}
 _LISTS = (list, tuple, np.ndarray)
 
 _COCO = re.compile(r"(?:COCO_(?:train|val|test)\d{4}_)?(\d{12})(?:\.(?:jpe?g|png))?", re.IGNORECASE)
@@ -138,6 +140,8 @@ class Matched(NamedTuple, Generic[R]):
         str
     ] = ()  # what a user should know of the column that was taken for the responses
     without_response: int = 0  # the number of rows that are left out because they have no response
+    repeats: int = 0  # the number of responses that repeat an earlier one about the same row
+    cut_ends: Sequence[str] = ()  # the last lines of files that were left out because a part of each is missing
 
     def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -181,7 +185,8 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         )
     if not each:
         raise ValueError(f"{responses.source}: no response is about {', '.join(identity.only.values())}.")
-    found = matching.found()
+    matching, found = _matched(matching)
+    repeats = len(each) - len(matching.each)
     pairs = [pair for pair in found.pairs if found.by == STATED_ROWS or identity.wanted(pair[0])]
     if not pairs:
         raise ValueError(
@@ -212,7 +217,7 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         found.needed,
         responses.sampled,
         any(SAME in states for states in found.stated.values()),
-        len(responses.each) - len(pairs) - without,
+        len(responses.each) - repeats - len(pairs) - without,
         sum(text != "" and single_spaced(_prompt(row, identity)) not in text for text, row in stated),
         {column: states.count(STRANGE) for column, states in found.stated.items() if STRANGE in states},
         sorted({str(one.row.get(PROMPT) or "") for one in answers}) if PROMPT in matching.columns else [""],
@@ -222,6 +227,8 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         labels=labels,
         column_remarks=remarks,
         without_response=without,
+        repeats=repeats,
+        cut_ends=responses.cut_ends,
     )
 
 
@@ -249,6 +256,30 @@ def _past_prompts(
     return responses._replace(each=again, labels=labels), choice.remarks
 
 
+def _matched(matching: "_Matching") -> "tuple[_Matching, _Pairs]":
+    """Match responses; where they do not fit, try again without those that repeat an earlier one word for word."""
+    try:
+        return matching, matching.found()
+    except ValueError as error:
+        without = matching.without_repeats()
+        if without is None:
+            raise
+        try:
+            return without, without.found()
+        except (_Incomplete, _Repeated):
+            raise
+        except ValueError:
+            raise error from None
+
+
+class _UnknownId(ValueError):
+    """A response has an id that no row of the dataset has."""
+
+
+class _Repeated(ValueError):
+    """Two responses are about one row."""
+
+
 class _Incomplete(ValueError):
     """Responses fit a set of rows, some of which have no response."""
 
@@ -272,6 +303,23 @@ class _Matching:
             self.questions.remove("text")
         own = {*identity.id, identity.options.id_column}
         self.images = [name for name in IMAGES if name in self.columns and name not in own]
+        self.urls = [name for name in URLS if name in self.columns and name not in own]
+
+    def without_repeats(self) -> "_Matching | None":
+        """Return the same without the responses that repeat an earlier one; None if no response does."""
+        identity = self.identity
+        ids = [name for name in (*identity.id, identity.options.id_column, *IDS) if name in self.columns]
+        sets = [name for own in identity.also for name in (own, *SYNONYMS[own])]
+        about = [*ids, *self.questions, *self.images, *self.urls, *identity.also_by, *sets]
+        # a column is not what a row is about if it holds the response
+        about = [name for name in dict.fromkeys(about) if name != self.each[0].column]
+        rows = [response.row for response in self.each]
+        texts = [response.text for response in self.each]
+        places = places_of_repeats(rows, texts, about, ids)
+        if not places:
+            return None
+        each = [response for place, response in enumerate(self.each) if place not in places]
+        return _Matching(self.source, each, self.rows, identity)
 
     def found(self) -> _Pairs:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
@@ -300,9 +348,14 @@ class _Matching:
             ):
                 return found
         questions = self._stated_questions()
-        if not (candidates or any(questions)) and (by_image := self.by_image()):
-            return by_image
-        if all(questions):
+        # ids of their own, such as a count from 0, say nothing, but images may
+        only_images = all(isinstance(refusal, _UnknownId) for refusal in refusals) if candidates else True
+        if only_images and not any(questions):
+            by_image = self.by_image()
+            if by_image is not None:
+                return by_image
+        describe = candidates and only_images and self._describe_the_rest(questions)
+        if all(questions) or describe:
             in_one_set = self.by_id_in_one_set(candidates[0]) if candidates else None
             if by_content := in_one_set or self.by_content(questions):
                 return by_content
@@ -394,12 +447,12 @@ class _Matching:
             if (i := index.get(key, -1)) < 0:
                 if key in left_out:
                     continue
-                raise ValueError(
+                raise _UnknownId(
                     f"{response.where}: {_named(names, key)} is not among the {len(wanted):,} rows of the dataset. Are "
                     "these the responses to this dataset, and to this split of it?"
                 )
             if matched.setdefault(i, response) is not response:
-                raise ValueError(
+                raise _Repeated(
                     f"{response.where}: {_named(names, key)} is already in {matched[i].where}; expected one "
                     "response per row. Remove one of them."
                 )
@@ -460,6 +513,21 @@ class _Matching:
             )
         return self._agreeing(ORDER, [*zip(rows, self.each, strict=True)], len(self.wanted))
 
+    def _describe_the_rest(self, questions: Sequence[str]) -> bool:
+        """Whether the responses that state none of the dataset's questions are about images that it asks nothing of."""
+        described = {image for row in self.wanted if not _question(row) for image in _images_of(row)}
+        images = self._stated_images()
+        if not images or not described:
+            return False
+        for response, question, image in zip(self.each, questions, images, strict=True):
+            if question:
+                continue
+            texts = [response.row.get(name) for name in self.questions if name != response.column]
+            asks = any(isinstance(text, str) and "?" in text for text in texts)
+            if asks or image not in described:
+                return False
+        return True
+
     def by_id_in_one_set(self, columns: tuple[str, ...]) -> _Pairs | None:
         """Match by ids if nothing contradicts in just one set of rows (one per value of `Identity.also`)."""
         sets, fitting = self._sets(), dict[str, _Pairs]()
@@ -496,13 +564,13 @@ class _Matching:
             runs = {
                 name: _run_by_image(rows, keys[first:], identity.target)
                 if images
-                else _run(rows, questions[first:])
+                else self._run(rows, questions[first:])
                 for name, rows in sets.items()
             }
             longest = max(map(len, runs.values()), default=0)
             is_part = images and all(len(rows) > longest for rows in sets.values())
             if is_part and longest and {*keys[first : first + longest]} <= {*keys[:first]}:
-                raise ValueError(
+                raise _Repeated(
                     f"{self.each[first].where} has the image and the question of an earlier response; expected one "
                     "response per row. Remove one of them."
                 )
@@ -521,6 +589,12 @@ class _Matching:
         by = f"{IMAGE if images else ORDER} and {QUESTION}"
         order = {id(row): index for index, row in enumerate(self.rows)}
         return self._agreeing(by, sorted(pairs, key=lambda pair: order[id(pair[0])]), needed)
+
+    def _run(self, rows: Sequence[Any], questions: Sequence[str]) -> list[Any]:
+        """Return the rows of a set that the first responses answer, by their questions alone."""
+        target = self.identity.target
+        asked = [Asked(_images_of(row), _question(row), getattr(row, target, "")) for row in rows]
+        return [rows[place] for place in rows_of(asked, questions)]
 
     def by_cells(self) -> _Pairs | None:
         """Match a file that holds each image and question once, with the names of its sets in one cell ("a,b").
@@ -568,6 +642,7 @@ class _Matching:
         known, found = {name for row in self.rows for name in _images_of(row)}, []
         for one in self.each:
             values = [value for value in map(one.row.get, IMAGES) if type(value) in (str, int, float)]
+            values += [file_in(address_in(one.row.get(name))) for name in self.urls]
             if not (image := next(filter(known.__contains__, map(_image, values)), "")):
                 return []
             found.append(image)
@@ -602,12 +677,37 @@ class _Matching:
             if OTHER in states:
                 index = states.index(OTHER)
                 row, response = pairs[index]
-                raise ValueError(
-                    f"{response.where} ({self._named(row)}, matched by {by}) has the {column} "
-                    f"{short_repr(values[index], 120)}, but its row in the dataset has {short_repr(owns[index], 120)}. "
-                    "Are these responses to another file or sampling, or in another order?"
-                )
+                raise self._contradiction(row, response, by, column, values[index], owns[index])
+        stated.update(self._states_of_addresses(by, pairs))
         return _Pairs(by, pairs, needed, stated)
+
+    def _states_of_addresses(self, by: str, pairs: Sequence[Pair]) -> dict[str, list[int]]:
+        """Check that the addresses of images that responses state are not those of other rows' images.
+
+        Return by column which are those of their rows' images.
+        """
+        stated: dict[str, list[int]] = {}
+        known = {name for row in self.rows for name in _images_of(row)} if self.urls else set()
+        for column in self.urls:
+            stated[column] = []
+            for row, response in pairs:
+                address = address_in(response.row.get(column))
+                file = file_in(address)
+                own = _images_of(row)
+                if file and contradicts(file, _image(file), own, known, bool(_address_of(row))):
+                    shown = _address_of(row) or getattr(row, "file_name", "") or getattr(row, "image_id", "")
+                    raise self._contradiction(row, response, by, column, address, shown)
+                stated[column].append(SAME if file and _image(file) in own else SILENT)
+        return stated
+
+    def _contradiction(
+        self, row: Any, response: Response, by: str, column: str, value: Any, own: Any
+    ) -> ValueError:
+        return ValueError(
+            f"{response.where} ({self._named(row)}, matched by {by}) has the {column} {short_repr(value, 120)}, but "
+            f"its row in the dataset has {short_repr(own, 120)}. Are these responses to another file or sampling, or "
+            "in another order?"
+        )
 
     def _state(self, column: str, value: Any, own: Any, row: Any) -> int:
         """Return what a value states about a row that has another value, or none."""
@@ -699,32 +799,6 @@ def _run_by_image(rows: Sequence[Any], stated: Sequence[tuple[str, str]], target
     return found
 
 
-def _run(rows: Sequence[Any], questions: Sequence[str]) -> list[Any]:
-    """Return the rows of a set that the first responses answer, up to the first response that fits no row.
-
-    Responses state a question, and come image by image as the rows do, within an image in nearly any order. A question
-    that two images share begins the second if the first had it earlier, or if it is the second's first question and
-    nothing of the first follows.
-    """
-    blocks = [[*block] for _, block in groupby(rows, key=_images_of)]
-    indices = [{_question(row): index for index, row in enumerate(block)} for block in blocks]
-    found: list[Any] = []
-    number, last = 0, -1
-    for turn, question in enumerate(questions):
-        index = indices[number].get(question, -1)
-        following = indices[number + 1] if number + 1 < len(blocks) else {}
-        after = questions[turn + 1] if turn + 1 < len(questions) else question
-        is_first = following.get(question) == 0 and after != question and after not in indices[number]
-        if question in following and (index < last or is_first):
-            number, index, last = number + 1, following[question], -1
-        if index < 0:
-            break
-        del indices[number][question]
-        found.append(blocks[number][index])
-        last = max(index, last)
-    return found
-
-
 def _with_our_names(each: Sequence[Response], identity: Identity) -> Sequence[Response]:
     """Add, under our names, what responses state under other names, and the text of each list of one text."""
     columns = {*chain.from_iterable(one.row for one in each)}
@@ -801,8 +875,13 @@ def _has(response: Response, column: str) -> bool:
 
 def _images_of(row: Any) -> tuple[str, ...]:
     """Return the names of a row's image: its file's, its id, and its address's."""
-    names = (getattr(row, "file_name", ""), getattr(row, "image_id", None), getattr(row, "url", ""))
+    names = (getattr(row, "file_name", ""), getattr(row, "image_id", None), file_in(_address_of(row)))
     return tuple(dict.fromkeys(_image(name) for name in names if name not in ("", None)))
+
+
+def _address_of(row: Any) -> str:
+    """Return where a row's image was published; "" if that is not known."""
+    return getattr(row, "url", "") or getattr(row, "image_url", "") or ""
 
 
 def _state_of_image(value: Any, row: Any) -> int:
@@ -857,7 +936,9 @@ def _plain_text(text: str) -> str:
 
 def _image(name: object) -> str:
     base = _base(name)
-    return _plain(unquote(base) if "%" in base else base)
+    if "%" in base or "?" in base:
+        base = file_in(str(name))
+    return _plain(base)
 
 
 def _base(name: object) -> str:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 # The columns where a response's text is looked for; the first that a file has is tried first
 TEXTS = (
-    *("response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
+    *("response", "raw_response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
     *("generated_caption", "answer", "text", "caption"),
 )
 
@@ -43,13 +43,6 @@ OTHER_USES = re.compile(
 )
 
 _IMAGE = re.compile(r"[^\n]{1,300}\.(?:jpe?g|png|webp|gif|bmp|tiff?)", re.IGNORECASE)
-_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
-@lru_cache(2**12)
-def plain_column(name: str) -> str:
-    """Return a column's name in lower case with underscores: "doc_id" for "Doc ID" and "docId"."""
-    return "_".join(_CAPITAL.sub(" ", name).lower().split())
 
 
 def is_image_file(text: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from halluscope.reading.columns import plain
 from halluscope.reading.tables import Located
 from halluscope.responses.cells import is_nothing, label_in, text_in, yes_no_labels
 from halluscope.responses.column_facts import FEWEST_ROWS, Facts, Told, facts_of, is_label, plain_answer
@@ -23,7 +24,6 @@ from halluscope.responses.names import (
     SAYS,
     TEXTS,
     is_image_file,
-    plain_column,
 )
 from halluscope.sanitize import one_line, short_repr
 
@@ -104,7 +104,7 @@ def _of_other_names(names: Sequence[str]) -> list[str]:
     there = {*names}
     found = []
     for name in names:
-        tells = SAYS.match(name) or OTHER_USES.fullmatch(plain_column(name))
+        tells = SAYS.match(name) or OTHER_USES.fullmatch(plain(name))
         if not tells and _may_be_own(name, there):
             found.append(name)
     return found
@@ -112,7 +112,7 @@ def _of_other_names(names: Sequence[str]) -> list[str]:
 
 def _may_be_own(name: str, there: Collection[str]) -> bool:
     """Whether a column is not one of those with known uses, or one of them under a second name."""
-    is_second_name = plain_column(name) != name and plain_column(name) in there
+    is_second_name = plain(name) != name and plain(name) in there
     return name not in KNOWN and not is_second_name
 
 

@@ -1,0 +1,70 @@
+"""Reads files of a judge's chat completions, as OpenAI's client returns them and as scripts write them down."""
+
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+# A row with its location, for messages
+Located = tuple[str, Any]
+
+
+def reply_in(row: Any) -> str | None:
+    """Return the text of a chat completion; None for anything else.
+
+    >>> reply_in({"choices": [{"message": {"role": "assistant", "content": "Rating: 3"}}]})
+    'Rating: 3'
+    """
+    if not isinstance(row, Mapping):
+        return None
+    choices = row.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        return None
+    message = choices[0].get("message")
+    text = message.get("content") if isinstance(message, Mapping) else choices[0].get("text")
+    return text if isinstance(text, str) else None
+
+
+def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file: str) -> list[Located]:
+    """Return a file's rows; chat completions, which say nothing of what they are about, get the ids in their order.
+
+    Args:
+        rows: the rows of the file.
+        ids: the ids of the questions, in the dataset's order.
+        column: the column that then holds the completion's text.
+        file: the file, for messages.
+
+    Raises:
+        ValueError: if there is not one completion for each question.
+    """
+    replies = []
+    for _, row in rows:
+        reply = reply_in(row)
+        if reply is not None:
+            replies.append(reply)
+    if not replies:
+        return [*rows]
+    if len(replies) < len(rows):
+        where, row = next(located for located in rows if reply_in(located[1]) is None)
+        raise ValueError(
+            f"{where} is no chat completion with a text, but others of {file} are; expected one for each question, in "
+            "the questions' order."
+        )
+    if len(replies) != len(ids):
+        raise ValueError(
+            f"{file} holds {len(replies):,} chat completions, which have no ids of questions, and {len(ids):,} "
+            "responses are scored; expected one for each, in the questions' order. Or give each an id: "
+            '{"id": the question\'s, "reply": the text}.'
+        )
+    warnings.warn(
+        f"{file} holds chat completions without ids of questions: they are taken in the questions' order.",
+        stacklevel=2,
+    )
+    return [
+        (where, {"id": id, column: reply}) for (where, _), id, reply in zip(rows, ids, replies, strict=True)
+    ]
+
+
+def is_list_of(rows: Iterable[Any]) -> bool:
+    """Whether all rows are chat completions, and there is at least one."""
+    replies = [reply_in(row) for row in rows]
+    return bool(replies) and all(reply is not None for reply in replies)

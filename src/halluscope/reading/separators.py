@@ -1,0 +1,72 @@
+"""Finds what divides the cells of a text table, by its header and its rows; the ending of its name only proposes."""
+
+import csv
+import io
+from itertools import islice
+
+from halluscope.errors import BuildError
+from halluscope.sanitize import short_repr
+
+COMMA, TAB = ",", "\t"
+
+# What each separator is called in messages
+NAMES = {COMMA: "commas", TAB: "tabs", ";": "semicolons", "|": "bars"}
+
+# How many rows are compared with the header where its separator is in doubt
+COMPARED = 200
+
+
+def separator_of(text: str, ending: str, where: str) -> str:
+    """Return what divides the cells of a table whose file's name ends so.
+
+    Raises:
+        BuildError: if two separators fit equally well.
+    """
+    usual = TAB if ending == ".tsv" else COMMA
+    header = _first_line(text)
+    there = []
+    for separator in NAMES:
+        if len(_cells(header, separator)) > 1:
+            there.append(separator)
+    if not there:
+        return usual  # one column
+    if len(there) == 1:
+        return there[0]
+    fitting = []
+    for separator in there:
+        if _fits(text, separator):
+            fitting.append(separator)
+    if len(fitting) == 1:
+        return fitting[0]
+    if usual == TAB and TAB in fitting:
+        return TAB  # a name may well hold a comma, but no tab
+    if not fitting and usual in there:
+        return usual  # the first row that differs from the header is named when it is read
+    names = " and ".join(NAMES[separator] for separator in there)
+    raise BuildError(
+        f"The header of {where} holds {names}: {short_repr(header, 120)}; expected one of them between the names of "
+        "the columns. Save the table again, with commas as .csv or with tabs as .tsv."
+    )
+
+
+def _first_line(text: str) -> str:
+    lines = text.lstrip("\r\n").splitlines()[:1]
+    return lines[0] if lines else ""
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    """Return the cells of one line; a separator in quotation marks divides nothing."""
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return []
+
+
+def _fits(text: str, separator: str) -> bool:
+    """Whether the first rows have as many cells as the header."""
+    table = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        counts = {len(row) for row in islice(table, COMPARED) if row}
+    except csv.Error:
+        return False
+    return len(counts) == 1

@@ -1,0 +1,69 @@
+"""Finds the sheet of a workbook that holds the rows, whatever sheet was open when the workbook was saved."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from halluscope.errors import BuildError
+from halluscope.sanitize import one_line, short_repr
+
+# Whether columns with these names may hold what is looked for
+Holds = Callable[[Sequence[str]], bool]
+
+
+def sheet_of(workbook: Any, where: str, name: str | None, holds: Holds | None) -> Any:
+    """Return the sheet that `name` names, or else the only one with rows and with columns that hold what is sought.
+
+    Without `holds`, the sheet is the only one with rows.
+
+    Raises:
+        BuildError: if no sheet has this name, or if several sheets could be meant.
+    """
+    sheets = workbook.worksheets
+    for sheet in sheets:
+        sheet.reset_dimensions()  # the size that the file states may be too small
+    if name is not None:
+        return _named(sheets, where, name)
+    filled = [sheet for sheet in sheets if _has_rows(sheet)]
+    if not filled:
+        return workbook.active
+    if len(filled) == 1:
+        return filled[0]
+    if holds is None:
+        raise BuildError(
+            f"{where} has rows in {len(filled)} sheets: {_names(filled)}; expected them in one. Delete the others, or "
+            "save that sheet as csv."
+        )
+    fitting = [sheet for sheet in filled if holds(header_of(sheet))]
+    if len(fitting) == 1:
+        return fitting[0]
+    several = fitting or filled
+    what = "responses" if fitting else "rows, but no column that is named like one of responses"
+    raise BuildError(
+        f"{where} has {len(several)} sheets with {what}: {_names(several)}; expected one. Name it: "
+        f"--sheet {short_repr(several[0].title)} (sheet={short_repr(several[0].title)})."
+    )
+
+
+def header_of(sheet: Any) -> list[str]:
+    """Return the names of a sheet's columns, which its first row holds; "" for an empty cell."""
+    first = next(sheet.iter_rows(max_row=1, values_only=True), ())
+    return ["" if name is None else str(name) for name in first]
+
+
+def _named(sheets: Sequence[Any], where: str, name: str) -> Any:
+    for sheet in sheets:
+        if sheet.title == name:
+            return sheet
+    raise BuildError(f"{where} has no sheet {short_repr(name)}; expected one of {_names(sheets)}.")
+
+
+def _has_rows(sheet: Any) -> bool:
+    """Whether a sheet has a row below its header."""
+    for row in sheet.iter_rows(min_row=2, values_only=True):
+        if any(cell is not None for cell in row):
+            return True
+    return False
+
+
+def _names(sheets: Sequence[Any]) -> str:
+    return ", ".join(repr(one_line(sheet.title, 40)) for sheet in sheets)

@@ -1,0 +1,109 @@
+"""Finds the rows that responses without an image belong to, by the questions that they state in their order."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+# The place of a row that is not there, before all others
+NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one row of the dataset asks."""
+
+    image: Hashable
+    question: str
+    answer: object  # the right answer, for questions that are asked twice about one image
+
+
+def rows_of(asked: Sequence[Asked], questions: Sequence[str]) -> list[int]:
+    """Return the rows that the first responses answer, up to the first response that fits no row.
+
+    Args:
+        asked: the dataset's rows, in their order.
+        questions: the question that each response states.
+
+    Returns:
+        The indices of the rows, one for each of the first responses.
+    """
+    count = min(len(asked), len(questions))
+    if all(row.question == question for row, question in zip(asked, questions[:count], strict=False)):
+        return [*range(count)]  # the dataset's own order, in which a question may be asked twice about an image
+    return _image_by_image(asked, questions)
+
+
+def _image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int]:
+    """Return the rows of responses that come image by image as the rows do, within an image in nearly any order.
+
+    A question that two images share begins the second if the first had it earlier, or if it is the second's first
+    question and nothing of the first follows.
+    """
+    blocks = _blocks(asked)
+    found: list[int] = []
+    number = 0
+    last = NOWHERE  # the last row of the image that was answered
+    for turn, question in enumerate(questions):
+        block = blocks[number]
+        following = blocks[number + 1] if number + 1 < len(blocks) else Block(asked, [])
+        after = questions[turn + 1] if turn + 1 < len(questions) else question
+        place = block.first(question)
+        begins_next = following.starts_with(question) and after != question and not block.asks(after)
+        if following.asks(question):
+            if block.asked_twice(question):
+                break  # it may be the second one of this image, or the next image's
+            if place < last or begins_next:
+                number += 1
+                block = following
+                place = block.first(question)
+                last = NOWHERE
+        if place == NOWHERE or block.is_doubtful(question):
+            break
+        block.take(question)
+        found.append(place)
+        last = max(place, last)
+    return found
+
+
+class Block:
+    """The rows of one image that are not answered yet."""
+
+    def __init__(self, asked: Sequence[Asked], places: Sequence[int]) -> None:
+        self._asked = asked
+        self._begin = places[0] if places else NOWHERE
+        self._places: dict[str, list[int]] = {}
+        for place in places:
+            self._places.setdefault(asked[place].question, []).append(place)
+        self._twice = {question for question, same in self._places.items() if len(same) > 1}
+
+    def asks(self, question: str) -> bool:
+        return question in self._places
+
+    def first(self, question: str) -> int:
+        """Return the first row with a question that is not answered yet, or `NOWHERE`."""
+        return self._places[question][0] if question in self._places else NOWHERE
+
+    def starts_with(self, question: str) -> bool:
+        """Whether a question is the image's first, and not answered yet."""
+        return question in self._places and self._places[question][0] == self._begin
+
+    def asked_twice(self, question: str) -> bool:
+        return question in self._twice
+
+    def is_doubtful(self, question: str) -> bool:
+        """Whether rows with one question have different right answers, so that it matters which is meant."""
+        return len({self._asked[place].answer for place in self._places[question]}) > 1
+
+    def take(self, question: str) -> None:
+        """Note that the first row with a question is answered."""
+        places = self._places[question]
+        del places[0]
+        if not places:
+            del self._places[question]
+
+
+def _blocks(asked: Sequence[Asked]) -> list[Block]:
+    blocks = []
+    for _, places in groupby(range(len(asked)), key=lambda place: asked[place].image):
+        blocks.append(Block(asked, [*places]))
+    return blocks

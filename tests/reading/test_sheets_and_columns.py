@@ -1,0 +1,205 @@
+"""Tables that could be read in two ways: several sheets, columns with one name, separators that the name belies."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from openpyxl import Workbook
+
+import halluscope
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*neither question nor image")
+
+LABELS = ["yes", "no", "yes", "no", "no"]
+ROWS = [(number, label) for number, label in enumerate(LABELS, 1)]
+WRONG = [(number, "no" if label == "yes" else "yes") for number, label in ROWS]
+HEADER = ("question_id", "response")
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    file = tmp_path / "coco_pope_random.json"
+    questions = [
+        {
+            "question_id": number,
+            "image": "COCO_val2014_000000000042.jpg",
+            "text": f"Is there a {thing} in the image?",
+            "label": label,
+        }
+        for (number, label), thing in zip(ROWS, ("dog", "cat", "cup", "bus", "kite"), strict=True)
+    ]
+    file.write_text("\n".join(map(json.dumps, questions)))
+    return str(file)
+
+
+def scored(responses, dataset, **options):
+    return halluscope.score("pope", responses, dataset, bootstrap=0, parser="strict", **options)
+
+
+# Sheets
+
+
+def workbook(file, opened, **sheets):
+    """Write sheets of rows; the one that is `opened` is shown when the workbook is opened."""
+    book = Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.active = [*sheets].index(opened)
+    book.save(file)
+    return file
+
+
+RIGHT_SHEET, WRONG_SHEET = [HEADER, *ROWS], [HEADER, *WRONG]
+SCORES = [("metric", "value"), ("accuracy", 0.5)]
+
+
+@pytest.mark.parametrize("opened", ["scores", "answers", "empty"])
+def test_the_sheet_with_responses_is_read_whichever_was_open(opened, dataset, tmp_path):
+    file = workbook(tmp_path / "r.xlsx", opened, scores=SCORES, answers=RIGHT_SHEET, empty=[])
+    assert scored(file, dataset)["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("opened", ["first", "second"])
+def test_two_sheets_with_responses_need_a_name(opened, dataset, tmp_path, ran):
+    file = workbook(tmp_path / "r.xlsx", opened, first=RIGHT_SHEET, notes=[("note",), ("a",)], second=WRONG_SHEET)
+    command = ["score pope --json --bootstrap 0 --parser strict --dataset", dataset, "--responses", file]
+    refused = ran(*command, status=2).err
+    assert "'first', 'second'" in refused and "--sheet" in refused and len(refused.strip().splitlines()) == 1
+    assert "--sheet" in ran("inspect", file, status=2).err
+    for name, accuracy in (("first", 1.0), ("second", 0.0)):
+        assert json.loads(ran(*command, "--sheet", name).out)[0]["accuracy"] == accuracy
+        assert scored(file, dataset, sheet=name)["accuracy"] == accuracy
+    assert "no sheet 'third'" in ran(*command, "--sheet", "third", status=2).err
+
+
+def test_a_named_column_tells_the_sheet(dataset, tmp_path):
+    sheets = {"ours": [("question_id", "ours"), *ROWS], "theirs": [("question_id", "theirs"), *WRONG]}
+    file = workbook(tmp_path / "r.xlsx", "theirs", **sheets)
+    with pytest.raises(ValueError, match="--sheet"):
+        scored(file, dataset)
+    assert scored(file, dataset, text_column="ours")["accuracy"] == 1.0
+
+
+def test_a_sheet_that_cannot_matter_is_refused(dataset, tmp_path):
+    (tmp_path / "r.csv").write_text("question_id,response\n1,yes\n")
+    for responses in (tmp_path / "r.csv", [{"question_id": 1, "response": "yes"}]):
+        with pytest.raises(ValueError, match="sheet .* expected an xlsx file"):
+            scored(responses, dataset, sheet="first")
+    with pytest.raises(ValueError, match="the name of a sheet"):
+        scored(tmp_path / "r.csv", dataset, sheet=3)
+
+
+# Columns whose names are the same, or nearly
+
+
+def table(file, names, rows):
+    """Write a table with such columns in the form that the file's name says."""
+    if file.suffix == ".parquet":
+        columns = [pa.array(column) for column in zip(*rows, strict=True)]
+        pq.write_table(pa.Table.from_arrays(columns, names), file)
+    elif file.suffix == ".xlsx":
+        workbook(file, "rows", rows=[names, *rows])
+    elif file.suffix in (".csv", ".tsv"):
+        separator = "," if file.suffix == ".csv" else "\t"
+        file.write_text("\n".join(separator.join(map(str, row)) for row in [names, *rows]))
+    else:
+        objects = []
+        for row in rows:
+            cells = [f"{json.dumps(name)}: {json.dumps(cell)}" for name, cell in zip(names, row, strict=True)]
+            objects.append(f"{{{', '.join(cells)}}}")
+        file.write_text("\n".join(objects))
+    return file
+
+
+FORMS = (".csv", ".tsv", ".parquet", ".xlsx", ".jsonl")
+THREE = [(number, label, "x") for number, label in ROWS]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("question_id", "response", "response"),
+        ("question_id", "Response", "RESPONSE"),
+        ("question_id", "response", "Response"),
+        ("question_id", "response ", "response"),
+        ("question_id", "Model Answer", "model_answer"),
+        ("question_id", "modelAnswer", "model_answer"),
+    ],
+)
+def test_two_columns_with_one_name_are_refused(names, form, dataset, tmp_path, ran):
+    file = table(tmp_path / f"r{form}", names, THREE)
+    refused = ran("score pope --dataset", dataset, "--responses", file, status=2).err
+    assert names[1].strip() in refused and len(refused.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("names", [("question_id", "Question_ID"), ("ID", "id"), ("Image", "image")])
+def test_so_are_two_ids_or_images(names, dataset, tmp_path):
+    rows = [(number, number + 1, label) for number, label in ROWS]
+    file = table(tmp_path / "r.csv", (*names, "response"), rows)
+    with pytest.raises(ValueError, match=f"'{names[0]}' and '{names[1]}'"):
+        scored(file, dataset)
+
+
+def test_python_rows_with_two_columns_of_one_name(dataset):
+    rows = [{"question_id": number, "Response": label, "RESPONSE": "x"} for number, label in ROWS]
+    with pytest.raises(ValueError, match="'Response' and 'RESPONSE'"):
+        scored(rows, dataset)
+    assert scored(rows, dataset, text_column="Response")["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_cannot_matter_is_read(form, dataset, tmp_path):
+    named = table(tmp_path / f"r{form}", ("question_id", "Response", "RESPONSE"), THREE)
+    assert scored(named, dataset, text_column="Response")["accuracy"] == 1.0
+    same = [(number, label, label) for number, label in ROWS]
+    equal = table(tmp_path / f"equal{form}", ("question_id", "Response", "RESPONSE"), same)
+    assert scored(equal, dataset)["accuracy"] == 1.0
+    notes = [(number, label, "a", "b") for number, label in ROWS]
+    other = table(tmp_path / f"notes{form}", ("question_id", "response", "Note", "note"), notes)
+    assert scored(other, dataset)["accuracy"] == 1.0
+
+
+# Separators
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+@pytest.mark.parametrize("separator", [",", "\t", ";", "|"])
+def test_the_header_tells_the_separator(separator, ending, dataset, tmp_path):
+    file = tmp_path / f"r.{ending}"
+    lines = [separator.join(HEADER), *(f"{number}{separator}{label}" for number, label in ROWS)]
+    file.write_text("\n".join(lines))
+    result = scored(file, dataset)
+    assert (result["accuracy"], result["matched"]) == (1.0, "question_id")
+
+
+def test_texts_with_other_separators(dataset, tmp_path):
+    for number, (separator, quote) in enumerate(((";", ""), ("\t", ""), (",", '"'))):
+        rows = [f"{id}{separator}{quote}{label}, a dog; a cat{quote}" for id, label in ROWS]
+        if separator == ";":
+            rows = [row.replace("; a cat", "") for row in rows]
+        file = tmp_path / f"r{number}.csv"
+        file.write_text("\n".join([separator.join(HEADER), *rows]))
+        assert scored(file, dataset)["accuracy"] == 1.0
+
+
+def test_names_with_other_separators(dataset, tmp_path):
+    (tmp_path / "r.tsv").write_text(
+        "question_id\tresponse\tnote, if any\n" + "".join(f"{id}\t{label}\ta, b\n" for id, label in ROWS)
+    )
+    assert scored(tmp_path / "r.tsv", dataset)["accuracy"] == 1.0
+    (tmp_path / "r.csv").write_text(
+        '"question_id";"response";"a, b"\n' + "".join(f"{id};{label};3\n" for id, label in ROWS)
+    )
+    assert scored(tmp_path / "r.csv", dataset)["accuracy"] == 1.0
+
+
+def test_a_header_that_fits_two_separators_is_refused(dataset, tmp_path, ran):
+    file = tmp_path / "r.csv"
+    file.write_text("question_id;response,raw\n" + "".join(f"{id};{label},a\n" for id, label in ROWS))
+    refused = ran("score pope --dataset", dataset, "--responses", file, status=2).err
+    assert "commas and semicolons" in refused and len(refused.strip().splitlines()) == 1

@@ -1,0 +1,450 @@
+"""Forms of response files that other projects write, and that are matched to the dataset, or refused, by what they say."""
+
+import csv
+import gzip
+import json
+import pickle
+import warnings
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import halluscope
+from tests import small_datasets
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*(subset|matched by|neither question nor image)")
+
+IMAGES = [f"COCO_val2014_{number:012}.jpg" for number in (42, 7, 99)]
+THINGS = ("person", "sky", "person", "wall", "tree", "floor")  # person is asked about twice
+
+
+def other(label):
+    return "no" if label == "yes" else "yes"
+
+
+def asked_twice(label_of=lambda place: "no"):
+    """Return POPE's questions about three images, in its authors' form; one question is asked twice about the second."""
+    rows = []
+    for image in IMAGES:
+        for place, thing in enumerate(THINGS):
+            name = f"{thing}" if image == IMAGES[1] or place != 2 else "car"
+            label = label_of(place) if name == "person" else ("yes" if place % 2 else "no")
+            row = {"question_id": len(rows) + 1, "image": image, "text": f"Is there a {name} in the image?"}
+            rows.append(row | {"label": label})
+    return rows
+
+
+def in_files(rows, folder):
+    """Write questions as the adversarial sampling; the random one has other questions under the same ids."""
+    others = [row | {"text": row["text"].replace("person", "dog").replace("tree", "cup")} for row in rows]
+    files = []
+    for sampling, written in (("adversarial", rows), ("random", others)):
+        file = folder / f"aokvqa_pope_seem_{sampling}.json"
+        file.write_text("\n".join(map(json.dumps, written)))
+        files.append(str(file))
+    return files
+
+
+def said(rows, wrong=()):
+    """Return responses that state the question and an id of their own; those at some places are wrong."""
+    return [
+        {
+            "question_id": place,
+            "prompt": row["text"],
+            "text": other(row["label"]) if place in wrong else row["label"],
+        }
+        for place, row in enumerate(rows)
+    ]
+
+
+def scored(responses, dataset, name="pope", **options):
+    return halluscope.score(name, responses, dataset, **{"bootstrap": 0} | options)
+
+
+def lines(file, rows, end="\n"):
+    file.write_text("\n".join(map(json.dumps, rows)) + end)
+    return file
+
+
+# Questions alone
+
+
+def test_a_question_asked_twice_about_one_image_in_the_datasets_order(tmp_path):
+    rows = asked_twice()
+    responses = said(rows, wrong=(6, 11, 16))
+    result = scored(lines(tmp_path / "r.jsonl", responses), in_files(rows, tmp_path))
+    assert (result["rows"], [*result["samplings"]]) == (18, ["adversarial"])
+    assert result["accuracy"] == pytest.approx(15 / 18) and result["matched"] == "order and question"
+
+
+def test_each_of_two_equal_questions_has_the_response_in_its_place(tmp_path):
+    rows = asked_twice(lambda place: "yes" if place else "no")  # the first person is not there, the second is
+    dataset = in_files(rows, tmp_path)
+    assert scored(said(rows), dataset)["accuracy"] == 1.0
+    assert scored(said(rows, wrong=(6, 8)), dataset)["accuracy"] == pytest.approx(16 / 18)
+
+
+def test_a_run_that_was_cut_off_after_the_question_asked_twice(tmp_path):
+    rows = asked_twice()
+    result = scored(said(rows, wrong=(8,))[:14], in_files(rows, tmp_path), partial=True)
+    assert (result["rows"], result["accuracy"]) == (14, pytest.approx(13 / 14))
+
+
+@pytest.mark.parametrize("first", ["image", "questions"])
+def test_another_order_is_refused_where_it_is_in_doubt(first, tmp_path):
+    """Which of the two questions a response answers cannot be known, or which image it is about."""
+    rows = asked_twice(lambda place: "yes" if place else "no")
+    responses = said(rows)
+    if first == "image":
+        responses = [*responses[6:12], *responses[:6], *responses[12:]]
+    else:
+        responses = [*responses[:6], *responses[6:12][::-1], *responses[12:]]
+    with pytest.raises(ValueError, match="order"):
+        scored(responses, in_files(rows, tmp_path))
+
+
+def test_a_contradiction_is_refused(tmp_path):
+    rows = asked_twice()
+    responses = said(rows)
+    responses[10]["prompt"] = "Is there a zebra in the image?"
+    with pytest.raises(ValueError, match="question"):
+        scored(responses, in_files(rows, tmp_path))
+
+
+def test_a_question_file_without_labels_whose_line_breaks_are_written_out(upstream, tmp_path):
+    """LLaVA's file of POPE's questions, with a backslash and an n where there should be a line break."""
+    text = (upstream / "wild/questions/llava_pope_test.jsonl").read_text()
+    rows = [json.loads(line) for line in text.splitlines()]
+    plain = lines(tmp_path / "llava_pope_test.jsonl", rows)
+    written = [row | {"text": row["text"].replace("\n", "\\n")} for row in rows]
+    written_out = lines(tmp_path / "written_out.jsonl", written)
+    responses = [
+        {"question_id": row["question_id"], "prompt": row["text"], "text": "Yes" if place % 3 else "No"}
+        for place, row in enumerate(rows)
+    ]
+    results = [scored(responses, [str(file)]) for file in (plain, written_out)]
+    assert results[0]["accuracy"] == results[1]["accuracy"] and results[1]["rows"] == 8910
+    assert halluscope.inspection.inspect(written_out).benchmarks == ["pope"]
+
+
+# Images and addresses of images
+
+
+AMBER_IDS = (1, 1005, 1006, 1007)
+AMBER_ASKED = (
+    "Is there a person in this image?",
+    "Is the grass dry in this image?",
+    "Is there direct contact between the dog and grass?",
+)
+
+
+def test_the_image_decides_where_ids_count_from_0(tmp_path):
+    dataset = str(small_datasets.build("amber", tmp_path))
+    by_id = scored([{"id": 1, "response": "A dog and a person."}], dataset, "amber")
+    for image in ("AMBER_1.jpg", "../AMBER/image/AMBER_1.jpg"):
+        rows = [{"id": 0, "image_path": image, "response": "A dog and a person."}]
+        result = scored(lines(tmp_path / f"{len(image)}.jsonl", rows), dataset, "amber")
+        assert (result["chair"], result["matched"]) == (by_id["chair"], "image")
+    with pytest.raises(ValueError, match="AMBER_1"):
+        scored([{"id": 0, "image_path": "AMBER_9.jpg", "response": "A dog."}], dataset, "amber")
+
+
+def test_an_id_of_the_dataset_beside_another_image_is_a_contradiction(tmp_path):
+    dataset = str(small_datasets.build("amber", tmp_path))
+    with pytest.raises(ValueError, match=r"AMBER_2\.jpg.*AMBER_1\.jpg"):
+        scored([{"id": 1, "image_path": "AMBER_2.jpg", "response": "A dog."}], dataset, "amber")
+
+
+def test_images_and_questions_decide_for_both_halves_of_amber(tmp_path):
+    dataset = str(small_datasets.build("amber", tmp_path))
+    asked = ("Describe this image.", *AMBER_ASKED)
+    texts = ("A dog and a person.", "No", "Yes", "No")
+    rows = [
+        {"id": number, "image": "AMBER_1.jpg", "query": question, "response": text}
+        for number, (question, text) in enumerate(zip(asked, texts, strict=True))
+    ]
+    result = scored(rows[::-1], dataset, "amber")
+    wanted = scored([row | {"id": id} for row, id in zip(rows, AMBER_IDS, strict=True)], dataset, "amber")
+    assert (result["accuracy"], result["chair"]) == (wanted["accuracy"], wanted["chair"])
+    assert result["rows"] == 4
+
+
+ADDRESSES = [f"https://example.org/{number}_o.jpg" for number in range(3)]
+
+
+@pytest.mark.parametrize("column", ["image_src", "image_url", "url"])
+@pytest.mark.parametrize("ids", [False, True])
+def test_addresses_of_other_images_are_a_contradiction(column, ids, tmp_path):
+    dataset = str(small_datasets.build("mmhal", tmp_path))
+    rows = [{column: address, "model_answer": "Two dogs."} for address in ADDRESSES]
+    if ids:
+        rows = [{"id": number} | row for number, row in enumerate(rows)]
+    assert scored(rows, dataset, "mmhal", judge="none")["questions"] == 3
+    for row, address in zip(rows, [ADDRESSES[0], *ADDRESSES[:0:-1]], strict=True):
+        row[column] = address
+    with pytest.raises(ValueError, match=rf"{column} 'https://example.org/2_o.jpg', but its row .*/1_o.jpg"):
+        scored(rows, dataset, "mmhal", judge="none")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org/1_o.jpg?size=large",
+        {"url": "https://example.org/1_o.jpg"},
+        ["/data/images/1_o.jpg"],
+        "data:image/png;base64,AAAA",
+        "",
+        None,
+    ],
+)
+def test_forms_of_an_address(address, tmp_path):
+    dataset = str(small_datasets.build("mmhal", tmp_path))
+    rows = [{"id": number, "image_url": None, "response": "Two dogs."} for number in range(3)]
+    rows[1]["image_url"] = address
+    assert scored(rows, dataset, "mmhal", judge="none")["questions"] == 3
+
+
+def test_addresses_in_haloquest(tmp_path):
+    dataset = str(small_datasets.build("haloquest", tmp_path))
+    rows = [{"id": number, "url": "https://example.org/10.jpg", "response": "None."} for number in range(3)]
+    assert scored(rows, dataset, "haloquest", judge="none")["questions"] == 3
+    rows[2]["url"] = "https://example.org/11.jpg"
+    with pytest.raises(ValueError, match="url 'https://example.org/11.jpg', but its row"):
+        scored(rows, dataset, "haloquest", judge="none")
+
+
+def test_addresses_of_coco_where_the_dataset_has_names(tmp_path):
+    rows = asked_twice()
+    dataset = in_files(rows, tmp_path)[:1]
+    address = "http://images.cocodataset.org/val2014/{}".format
+    responses = [
+        {"question_id": row["question_id"], "coco_url": address(row["image"]), "response": row["label"]}
+        for row in rows
+    ]
+    assert scored(responses, dataset)["accuracy"] == 1.0
+    other_host = [row | {"flickr_url": "http://farm4.staticflickr.com/3153/29_z.jpg"} for row in responses]
+    assert scored(other_host, dataset)["accuracy"] == 1.0
+    for name in (IMAGES[2], "COCO_val2014_000000000139.jpg"):
+        responses[0]["coco_url"] = address(name)
+        with pytest.raises(ValueError, match="coco_url"):
+            scored(responses, dataset)
+
+
+# Runs that were killed or resumed
+
+
+@pytest.fixture
+def questions(tmp_path):
+    rows = [row for place, row in enumerate(asked_twice()) if place % 6 != 2]
+    return rows, in_files(rows, tmp_path)[:1]
+
+
+FORMS = ("jsonl", "json", "csv", "tsv")
+
+
+def written(file, rows, form):
+    """Write responses in a form, without the last 9 characters."""
+    if form == "jsonl":
+        text = "\n".join(map(json.dumps, rows))
+    elif form == "json":
+        text = json.dumps(rows)
+    else:
+        with file.open("w", newline="") as stream:
+            table = csv.DictWriter(stream, [*rows[0]], delimiter="," if form == "csv" else "\t")
+            table.writeheader()
+            table.writerows(rows)
+        text = file.read_text()
+    cut = text[:-9] if form in ("jsonl", "json") else text.rstrip()[: -len("no,'") - 8]
+    file.write_text(cut)
+    return file
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_half_last_line(form, questions, tmp_path, ran):
+    rows, dataset = questions
+    responses = [
+        {"question_id": row["question_id"], "response": row["label"], "note": "a note"} for row in rows
+    ]
+    file = written(tmp_path / f"r.{form}", responses, form)
+    command = ["score pope --bootstrap 0 --dataset", *dataset, "--responses", file]
+    place = {"jsonl": "line 15", "json": "entry 15"}.get(form, "row 15")
+    refused = ran(*command, status=2).err
+    assert place in refused and "--partial" in refused and "cut off" in refused
+    printed = ran(*command, "--partial", "--json")
+    (result,) = json.loads(printed.out)
+    assert (result["rows"], result["accuracy"], result["part"]) == (14, 1.0, [14, 15])
+    assert result["cut_ends"] == 1 and f"{place} is cut off, and left out" in printed.err
+    found = halluscope.inspection.inspect(file)
+    assert found.rows == 14 and "cut off" in str(found) and "--partial" in found.command
+
+
+def test_a_last_line_that_is_cut_within_a_character(questions, tmp_path):
+    rows, dataset = questions
+    responses = [{"question_id": row["question_id"], "response": f"{row['label']} é"} for row in rows]
+    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in responses).encode()
+    (tmp_path / "r.jsonl").write_bytes(text[: text.rindex("é".encode()) + 1])
+    with pytest.raises(ValueError, match=r"line 15, the last, is cut off.*--partial"):
+        scored(tmp_path / "r.jsonl", dataset)
+    assert scored(tmp_path / "r.jsonl", dataset, partial=True)["rows"] == 14
+
+
+@pytest.mark.parametrize("place", [0, 7])
+def test_a_line_that_is_damaged_elsewhere_is_an_error(place, questions, tmp_path):
+    rows, dataset = questions
+    texts = [json.dumps({"question_id": row["question_id"], "response": row["label"]}) for row in rows]
+    texts[place] = texts[place][:-9]
+    (tmp_path / "r.jsonl").write_text("\n".join(texts))
+    with pytest.raises(ValueError, match=f"line {place + 1} is not JSON"):
+        scored(tmp_path / "r.jsonl", dataset, partial=True)
+    (tmp_path / "r.jsonl").write_text("\n".join(texts[:place] + texts[place + 1 :]) + '\n{"a" "b"}')
+    with pytest.raises(ValueError, match="line 15 is not JSON"):
+        scored(tmp_path / "r.jsonl", dataset, partial=True)
+
+
+def test_a_half_last_line_of_descriptions(tmp_path, ran):
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({"7": ["dog"], "9": ["cat"]}))
+    file = tmp_path / "r.jsonl"
+    file.write_text('{"image_id": 7, "caption": "A dog."}\n{"image_id": 9, "capt')
+    command = ["score chair --bootstrap 0 --dataset", labels, "--responses", file]
+    assert "line 2, the last, is cut off" in ran(*command, status=2).err
+    (result,) = json.loads(ran(*command, "--partial", "--json").out)
+    assert result["chair_i"] == 0.0 and result["cut_ends"] == 1
+
+
+@pytest.mark.parametrize("states", ["id", "id and question", "image and question", "own id and question"])
+def test_identical_repeats_count_once(states, questions, tmp_path):
+    rows, dataset = questions
+    columns = {
+        "id": ("question_id",),
+        "id and question": ("question_id", "question"),
+        "image and question": ("image", "question"),
+        "own id and question": ("id", "question"),
+    }[states]
+    responses = []
+    for place, row in enumerate(rows):
+        about = row | {"question": row["text"], "id": place}
+        answer = other(row["label"]) if place == 3 else row["label"]
+        responses.append({name: about[name] for name in columns} | {"response": answer, "seconds": place})
+    resumed = [*responses[:9], *(row | {"seconds": 0.1} for row in responses[6:])]
+    with pytest.warns(UserWarning, match="3 responses repeat an earlier one"):
+        result = scored(lines(tmp_path / "r.jsonl", resumed), dataset)
+    assert (result["rows"], result["accuracy"]) == (15, pytest.approx(14 / 15))
+    assert result["repeats"] == 3 and "left_out" not in result
+    resumed[9]["response"] = other(resumed[9]["response"])
+    with pytest.raises(ValueError, match=r"(already in|earlier response|questions|responses)"):
+        scored(lines(tmp_path / "r.jsonl", resumed), dataset)
+
+
+def test_repeats_of_descriptions(tmp_path):
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({"7": ["dog"], "9": ["cat"]}))
+    rows = [{"image_id": 7, "caption": "A cat."}, {"image_id": 9, "caption": "A cat."}]
+    again = {"image_id": "000000000007.jpg", "caption": "A cat."}
+    result = scored([*rows, rows[0], again], str(labels), "chair")
+    assert (result["chair_i"], result["repeats"]) == (0.5, 2)
+    with pytest.raises(ValueError, match="image_id 7 is already in"):
+        scored([*rows, rows[0] | {"caption": "A dog."}], str(labels), "chair")
+
+
+def test_the_same_ids_of_two_samplings_are_no_repeats(tmp_path):
+    """Both samplings have the ids 1 to 6 and the same responses; each counts in its own."""
+    dataset = str(small_datasets.build("pope", tmp_path))
+    rows = [{"question_id": number, "response": "yes"} for number in range(1, 7)] * 3
+    result = scored(rows, f"{dataset}:coco")
+    assert result["rows"] == 18 and "repeats" not in result
+
+
+# Other forms
+
+
+def test_a_column_of_raw_responses(questions, tmp_path):
+    rows, dataset = questions
+    responses = [
+        {"question_id": row["question_id"], "question": row["text"], "raw_response": f"{row['label']}, I think."}
+        for row in rows
+    ]
+    for parsed in ({}, {"parsed_answer": "yes"}, {"prediction": "yes"}):
+        beside = [row | parsed for row in responses]
+        assert scored(lines(tmp_path / "r.jsonl", beside), dataset, parser="strict")["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["r.pkl", "r.pickle", "r.pkl.gz", "r.json"])
+def test_a_pickle_is_not_loaded(name, questions, tmp_path, ran):
+    _, dataset = questions
+    marker = tmp_path / "loaded"
+
+    class Loads:
+        def __reduce__(self):
+            return open, (str(marker), "w")
+
+    content = pickle.dumps(Loads())
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    refused = ran("score pope --dataset", *dataset, "--responses", tmp_path / name, status=2).err
+    assert "pickle.load" in refused and "json.dump" in refused and not marker.exists()
+    assert len(refused.strip().splitlines()) == 1
+    assert "pickle.load" in ran("inspect", tmp_path / name, status=2).err and not marker.exists()
+
+
+def test_ratings_by_chat_completions_in_the_questions_order(tmp_path):
+    dataset = str(small_datasets.build("mmhal", tmp_path))
+    responses = [{"id": number, "response": "Two dogs."} for number in (2, 0, 1)]
+    ratings = [6, 1, 3]
+    completions = [
+        {
+            "id": f"chatcmpl-{rating}",
+            "object": "chat.completion",
+            "choices": [{"message": {"role": "assistant", "content": f"It has two dogs.\n\nRating: {rating}"}}],
+        }
+        for rating in ratings
+    ]
+    for form in ("json", "jsonl"):
+        file = tmp_path / f"eval.{form}"
+        text = json.dumps(completions) if form == "json" else "\n".join(map(json.dumps, completions))
+        file.write_text(text)
+        with pytest.warns(UserWarning, match="questions' order"):
+            result = scored(responses, dataset, "mmhal", ratings=str(file))
+        assert result["rating"] == pytest.approx(10 / 3)
+        assert result["hallucination_rate"] == pytest.approx(1 / 3)
+        assert [result[f"rating/{kind}"] for kind in ("attribute", "adversarial", "counting")] == ratings
+    lines(file, completions[:2])
+    with pytest.raises(ValueError, match="holds 2 chat completions.*3 responses are scored"):
+        scored(responses, dataset, "mmhal", ratings=str(file))
+    lines(file, [*completions[:2], {"error": "timeout"}])
+    with pytest.raises(ValueError, match="line 3 is no chat completion"):
+        scored(responses, dataset, "mmhal", ratings=str(file))
+
+
+def test_the_authors_own_evaluation_file(upstream, tmp_path, ran):
+    template = next((upstream / "wild").glob("RLHF-V__RLHF-V/*template.json"))
+    ran("build mmhal --source", template, "--out", tmp_path / "mmhal")
+    rows = [row | {"model_answer": "A dog."} for row in json.loads(template.read_text())]
+    (ratings,) = (upstream / "mmhal").glob("*.json")
+    responses = lines(tmp_path / "r.jsonl", rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = scored(responses, str(tmp_path / "mmhal"), "mmhal", ratings=str(ratings))
+    assert result["rating/adversarial"] < result["rating/environment"] and result["questions"] == 96
+    found = halluscope.inspection.inspect(ratings)
+    assert (found.kind, found.rows, found.benchmarks) == ("verdicts", 96, ["mmhal"])
+    assert f"--ratings {ratings}" in found.command
+
+
+# Duplicates in tables that Python holds
+
+
+def test_a_dataframe_with_a_column_twice(questions):
+    rows, dataset = questions
+    table = pd.DataFrame([[row["question_id"], "no", row["label"]] for row in rows])
+    table.columns = ["question_id", "response", "response"]
+    with pytest.raises(ValueError, match="two columns 'response'"):
+        scored(table, dataset)
+
+
+def test_parquet_without_doubles_is_read(questions, tmp_path):
+    rows, dataset = questions
+    ids, texts = [row["question_id"] for row in rows], [row["label"] for row in rows]
+    pq.write_table(pa.table([ids, texts], ["question_id", "response"]), tmp_path / "r.parquet")
+    assert scored(tmp_path / "r.parquet", dataset)["accuracy"] == 1.0
