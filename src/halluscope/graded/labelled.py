@@ -17,6 +17,8 @@ from halluscope.judging.verdicts import Judged
 from halluscope.options import check, keywords
 from halluscope.reporting.report_items import UNREADABLE, Fact, answer_kind
 from halluscope.responses import parsers
+from halluscope.responses.marked_answer import answer_in
+from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean
 from halluscope.stats.tallies import Bools, Ints, Tally, tally_groups
@@ -51,10 +53,23 @@ class Labelled(Graded):
         parser = case.chosen["parser"]
         label = {text: getattr(self, parser)(text) for text in dict.fromkeys(case.texts)}
         read = np.array([[label[text] for text in case.texts]], dtype=object)
+        self._compare_with_strict(case, parser, read[0])
         kinds = self.columns[self.target].values
         if len(kinds) == 2:  # with more labels, every order has rows that fit
             warn_if_shuffled(kinds[0] == read.T, self._labels(case)[:, None] == kinds[0])
         return Judged((), {"read": read}, parser)
+
+    def _compare_with_strict(self, case: Case, parser: str, read: Any) -> None:
+        """Warn if a parser reads many responses otherwise than `strict` does."""
+        if parser == parsers.STRICT:
+            return
+        label = {text: self.strict(text) for text in dict.fromkeys(case.texts)}
+        strict = np.array([label[text] for text in case.texts], dtype=object)
+        warn_if_read_otherwise(Readings(case.texts, parser, read, strict, self._labels(case), _as_it_is))
+
+    def of_empty(self, chosen: Values) -> str:
+        parser = chosen["parser"]
+        return parsers.as_read(parser, getattr(self, parser)(""))
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
         labels, read, texts = self._labels(case), values["read"], np.array(case.texts, dtype=object)
@@ -86,6 +101,10 @@ class Labelled(Graded):
 
     def _labels(self, case: Case) -> Any:
         return np.array([getattr(row, self.target) for row in case.rows], dtype=object)
+
+
+def _as_it_is(label: str | None) -> str | None:
+    return label
 
 
 class Choice(Labelled):
