@@ -13,11 +13,11 @@ import numpy as np
 from halluscope.graded.metric import Case, Graded, Parts
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
+from halluscope.judging.marked_answer import answer_in
 from halluscope.judging.verdicts import Judged
 from halluscope.options import check, keywords
 from halluscope.reporting.report_items import UNREADABLE, Fact, answer_kind
 from halluscope.responses import parsers
-from halluscope.responses.marked_answer import answer_in
 from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean
@@ -116,7 +116,28 @@ class Choice(Labelled):
         return found.pop().upper() if len(found) == 1 else None
 
     def strict(self, text: str) -> str | None:
-        """Return the letter that a response begins with; None if another letter follows, or a word after "a"."""
+        """Return the letter that a response gives as its answer; None if another letter follows, or a word after "a".
+
+        It is the letter that the response marks (`halluscope.judging.marked_answer`), has on a line of its own at the
+        beginning or the end, or begins with.
+        """
+        letters = "".join(self.recalls)
+        marked = re.compile(rf"\W*[{letters}](?:\W*$|\s*[.:),])", re.IGNORECASE)
+        answer = answer_in(text, self._begins_with_letter, marked)
+        return self._line_of_its_own(answer) or self._first_letter(answer)
+
+    def _begins_with_letter(self, text: str) -> bool:
+        return self._first_letter(text) is not None
+
+    def _line_of_its_own(self, text: str) -> str | None:
+        lines = [line for line in text.split("\n") if re.search(r"\w", line)]
+        alone = [re.fullmatch(rf"\W*([{''.join(self.recalls)}])\W*", line) for line in lines]
+        found = {line[1] for line in alone if line}
+        if len(found) == 1 and (alone[0] or alone[-1]):
+            return found.pop()
+        return None
+
+    def _first_letter(self, text: str) -> str | None:
         letters = "".join(self.recalls)
         begins = re.match(
             r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?\s*:?\s*)?"

@@ -1,4 +1,4 @@
-"""Names, in a warning, the file whose responses are scored: a metric gets texts, and does not know where they are from."""
+"""Names, in a warning, the file whose responses are scored: a metric gets texts, and does not know their file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

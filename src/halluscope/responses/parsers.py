@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.judging import votes
+from halluscope.judging import marked_answer, votes
+from halluscope.judging.marked_answer import answer_in
 from halluscope.judging.votes import NO, OTHER, YES
-from halluscope.responses import marked_answer
-from halluscope.responses.marked_answer import answer_in
 from halluscope.sanitize import short_repr
 
 # `parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read
 Parser = Callable[[str], int]
+
+_LOWER_WORDS = {"yes": YES, "no": NO}
+_WORDS_OF_CODES = {YES: "yes", NO: "no"}
 
 MANY = 10_000  # From how many responses on it pays to make a column of them
 
@@ -43,7 +45,7 @@ def lmms_eval(reply: str) -> int:
     >>> lmms_eval(" Yes "), lmms_eval("yes.")
     (1, 2)
     """
-    return {"yes": YES, "no": NO}.get(reply.lower().strip(), OTHER)
+    return _LOWER_WORDS.get(reply.lower().strip(), OTHER)
 
 
 def vlmevalkit(reply: str) -> int:
@@ -81,7 +83,7 @@ def strict(reply: str) -> int:
       than that word counts; in a response without a yes or no, the first sentence that states anything.
 
     If a part of the response is marked as its answer (`<answer>No</answer>`, `\\boxed{No}`, `{"answer": "no"}`, "Final
-    answer: No", `**No**`; see `halluscope.responses.marked_answer`), only the last such part is read. A line of its own
+    answer: No", `**No**`; see `halluscope.judging.marked_answer`), only the last such part is read. A line of its own
     with nothing but yes or no, at the beginning or the end, is not contradicted by statements in other lines.
 
     A sentence that expresses doubt ("I cannot tell whether") or also denies something else ("There is a man, not a
@@ -213,7 +215,7 @@ def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
 
 def word_of(code: int) -> str | None:
     """Return "yes" or "no" for a code, to show it; None if the response is unreadable."""
-    return {YES: "yes", NO: "no"}.get(code)
+    return _WORDS_OF_CODES.get(code)
 
 
 def of_empty(parser: str, rules: Mapping[str, Parser] = PARSERS) -> str:
@@ -321,6 +323,7 @@ def _by_statement(sentence: str) -> set[int]:
 # the first that fits counts. Arrow searches a column for these in a tenth of the time that the rule takes.
 _DELETED = r"""[;/\[\]"{}()=+\\_\-><@`,?!.]*"""  # what the rule of VLMEvalKit may delete within a word
 _MAY_YES, _MAY_NO = f"[Yy]{_DELETED}[Ee]{_DELETED}[Ss]", f"[Nn]{_DELETED}[Oo]"
+_ANY_YES, _ANY_NO = "[Yy][Ee][Ss]", "[Nn][Oo]"
 _MANY_STOPS = r"|(?:\.[^.]*){33}"
 _NO_LETTER = r"[^A-Za-z\x{80}-\x{10ffff}]"
 _FIRST = rf"^{_NO_LETTER}*WORD(?:'(?:{_NO_LETTER}|$)|[^A-Za-z'\x{{80}}-\x{{10ffff}}]|$)"
@@ -334,6 +337,8 @@ SURE: dict[Parser, tuple[tuple[int, str, str], ...]] = {
         (NO, _FIRST.replace("WORD", "[Nn][Oo]"), ""),
         (OTHER, "", r"[^\x00-\x7f]"),
     ),
+    lmms_eval: ((OTHER, "", f"^[^0-9A-Za-z_]*(?:{_ANY_YES}|{_ANY_NO})[^0-9A-Za-z_]*$"),),
+    contained: ((YES, _ANY_YES, ""), (NO, _ANY_NO, ""), (OTHER, "", "")),
     vlmevalkit: (
         (OTHER, "", f"{_MAY_YES}|{_MAY_NO}"),
         (YES, rf"(?:^|\s){_DELETED}[Yy][Ee][Ss]{_DELETED}(?:\s|$)", _MAY_NO + _MANY_STOPS),

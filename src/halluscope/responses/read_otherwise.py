@@ -4,7 +4,9 @@ Published rules were written for the models of their time: POPE's reads `**No**`
 yes. Their scores stay as published; beside them stands how many responses `strict` reads otherwise, and its score.
 """
 
+import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +17,8 @@ from numpy.typing import NDArray
 from halluscope.responses.naming import named
 from halluscope.sanitize import short_repr
 
-# Fewer responses, or a lower share of them, are no sign that a rule does not fit a model. In 25 files of POPE's responses
-# that other projects published, at most 1.4 % are read otherwise.
+# Fewer responses, or a lower share of them, are no sign that a rule does not fit a model. In 25 files of POPE's
+# responses that other projects published, at most 1.4 % are read otherwise.
 LEAST, LEAST_SHARE = 10, 0.05
 
 # What the warning has in it, for those who show the difference in another way
@@ -38,6 +40,7 @@ class Readings:
     word_of: Callable[[Any], str | None]  # an answer as a word, None for one that could not be read
     strict: str = "strict"  # the name of our rule
     option: str = "parser"  # the option by which rules are chosen
+    accuracy: float | None = None  # by the published rule, unless it is the share of its right readings
 
 
 def warn_if_read_otherwise(readings: Readings) -> None:
@@ -55,12 +58,17 @@ def _message(readings: Readings, unlike: NDArray[np.int64]) -> str:
     text = short_repr(readings.texts[row], 60)
     by_rule = _words(readings, readings.by_rule[row])
     by_strict = _words(readings, readings.by_strict[row])
-    unread = sum(readings.word_of(answer) is None for answer in readings.by_strict.tolist())
+    answers = Counter(readings.by_strict.tolist())
+    unread = sum(count for answer, count in answers.items() if readings.word_of(answer) is None)
+    unreadable = f", which cannot read {unread:,} of them" if unread else ""
+    accuracy = readings.accuracy
+    if accuracy is None:
+        accuracy = (readings.by_rule == readings.right).mean()
+    strict_accuracy = (readings.by_strict == readings.right).mean()
     return (
         f"{rule} reads {len(unlike):,} of {rows:,} responses otherwise than {strict} reads them, such as {text}: "
         f"{by_rule} by {rule}, {by_strict} by {strict}. "
-        f"The accuracy is {_percent(readings.by_rule == readings.right)} by {rule} and "
-        f"{_percent(readings.by_strict == readings.right)} by {strict}, which cannot read {unread:,} of them. "
+        f"The accuracy is {_percent(accuracy)} by {rule} and {_percent(strict_accuracy)} by {strict}{unreadable}. "
         f"{readings.option}={strict} (--{readings.option} {readings.strict}) gives its scores."
     )
 
@@ -77,5 +85,5 @@ def _words(readings: Readings, answer: Any) -> str:
     return readings.word_of(answer) or "unreadable"
 
 
-def _percent(is_right: NDArray[np.bool_]) -> str:
-    return f"{100 * is_right.mean():.2f} %"
+def _percent(share: float) -> str:
+    return "undefined" if math.isnan(share) else f"{100 * share:.2f} %"

@@ -33,7 +33,9 @@ _CLOSING_OF = {number: re.compile(closing, _FLAGS) for number, (_, closing) in e
 
 # Channels: <|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>
 _CHANNEL = "<|channel|>"
-_FINAL_CHANNEL = re.compile(r"<\|channel\|>\s*final\b(?:(?!<\|message\|>|<\|channel\|>).)*<\|message\|>", _FLAGS)
+_FINAL_CHANNEL = re.compile(
+    r"<\|channel\|>\s*final\b(?:(?!<\|message\|>|<\|channel\|>).)*<\|message\|>", _FLAGS
+)
 _END_OF_MESSAGE = re.compile(r"<\|(?:end|return|start|channel|call)\|>", re.IGNORECASE)
 # What is left of these where a tokenizer skipped its special tokens: "analysisIs there a dog?assistantfinalYes". No
 # text of another kind begins with this word and a capital right after it.
@@ -49,6 +51,8 @@ class Spoken:
     texts: Sequence[str]
     thoughts: int = 0  # how many responses held a thought
     unfinished: int = 0  # how many held one that never ends: their texts are empty
+    # how many hold no mark of a thought, if most others end one that their chat template began: cut ones look like this
+    unmarked: int = 0
 
     def counts(self) -> dict[str, int]:
         """Return what a result says of thoughts."""
@@ -119,12 +123,22 @@ def take_out(texts: Sequence[str], thoughts: str) -> Spoken:
     rests = []
     held = 0
     unfinished = 0
+    begun_outside = 0
     for text in texts:
         rest = _answer(text) if _may_hold_thoughts(text) else text
-        held += rest != text
-        unfinished += rest is None
         rests.append(rest or "")
-    return Spoken(rests, held, unfinished)
+        if rest is None:
+            unfinished += 1
+        if rest != text:
+            held += 1
+            begun_outside += _is_begun_outside(text)
+    unmarked = len(texts) - held if 2 * begun_outside > len(texts) else 0
+    return Spoken(rests, held, unfinished, unmarked)
+
+
+def _is_begun_outside(text: str) -> bool:
+    """Whether a thought ends in a text that does not begin in it."""
+    return bool(_CLOSING.search(_without_whole(text)))
 
 
 def _may_hold_thoughts(text: str) -> bool:
@@ -142,6 +156,8 @@ def spoken(texts: Sequence[str], thoughts: str, read_as: str = "") -> Spoken:
     heard = take_out(texts, thoughts)
     if heard.unfinished:
         warnings.warn(named(note_of_unfinished(heard.counts(), len(texts), read_as)), stacklevel=3)
+    if heard.unmarked:
+        warnings.warn(named(_note_of_unmarked(heard)), stacklevel=3)
     return heard
 
 
@@ -154,4 +170,12 @@ def note_of_unfinished(result: Mapping[str, int], rows: int, read_as: str = "") 
     return (
         f"{count:,} of {rows:,} responses are a thought that never ends: they are scored as empty responses{reading}. "
         "Was their length limited?"
+    )
+
+
+def _note_of_unmarked(heard: Spoken) -> str:
+    return (
+        f"{heard.unmarked:,} of {len(heard.texts):,} responses hold no mark of a thought, though most others end one that "
+        "their chat template began. If these were cut off while the model thought, they are thoughts that never end, but "
+        "they are scored as responses: leave them empty."
     )

@@ -38,6 +38,7 @@ from halluscope.reporting.tables import (
     table,
 )
 from halluscope.reporting.tables import score as score_of
+from halluscope.responses import thoughts
 from halluscope.responses.files import is_by_name
 from halluscope.runs import folder as runs
 from halluscope.runs.comparing import (
@@ -125,6 +126,15 @@ def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
     return lines
 
 
+def of_thoughts(results: Named) -> list[Notes]:
+    """Say how many responses of each result are a thought that never ends."""
+    said = {}
+    for name, result in results:
+        note = thoughts.note_of_unfinished(result, rows_of(result))
+        said[name] = [note] if note else []
+    return below(said)
+
+
 def of_each(benchmark: Benchmark, results: Named, options: Values) -> list[Notes]:
     return below({name: caveats(benchmark, result, options) for name, result in results})
 
@@ -204,7 +214,7 @@ def report(
             verdict = [Notes([*verdicts(found, benchmark), *remarks.lines])]
             results = with_best(results, found)
     if names:
-        return [of_scores(benchmark, results, names), *signatures(results)]
+        return [of_scores(benchmark, results, names), *of_thoughts(results), *signatures(results)]
     if style == TABLE and not is_every:
         scores = of_scores(benchmark, results, [by])
         rows = sorted(scores.rows, key=lambda row: order.index(str(row[0])))
@@ -214,6 +224,7 @@ def report(
         *of_results(benchmark, results, options, scored[0].ready.matched.rows, is_every),
         *of_each(benchmark, results, options),
         *notes([*of_printed(benchmark, results)]),
+        *of_thoughts(results),
         *verdict,
         *(differences if everything or style not in (TABLE, LATEX) else ()),
         *(beside(benchmark, results, options) if with_published else ()),
@@ -277,7 +288,8 @@ def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
                 row[key], ends = value, known.get(f"interval/{key}", ())
                 row |= zip((f"{key} low", f"{key} high"), ends, strict=False)
         rows.append(row)
-    return Result(values, [of_scores(benchmark, results), *signatures(results)], rows)
+    parts: list[Table | Notes] = [of_scores(benchmark, results), *of_thoughts(results), *signatures(results)]
+    return Result(values, parts, rows)
 
 
 def compare(

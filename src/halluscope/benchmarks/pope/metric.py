@@ -162,7 +162,6 @@ def compute(
     counts = _count(cell, shape)
     says_yes = answers == YES
     warn_if_shuffled(says_yes[:, None], present[:, None])
-    _compare_with_strict(predictions, parser, answers, present, has_forms=forms is not None)
 
     def score(counts: Counts) -> dict[str, Any]:
         """Score counts [resamples, samplings, classes, 2, 3]."""
@@ -173,6 +172,7 @@ def compute(
         return found
 
     result = points(score(counts[None]))
+    _compare_with_strict(predictions, parser, answers, present, result["accuracy"], forms is not None)
     tables = [result, *result.get("samplings", {}).values()]
     for of, count in zip(tables, [counts.sum(axis=0), *counts], strict=False):
         of["rows"] = int(count.sum())
@@ -249,7 +249,12 @@ def own_convention(parser: str) -> str:
 
 
 def _compare_with_strict(
-    predictions: Sequence[str], parser: str, answers: Any, present: Any, has_forms: bool
+    predictions: Sequence[str],
+    parser: str,
+    answers: Any,
+    present: Any,
+    accuracy: float,
+    has_forms: bool,
 ) -> None:
     """Warn if a parser reads many responses otherwise than `strict`, which cannot read answers to negated questions."""
     is_for_forms = parser == replies.FIRST_WORD and has_forms
@@ -262,6 +267,7 @@ def _compare_with_strict(
         replies.read(predictions, replies.STRICT),
         np.where(present, YES, NO),
         replies.word_of,
+        accuracy=accuracy,
     )
     warn_if_read_otherwise(readings)
 

@@ -52,7 +52,7 @@ _NEXT_TURN = re.compile(r"\n\W{0,9}(?:question|q|user|human) ?\d{0,3} ?:", re.IG
 
 _INLINE = "b|i|u|em|strong|mark|code|span|font|small|big|kbd|ins"
 _EMPHASIS = re.compile(
-    r"(?<![\w*_`~])(?P<sign>[*_`~]{1,3})(?P<marked>[^*_`~\n]{1,200})(?P=sign)(?![\w*_`~])"
+    r"(?<![\w*_`])(?P<sign>[*_`]{1,3})(?P<marked>[^*_`\n]{1,200})(?P=sign)(?![\w*_`])"
     rf"|<(?P<tag>{_INLINE}|h\d)(?:\s[^<>]*)?>(?P<tagged>[^<]{{1,200}})(?:</(?P=tag)\s*>|\s*\Z)"
     r"|\\(?:text|math)\w*\s*\{(?P<latex>[^{}\n]{1,200})\}",
     re.IGNORECASE,
@@ -60,7 +60,7 @@ _EMPHASIS = re.compile(
 # After an answer comes an end, a mark, or a word that no noun phrase begins with: "no collar" is not an answer
 _AFTER = re.compile(
     r"\s*(?:\Z|\n|[^\w\s])|\s+(?:there|it|its|this|that|these|those|the|they|i|we|you|he|she|a|an|in|on|at|for|from|as"
-    r"|because|since|according|based)\b",
+    r"|because|since|according|based|or|and)\b",
     re.IGNORECASE,
 )
 _OR = re.compile(r"[^\w/]*(?:or|and|/)[^\w/]*", re.IGNORECASE)
@@ -70,7 +70,8 @@ _INLINE_TAG = re.compile(rf"</?(?:{_INLINE.removeprefix('b|')})(?:\s[^<>]*)?>", 
 # Any other tag or special token, such as <p>, </s> and <|im_end|>; but <no> and <B> are answers
 _OTHER_TAG = re.compile(r"<(?!\W*(?:yes|no|[a-e])\W*>)[/!|]?[a-z][^<>\n]{0,100}>|</[a-e]>", re.IGNORECASE)
 _LATEX = re.compile(r"\\(?:text|math)\w*\s*\{([^{}]*)\}|\\emph\s*\{([^{}]*)\}")
-_SIGNS = re.compile(r"[*`~]+|(?<![^\W_])_+|_+(?![^\W_])")
+_SIGNS = re.compile(r"[*`]+|(?<![^\W_])_+|_+(?![^\W_])")
+_STRUCK = re.compile(r"~~[^~\n]*~~|<(del|strike)>[^<\n]*</\1>", re.IGNORECASE)
 _LINE_SIGNS = re.compile(r"^[^\S\n]*(?:#{1,6}|>)+[^\S\n]*", re.MULTILINE)
 
 
@@ -91,11 +92,7 @@ def answer_in(text: str, is_readable: Callable[[str], bool], answer: re.Pattern[
         is_readable: whether a rule reads a text without marks as one of its answers.
         answer: fits a text that begins with an answer and has no other word before the next mark.
     """
-    for _ in range(DEEPEST):
-        inside = _contained(text, is_readable)
-        if inside is None:
-            break
-        text = inside
+    text = in_containers(text, is_readable)
     plain = without_marks(text)
     if _NEXT_TURN.search(plain.lstrip()):
         return plain
@@ -108,8 +105,19 @@ def answer_in(text: str, is_readable: Callable[[str], bool], answer: re.Pattern[
     return plain
 
 
+def in_containers(text: str, is_readable: Callable[[str], bool]) -> str:
+    """Return what the last container holds, or the containers in it; the whole text if there is none."""
+    for _ in range(DEEPEST):
+        inside = _contained(text, is_readable)
+        if inside is None:
+            break
+        text = inside
+    return text
+
+
 def without_marks(text: str) -> str:
     """Return a text without tags, Markdown and LaTeX; a tag that is not inside a line ends a line."""
+    text = _STRUCK.sub("", text)
     text = _PAIRED_BOLD.sub(r"\1", text)
     text = _INLINE_TAG.sub("", text)
     text = _OTHER_TAG.sub("\n", text)
