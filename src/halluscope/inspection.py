@@ -242,10 +242,12 @@ def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -
     others = {
         name for name in names if SAYS.match(name) and any(isinstance(row.get(name), str) for row in rows)
     }
+    heard = thoughts.take_out(texts, thoughts.REMOVED)
     found = {
         "empty": sum(not text.strip() for text in texts),
         f"equal to {gold}": len(rows) if gold and equal else 0,
-        "with thoughts": thoughts.take_out(texts, thoughts.REMOVED)[1],
+        "with thoughts": heard.thoughts,
+        "with thoughts that never end": heard.unfinished,
         "lists of one text": sum(isinstance(row.get(column), list) for row in rows),
         f"other columns of texts ({', '.join(sorted(others)[:5])})": len(others - {*GOLD}),
     }

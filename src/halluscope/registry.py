@@ -33,7 +33,7 @@ LOWER: Literal["lower"] = "lower"
 Direction = Literal["higher", "lower"] | None
 
 # The numbers that the results of all benchmarks hold.
-EVERYWHERE = dict.fromkeys(("thoughts", "other_prompts", "mean_words"), "")
+EVERYWHERE = dict.fromkeys(("thoughts", "unfinished_thoughts", "other_prompts", "mean_words"), "")
 
 QUESTION = "{question}"  # The placeholder for a row's own question in a prompt
 

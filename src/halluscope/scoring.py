@@ -32,6 +32,7 @@ from halluscope.responses.match import (
     match,
 )
 from halluscope.responses.names import PROMPT
+from halluscope.responses.naming import about
 from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of
 from halluscope.validation import texts
@@ -266,7 +267,8 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
     """
     matched, identity = ready.matched, registry.first_dataset(benchmark)
     others = {name: value for name, value in options.items() if name in benchmark.keywords}
-    result: dict[str, Any] = benchmark.compute(matched.texts, **{**others, **ready.inputs})
+    with about(matched.name):
+        result: dict[str, Any] = benchmark.compute(matched.texts, **{**others, **ready.inputs})
     columns = (map(attrgetter(name), matched.rows) for name in identity.id)
     part = [len(matched.rows), matched.of] if len(matched.rows) < matched.of else []
     result |= {"matched": matched.by, "texts": data_of("texts", zip(*columns, matched.texts, strict=True))}

@@ -577,8 +577,9 @@ TAGS = "think thinking thought thoughts reasoning reflection analysis seed:think
 )
 def test_without_thoughts(text, said):
     assert thoughts.without(text) == said
-    assert thoughts.take_out(["A cat.", text], "removed") == (["A cat.", said], int(text != said))
-    assert thoughts.take_out([text], "kept") == ([text], 0)
+    removed = thoughts.take_out(["A cat.", text], "removed")
+    assert (removed.texts, removed.thoughts) == (["A cat.", said], int(text != said))
+    assert thoughts.take_out([text], "kept").texts == [text]
 
 
 @given(st.lists(st.sampled_from(["<think>", "</think>", "[THINK]", "◁/think▷", "dog", "</reasoning>", " "])))
@@ -713,14 +714,21 @@ TRICKY = r"""yes|Yes|YES|no|No|NOT|nope|yeah|n't|isn't|isn\u2019t|neither|None|.
 I can't see|the image|does not show|is visible|not visible|it is|cannot be seen|no doubt|maybe|whether|not sure|a dog
 yes or no|no-one|yes-man|know|eyes|1,000|_|**|(|]|<|y,es|n.o|y.e.s|.....................................|any image"""
 
+# Marks of an answer
+MARKED = r"""**No**|__yes__|`no`|<b>|</b>|<answer>|</answer>|\\boxed{no}|{"answer": "yes"}|["no"]|Answer:|The answer is|Final answer
+# |> |~~|~~no~~|[yes]|response|</s>|\n\n|\nNo|Yes\n|no because|I'd say|well, no -|\u201cno\u201d|"no"|no)|no there"""
+
 
 @pytest.mark.parametrize("name", parsers.PARSERS)
 def test_a_column_of_responses_is_read_as_each_one_is(name):
     draw = random.Random(0)
-    parts = TRICKY.replace("\n", "|").encode().decode("unicode_escape").split("|")
+    plain, marked = (
+        parts.replace("\n", "|").encode().decode("unicode_escape").split("|") for parts in (TRICKY, MARKED)
+    )
     texts = [
         draw.choice(["", " "]).join(draw.choices(parts, k=draw.choice([1, 2, 3, 5, 9])))
-        for _ in range(2 * parsers.MANY)
+        for parts in (plain, plain + marked)
+        for _ in range(parsers.MANY)
     ]
     each = [parsers.PARSERS[name](text) for text in texts]
     assert parsers.read(texts, name).tolist() == each

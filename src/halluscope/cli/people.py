@@ -215,7 +215,7 @@ def _of_judges(args: Namespace) -> tuple[Json, Report]:
     ready, ids, options = _judged_texts(args, benchmark, args.dataset)
     judge = benchmark.module("metric").judge
     options = defaults(judge) | options
-    texts, _ = take_out(ready.matched.texts, options["thoughts"])
+    texts = take_out(ready.matched.texts, options["thoughts"]).texts
     references = ready.inputs["references"]
     population, vocabulary = certificate.rows_of(texts), vocabularies.load(options["vocabulary"])
     labels = certificate.read_labels(args.labels, texts, ids, vocabulary, args.allow_unmarked)

@@ -13,10 +13,12 @@ import numpy as np
 from halluscope.graded.metric import Case, Graded, Parts
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
+from halluscope.judging.marked_answer import answer_in
 from halluscope.judging.verdicts import Judged
 from halluscope.options import check, keywords
 from halluscope.reporting.report_items import UNREADABLE, Fact, answer_kind
 from halluscope.responses import parsers
+from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.ratios import Floats, defined_mean
 from halluscope.stats.tallies import Bools, Ints, Tally, tally_groups
@@ -51,10 +53,23 @@ class Labelled(Graded):
         parser = case.chosen["parser"]
         label = {text: getattr(self, parser)(text) for text in dict.fromkeys(case.texts)}
         read = np.array([[label[text] for text in case.texts]], dtype=object)
+        self._compare_with_strict(case, parser, read[0])
         kinds = self.columns[self.target].values
         if len(kinds) == 2:  # with more labels, every order has rows that fit
             warn_if_shuffled(kinds[0] == read.T, self._labels(case)[:, None] == kinds[0])
         return Judged((), {"read": read}, parser)
+
+    def _compare_with_strict(self, case: Case, parser: str, read: Any) -> None:
+        """Warn if a parser reads many responses otherwise than `strict` does."""
+        if parser == parsers.STRICT:
+            return
+        label = {text: self.strict(text) for text in dict.fromkeys(case.texts)}
+        strict = np.array([label[text] for text in case.texts], dtype=object)
+        warn_if_read_otherwise(Readings(case.texts, parser, read, strict, self._labels(case), _as_it_is))
+
+    def of_empty(self, chosen: Values) -> str:
+        parser = chosen["parser"]
+        return parsers.as_read(parser, getattr(self, parser)(""))
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
         labels, read, texts = self._labels(case), values["read"], np.array(case.texts, dtype=object)
@@ -88,6 +103,10 @@ class Labelled(Graded):
         return np.array([getattr(row, self.target) for row in case.rows], dtype=object)
 
 
+def _as_it_is(label: str | None) -> str | None:
+    return label
+
+
 class Choice(Labelled):
     """A benchmark whose labels are letters, each of a choice that the question lists; the data file is all it needs."""
 
@@ -99,7 +118,28 @@ class Choice(Labelled):
         return found.pop().upper() if len(found) == 1 else None
 
     def strict(self, text: str) -> str | None:
-        """Return the letter that a response begins with; None if another letter follows, or a word after "a"."""
+        """Return the letter that a response gives as its answer; None if another letter follows, or a word after "a".
+
+        It is the letter that the response marks (`halluscope.judging.marked_answer`), has on a line of its own at the
+        beginning or the end, or begins with.
+        """
+        letters = "".join(self.recalls)
+        marked = re.compile(rf"\W*[{letters}](?:\W*$|\s*[.:),])", re.IGNORECASE)
+        answer = answer_in(text, self._begins_with_letter, marked)
+        return self._line_of_its_own(answer) or self._first_letter(answer)
+
+    def _begins_with_letter(self, text: str) -> bool:
+        return self._first_letter(text) is not None
+
+    def _line_of_its_own(self, text: str) -> str | None:
+        lines = [line for line in text.split("\n") if re.search(r"\w", line)]
+        alone = [re.fullmatch(rf"\W*([{''.join(self.recalls)}])\W*", line) for line in lines]
+        found = {line[1] for line in alone if line}
+        if len(found) == 1 and (alone[0] or alone[-1]):
+            return found.pop()
+        return None
+
+    def _first_letter(self, text: str) -> str | None:
         letters = "".join(self.recalls)
         begins = re.match(
             r"(?:(?:the )?(?:final |correct )?(?:answer|option|choice)(?: is)?\s*:?\s*)?"

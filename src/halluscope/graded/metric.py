@@ -20,7 +20,7 @@ from halluscope.judging.prompts import PromptSpec, fill, json_object, json_of, k
 from halluscope.judging.verdicts import NOBODY, Criterion, Judged, from_given, read_given
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.responses.thoughts import REMOVED, choice, spoken
 from halluscope.sanitize import encodable
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies
@@ -333,11 +333,11 @@ class Graded(Rows):
     ) -> dict[str, Any]:
         flags(per_question=per_question)
         predictions, references = paired(predictions, references)
-        texts, thought = take_out(predictions, thoughts)
         resampling = Bootstrap(bootstrap, seed, level)
         chosen = self.defaults({name: judging.pop(name, None) for name in self.choices})
+        heard = spoken(predictions, thoughts, self.of_empty(chosen))
         options = {"judge_seed": seed, **dict.fromkeys(self.given), **judging}
-        case = self.select(Case(self.read_all(references), texts, chosen, options))
+        case = self.select(Case(self.read_all(references), heard.texts, chosen, options))
         rows, sizes = case.rows, self.dataset.get("sizes", {})
         known = (of[chosen[name]] for name, of in sizes.items() if chosen[name] in of)
         warn_of_a_part(len(rows), next(known, self.dataset["rows"]) or len(rows))
@@ -350,7 +350,7 @@ class Graded(Rows):
         result |= {"questions": len(rows), self.over: int(cluster.max()) + 1}
         if named := self.dataset.get("counts"):
             result["counts"] = tallies.sums(counts, named, groups)
-        result["thoughts"] = thought
+        result |= heard.counts()
         result["signature"] = signature(
             self.name,
             data=data_of(self.name, map(self.identity, rows)),
@@ -367,6 +367,10 @@ class Graded(Rows):
             each = zip(rows, self.each(case), strict=True)
             result["per_question"] = [{**self.about(row), **says} for row, says in each]
         return result
+
+    def of_empty(self, chosen: Values) -> str:
+        """Say what a rule makes of an empty response, as in "responses, which ..."; "" if a judge is asked."""
+        return ""
 
     def _named(self, method: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
         """Return a method as a function whose signature names the options of this benchmark."""

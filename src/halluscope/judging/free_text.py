@@ -1,6 +1,7 @@
 """Reads a free-text response to a yes/no question as yes, no or uncertain. Every rule has a name; no model is asked.
 
-What a model thinks aloud, in <think> ... </think>, is not read. The first rule that applies decides:
+What a model thinks aloud, in <think> ... </think>, is not read. If it put its answer into a tag such as <answer>, a box
+or JSON (`halluscope.judging.marked_answer`), only that is read. The first rule that applies decides:
 
 - `empty`: the response has no letter: unreadable.
 - `undecided`: it opens with a no and goes on to say that the question cannot be answered: uncertain.
@@ -18,7 +19,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-KEY = "rules-1"  # The rules' name in a signature; the number goes up when a rule changes
+from halluscope.judging.marked_answer import HINT, in_containers, without_marks
+
+KEY = "rules-2"  # The rules' name in a signature; the number goes up when a rule changes
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
 
@@ -44,7 +47,7 @@ def read(answer: str, question: str = "") -> Reading:
     >>> read("A dog.").answer is None
     True
     """
-    text = _plain(spoken(answer)[:LONGEST])
+    text = _plain(_without_marks(spoken(answer)[:LONGEST]))
     if not re.search(_LETTER, text):
         return Reading(None, "empty")
     opening, conclusion = _opening(text), _conclusion(text)
@@ -75,6 +78,7 @@ _MARKUP = r"[*_`#>]+(?!\s*\d)"
 _SENTENCE_END = r"(?<=[.!?])\s+|\n+"
 _THINKS = r"(?i)<think(?:ing)?>"
 _THOUGHT = r"(?i)</think(?:ing)?>"
+_MARKS = re.compile(HINT, re.IGNORECASE)
 _APOSTROPHES = str.maketrans("\u2018\u2019\u02bc\u00b4", "''''")
 
 _PLAIN_YES = ("yes", "yeah", "yep")
@@ -127,6 +131,17 @@ def spoken(text: str) -> str:
     *before, last = re.split(_THOUGHT, text)
     begun = [parts[0] for part in before if len(parts := re.split(_THINKS, part)) > 1]
     return "".join([*begun, re.split(_THINKS, last)[0]])
+
+
+def _without_marks(text: str) -> str:
+    if not _MARKS.search(text):
+        return text
+    return without_marks(in_containers(text, _says_yes_or_no))
+
+
+def _says_yes_or_no(text: str) -> bool:
+    plain = _plain(text)
+    return bool(_opening(plain) or _single(plain))
 
 
 def _plain(text: str) -> str:

@@ -84,7 +84,7 @@ class Shown(NamedTuple):
 
 def judged_texts(rows: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> Sequence[str]:
     """Return the responses of a run's rows as they were judged: without thoughts, unless the options keep them."""
-    return take_out([row["response"] for row in rows], options.get("thoughts", REMOVED))[0]
+    return take_out([row["response"] for row in rows], options.get("thoughts", REMOVED)).texts
 
 
 def several(name: str, texts: Sequence[str], most: int = 12) -> Fact:

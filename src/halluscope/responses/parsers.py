@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.judging import votes
+from halluscope.judging import marked_answer, votes
+from halluscope.judging.marked_answer import answer_in
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.sanitize import short_repr
 
 # `parser(whole response)` returns YES, NO, or OTHER for a response that it cannot read
 Parser = Callable[[str], int]
+
+_LOWER_WORDS = {"yes": YES, "no": NO}
+_WORDS_OF_CODES = {YES: "yes", NO: "no"}
 
 MANY = 10_000  # From how many responses on it pays to make a column of them
 
@@ -41,7 +45,7 @@ def lmms_eval(reply: str) -> int:
     >>> lmms_eval(" Yes "), lmms_eval("yes.")
     (1, 2)
     """
-    return {"yes": YES, "no": NO}.get(reply.lower().strip(), OTHER)
+    return _LOWER_WORDS.get(reply.lower().strip(), OTHER)
 
 
 def vlmevalkit(reply: str) -> int:
@@ -78,16 +82,35 @@ def strict(reply: str) -> int:
       "I do not see", "the image does not show", "not visible". After a yes or no, only the first sentence with more
       than that word counts; in a response without a yes or no, the first sentence that states anything.
 
+    If a part of the response is marked as its answer (`<answer>No</answer>`, `\\boxed{No}`, `{"answer": "no"}`, "Final
+    answer: No", `**No**`; see `halluscope.judging.marked_answer`), only the last such part is read. A line of its own
+    with nothing but yes or no, at the beginning or the end, is not contradicted by statements in other lines.
+
     A sentence that expresses doubt ("I cannot tell whether") or also denies something else ("There is a man, not a
     dog") states nothing. Questions are skipped. The rule does not know which object is meant: "There is a cat" is yes.
 
     >>> strict("No, there isn't."), strict("The answer is Yes"), strict("yes. No"), strict("A man, not a dog.")
     (0, 1, 2, 2)
+    >>> strict("Yes or no? I looked twice. **No**"), strict("<answer>Yes</answer>")
+    (0, 1)
     """
     text = reply.lower().replace("\u2019", "'")
+    if _MARKS.search(text):
+        text = answer_in(text, _is_clear, _ANSWER)
+    return _without_marks(text)
+
+
+def _is_clear(text: str) -> bool:
+    return _without_marks(text) != OTHER
+
+
+def _without_marks(text: str) -> int:
+    """Read a lowercased text without marks by the strict rule."""
     text = _NO_ANSWER.sub(" ; ", text) if "no " in text else text
     sentences = [part for part in _SENTENCE.findall(text) if not part.endswith("?") and _LETTER.search(part)]
     worded = _by_words(sentences)
+    if len(worded) == 1 and "\n" in text and _has_line_of_its_own(text):
+        return worded.pop()
     longer = [sentence for sentence in sentences if _LETTER.search(_WORD.sub("", sentence))]
     stated = [_by_statement(sentence) for sentence in (longer[:1] if worded else longer)]
     readings = worded | next(filter(None, stated), set())
@@ -133,15 +156,16 @@ def by_label(replies: Sequence[str], present: NDArray[np.bool_]) -> NDArray[np.i
 
 # The name of the rule that reads by the right answer (`by_label`)
 VCD = "vcd"
+STRICT, FIRST_WORD = "strict", "first-word"
 
 # POPE's other parsers by name
 PARSERS: dict[str, Parser] = {
     "pope": pope,
-    "strict": strict,
+    STRICT: strict,
     "lmms-eval": lmms_eval,
     "vlmevalkit": vlmevalkit,
     "repope": contained,
-    "first-word": first_word,
+    FIRST_WORD: first_word,
 }
 
 
@@ -191,7 +215,19 @@ def _by_column(replies: Sequence[str], rule: Parser) -> NDArray[np.int8]:
 
 def word_of(code: int) -> str | None:
     """Return "yes" or "no" for a code, to show it; None if the response is unreadable."""
-    return {YES: "yes", NO: "no"}.get(code)
+    return _WORDS_OF_CODES.get(code)
+
+
+def of_empty(parser: str, rules: Mapping[str, Parser] = PARSERS) -> str:
+    """Say what a rule makes of an empty response, as in "responses, which ..."."""
+    if parser == VCD:
+        return f"the rule {VCD!r} reads as wrong"
+    return as_read(parser, word_of(rules[parser]("")))
+
+
+def as_read(parser: str, answer: str | None) -> str:
+    """Say how a rule reads something."""
+    return f"the rule {parser!r} reads as {answer}" if answer else f"the rule {parser!r} cannot read"
 
 
 # How VLMEvalKit removes punctuation: if a mark is next to a blank anywhere in the text, all such marks are deleted,
@@ -217,7 +253,17 @@ _NO_ANSWER = re.compile(r"\bno (?:doubt|question|problem|worries|idea|way)\b")
 _WORD = re.compile(r"\b(?:yes|yeah|yep|no|nope)\b")
 _EITHER = re.compile(r"\byes\W{0,3}(?:or |and )?no\b|\bno\W{0,3}(?:or |and )?yes\b")
 _YES = re.compile(r"(?<!not )\b(?:yes|yeah|yep)\b(?!-\w)")
-_NO = re.compile(r"(?<!not )\b(?:no|nope)\b(?=\W*$|\s*[,;:!])")
+_NO = re.compile(
+    r"(?<!not )\b(?:no|nope)\b(?=\W*$|\s*[,;:!\"\u201d)\]}\u2013\u2014]|\s+-+\s"
+    # what cannot follow "no" inside a noun phrase, such as "no collar"
+    r"|\s+(?:there|it|its|this|that|these|those|the|they|i|we|you|he|she|because|since)\b)"
+    r"|\b(?:answer(?: to (?:this|the|your) question)? is|i(?: would|'d|'ll| will| must| have to)? (?:say|answer))"
+    r"(?: with)?[:\s\"\u201c]+(?:no|nope)\b"
+)
+_ONLY_WORD = re.compile(r"\W*(?:yes|yeah|yep|no|nope)\W*")
+_MARKS = re.compile(marked_answer.HINT)
+# A text that begins with yes or no as its answer
+_ANSWER = re.compile(r"\W*(?:yes|yeah|yep|no|nope)(?:\W*$|\s*[,.;:!\u2013\u2014])")
 _OPENING_NO = re.compile(r"\W*(?:no|nope)\b(?!-\w)")
 
 _IMAGE = r"(?:image|picture|photo|photograph|scene)"
@@ -246,6 +292,12 @@ _DOUBT = re.compile(
 )
 
 
+def _has_line_of_its_own(text: str) -> bool:
+    """Whether the first or the last line with letters has only a yes or no in it."""
+    lines = [line for line in text.split("\n") if _LETTER.search(line)]
+    return bool(lines) and bool(_ONLY_WORD.fullmatch(lines[0]) or _ONLY_WORD.fullmatch(lines[-1]))
+
+
 def _by_words(sentences: list[str]) -> set[int]:
     """Return what the words yes and no say: {YES}, {NO}, both, or nothing."""
     with_no = [sentence for sentence in sentences if "no" in sentence]
@@ -271,11 +323,12 @@ def _by_statement(sentence: str) -> set[int]:
 # the first that fits counts. Arrow searches a column for these in a tenth of the time that the rule takes.
 _DELETED = r"""[;/\[\]"{}()=+\\_\-><@`,?!.]*"""  # what the rule of VLMEvalKit may delete within a word
 _MAY_YES, _MAY_NO = f"[Yy]{_DELETED}[Ee]{_DELETED}[Ss]", f"[Nn]{_DELETED}[Oo]"
+_ANY_YES, _ANY_NO = "[Yy][Ee][Ss]", "[Nn][Oo]"
 _MANY_STOPS = r"|(?:\.[^.]*){33}"
 _NO_LETTER = r"[^A-Za-z\x{80}-\x{10ffff}]"
 _FIRST = rf"^{_NO_LETTER}*WORD(?:'(?:{_NO_LETTER}|$)|[^A-Za-z'\x{{80}}-\x{{10ffff}}]|$)"
 _A_YES, _A_NO = r"|\b(?:(?:no)?yes(?:no)?|yeah|yep)\b", "|no|n't|neither"
-_UNSURE = r"(?-i:[^\x00-\x7f])|\?|" + _NO_ANSWER.pattern
+_UNSURE = rf"(?-i:[^\x00-\x7f])|\?|{marked_answer.HINT}|{_NO_ANSWER.pattern}"
 _AFFIRMS, _DOUBTS = f"|{_AFFIRMED.pattern}", f"|{_DOUBT.pattern}"
 SURE: dict[Parser, tuple[tuple[int, str, str], ...]] = {
     pope: ((NO, rf"^(?:{_POPE_NO.pattern})".replace(r"\Z", "$"), ""), (YES, "", "")),
@@ -284,6 +337,8 @@ SURE: dict[Parser, tuple[tuple[int, str, str], ...]] = {
         (NO, _FIRST.replace("WORD", "[Nn][Oo]"), ""),
         (OTHER, "", r"[^\x00-\x7f]"),
     ),
+    lmms_eval: ((OTHER, "", f"^[^0-9A-Za-z_]*(?:{_ANY_YES}|{_ANY_NO})[^0-9A-Za-z_]*$"),),
+    contained: ((YES, _ANY_YES, ""), (NO, _ANY_NO, ""), (OTHER, "", "")),
     vlmevalkit: (
         (OTHER, "", f"{_MAY_YES}|{_MAY_NO}"),
         (YES, rf"(?:^|\s){_DELETED}[Yy][Ee][Ss]{_DELETED}(?:\s|$)", _MAY_NO + _MANY_STOPS),

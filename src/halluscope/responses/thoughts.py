@@ -1,15 +1,21 @@
 """Removes a model's thoughts from its responses before they are scored, and counts the responses that held one.
 
-If a chat template wrote the first mark, only the second is in the text; if a thought never ends, nothing is left.
+Thoughts stand between marks such as <think> and </think>, or in channels, as gpt-oss writes them. If a chat template
+wrote the first mark, only the second is in the text; if a thought never ends, nothing is left.
 """
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from halluscope.responses.naming import named
 from halluscope.validation import word
 
 REMOVED, KEPT = "removed", "kept"
 THOUGHTS = (REMOVED, KEPT)
+
+COUNT, UNFINISHED = "thoughts", "unfinished_thoughts"  # keys of a result
 
 TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "seed:think")
 _MARKS = (
@@ -25,6 +31,33 @@ _OPENING = re.compile("|".join(f"({opening})" for opening, _ in _MARKS), _FLAGS)
 _CLOSING = re.compile("|".join(closing for _, closing in _MARKS), _FLAGS)
 _CLOSING_OF = {number: re.compile(closing, _FLAGS) for number, (_, closing) in enumerate(_MARKS, 1)}
 
+# Channels: <|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>
+_CHANNEL = "<|channel|>"
+_FINAL_CHANNEL = re.compile(
+    r"<\|channel\|>\s*final\b(?:(?!<\|message\|>|<\|channel\|>).)*<\|message\|>", _FLAGS
+)
+_END_OF_MESSAGE = re.compile(r"<\|(?:end|return|start|channel|call)\|>", re.IGNORECASE)
+# What is left of these where a tokenizer skipped its special tokens: "analysisIs there a dog?assistantfinalYes". No
+# text of another kind begins with this word and a capital right after it.
+_BARE_BEGIN = re.compile(r"\s*(?:assistant)?analysis")
+_BARE_FINAL = "assistantfinal"
+_BARE_UNFINISHED = re.compile(r"\s*(?:assistant)?analysis[A-Z]")
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """Responses without thoughts."""
+
+    texts: Sequence[str]
+    thoughts: int = 0  # how many responses held a thought
+    unfinished: int = 0  # how many held one that never ends: their texts are empty
+    # how many hold no mark of a thought, if most others end one that their chat template began: cut ones look like this
+    unmarked: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """Return what a result says of thoughts."""
+        return {COUNT: self.thoughts, UNFINISHED: self.unfinished}
+
 
 def without(text: str) -> str:
     """Return a text without the thoughts in it, and without the white space around them.
@@ -32,12 +65,33 @@ def without(text: str) -> str:
     >>> without("<think>A bus?</think>A dog."), without("A bus?</think> A dog."), without("<think>A dog? But")
     ('A dog.', 'A dog.', '')
     """
+    return _answer(text) or ""
+
+
+def _answer(text: str) -> str | None:
+    """Return a text without the thoughts in it; None if a thought never ends."""
+    if _CHANNEL in text:
+        return _final_channel(text)
+    if _BARE_BEGIN.match(text) and _BARE_FINAL in text:
+        return text.rpartition(_BARE_FINAL)[2].strip()
+    if _BARE_UNFINISHED.match(text):
+        return None
     rest = _without_whole(text)
     *_, last = [None, *_CLOSING.finditer(rest)]
     rest = rest[last.end() :] if last else rest
     if _OPENING.search(rest):
-        return ""
+        return None
     return rest if rest == text else rest.strip()
+
+
+def _final_channel(text: str) -> str | None:
+    """Return the last message of the channel `final`; None if there is none, so that the model only thought."""
+    openings = list(_FINAL_CHANNEL.finditer(text))
+    if not openings:
+        return None
+    start = openings[-1].end()
+    end = _END_OF_MESSAGE.search(text, start)
+    return text[start : end.start() if end else len(text)].strip()
 
 
 def _without_whole(text: str) -> str:
@@ -61,11 +115,67 @@ def choice(thoughts: str) -> dict[str, str]:
     return {} if thoughts == REMOVED else {"thoughts": thoughts}
 
 
-def take_out(texts: Sequence[str], thoughts: str) -> tuple[Sequence[str], int]:
-    """Return texts without thoughts, and how many held one; or the same texts and 0, if thoughts are kept."""
+def take_out(texts: Sequence[str], thoughts: str) -> Spoken:
+    """Return texts without thoughts, and how many held one; or the same texts, if thoughts are kept."""
     word("thoughts", thoughts, THOUGHTS)
-    whole = "" if thoughts == KEPT else "".join(texts)
-    if not any(sign in whole for sign in _SIGNS):
-        return texts, 0
-    rests = [without(text) if any(map(text.__contains__, _SIGNS)) else text for text in texts]
-    return rests, sum(rest != text for rest, text in zip(rests, texts, strict=True))
+    if thoughts == KEPT or not _may_hold_thoughts("".join(texts)):
+        return Spoken(texts)
+    rests = []
+    held = 0
+    unfinished = 0
+    begun_outside = 0
+    for text in texts:
+        rest = _answer(text) if _may_hold_thoughts(text) else text
+        rests.append(rest or "")
+        if rest is None:
+            unfinished += 1
+        if rest != text:
+            held += 1
+            begun_outside += _is_begun_outside(text)
+    unmarked = len(texts) - held if 2 * begun_outside > len(texts) else 0
+    return Spoken(rests, held, unfinished, unmarked)
+
+
+def _is_begun_outside(text: str) -> bool:
+    """Whether a thought ends in a text that does not begin in it."""
+    return bool(_CLOSING.search(_without_whole(text)))
+
+
+def _may_hold_thoughts(text: str) -> bool:
+    return "analysis" in text or any(sign in text for sign in _SIGNS)
+
+
+def spoken(texts: Sequence[str], thoughts: str, read_as: str = "") -> Spoken:
+    """Return texts without thoughts, as a metric scores them; warn of thoughts that never end.
+
+    Args:
+        texts: responses, one per row.
+        thoughts: "removed" or "kept".
+        read_as: what a rule makes of an empty response, such as "reads as yes"; "" if no rule reads responses.
+    """
+    heard = take_out(texts, thoughts)
+    if heard.unfinished:
+        warnings.warn(named(note_of_unfinished(heard.counts(), len(texts), read_as)), stacklevel=3)
+    if heard.unmarked:
+        warnings.warn(named(_note_of_unmarked(heard)), stacklevel=3)
+    return heard
+
+
+def note_of_unfinished(result: Mapping[str, int], rows: int, read_as: str = "") -> str:
+    """Say how many thoughts never end; "" if all do."""
+    count = result.get(UNFINISHED, 0)
+    if not count:
+        return ""
+    reading = f", which {read_as}" if read_as else ""
+    return (
+        f"{count:,} of {rows:,} responses are a thought that never ends: they are scored as empty responses{reading}. "
+        "Was their length limited?"
+    )
+
+
+def _note_of_unmarked(heard: Spoken) -> str:
+    return (
+        f"{heard.unmarked:,} of {len(heard.texts):,} responses hold no mark of a thought, though most others end one that "
+        "their chat template began. If these were cut off while the model thought, they are thoughts that never end, but "
+        "they are scored as responses: leave them empty."
+    )

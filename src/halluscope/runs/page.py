@@ -46,6 +46,7 @@ COUNTED = {
     "left_out": "{:,} responses are not about the dataset's rows, and are left out.",
     "other_prompts": "{:,} responses answer a prompt other than the dataset's.",
     "thoughts": "{:,} responses held thoughts, which were removed.",
+    "unfinished_thoughts": "{:,} responses are a thought that never ends, and are scored as empty responses.",
 }
 
 # Scores that say how many responses could not be read or judged.

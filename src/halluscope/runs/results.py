@@ -39,6 +39,7 @@ from halluscope.reporting.tables import (
     without_intervals,
 )
 from halluscope.reporting.tables import score as score_of
+from halluscope.responses import thoughts
 from halluscope.responses.files import is_by_name
 from halluscope.runs import folder as runs
 from halluscope.runs.comparing import (
@@ -127,6 +128,15 @@ def caveats(benchmark: Benchmark, result: Values, options: Values) -> list[str]:
     return lines
 
 
+def of_thoughts(results: Named) -> list[Notes]:
+    """Say how many responses of each result are a thought that never ends."""
+    said = {}
+    for name, result in results:
+        note = thoughts.note_of_unfinished(result, rows_of(result))
+        said[name] = [note] if note else []
+    return below(said)
+
+
 def of_each(benchmark: Benchmark, results: Named, options: Values) -> list[Notes]:
     return below({name: caveats(benchmark, result, options) for name, result in results})
 
@@ -207,7 +217,8 @@ def report(
             results = with_best(results, found)
     if names:
         table_of_names = of_scores(benchmark, results, names)
-        return [table_of_names, *without_intervals(benchmark, results), *signatures(results)]
+        notes = [*of_thoughts(results), *without_intervals(benchmark, results)]
+        return [table_of_names, *notes, *signatures(results)]
     if style == TABLE and not is_every:
         scores = of_scores(benchmark, results, [by])
         rows = sorted(scores.rows, key=lambda row: order.index(str(row[0])))
@@ -217,6 +228,7 @@ def report(
         *of_results(benchmark, results, options, scored[0].ready.matched.rows, is_every),
         *of_each(benchmark, results, options),
         *notes([*of_printed(benchmark, results)]),
+        *of_thoughts(results),
         *verdict,
         *(differences if everything or style not in (TABLE, LATEX) else ()),
         *(beside(benchmark, results, options) if with_published else ()),
@@ -289,6 +301,7 @@ def _result(benchmark: Benchmark, results: Named, values: Values) -> Result:
         rows.append(row)
     report: Report = [
         of_scores(benchmark, results),
+        *of_thoughts(results),
         *without_intervals(benchmark, results),
         *signatures(results),
     ]

@@ -28,7 +28,8 @@ from halluscope.reading.words import readers
 from halluscope.reading.words.tokens import forms_of, in_forms
 from halluscope.responses import parsers
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
+from halluscope.responses.thoughts import REMOVED, choice, spoken
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.intervals import blocks_of, leave_out, shifted, total_of
@@ -62,7 +63,7 @@ Counts = Mapping[str, tuple[Floats, Floats]]
 
 # "official" is the rule of the authors' script; lmms-eval reads AMBER and POPE by different rules.
 PARSERS = {
-    "strict": parsers.strict,
+    parsers.STRICT: parsers.strict,
     "official": parsers.exact,
     "lmms-eval": parsers.contained,
     "vlmevalkit": parsers.vlmevalkit,
@@ -123,8 +124,8 @@ def compute(
         `amber`, the AMBER score: the mean of 1 - `chair` and `f1`. A score is NaN without rows or with a denominator
         of 0.
         `rows`, `descriptions`, `questions`, `images`; `mean_words`, the responses' mean length in words; `thoughts`,
-        the number of responses from which a thought was removed; `signature`; and on request `interval` and
-        `per_row`.
+        the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
+        without an end; `signature`; and on request `interval` and `per_row`.
 
     Raises:
         ValueError: for any bad input.
@@ -138,7 +139,8 @@ def compute(
     parser = usual if parser is None else parser
     BENCHMARK.check_choices(parser=parser)
     predictions, references = paired(predictions, references)
-    predictions, thought = take_out(predictions, thoughts)
+    heard = spoken(predictions, thoughts)
+    predictions = heard.texts
     rows = read_all(references)
     resampling = Bootstrap(bootstrap, seed, level)
     pairs = [] if similar is None else read_pairs(similar)
@@ -159,6 +161,8 @@ def compute(
     ]
     codes = np.full(len(rows), OTHER, dtype=np.int8)
     codes[is_asked] = parsers.read(compress(predictions, is_asked), parser, PARSERS)
+    if is_asked.any():
+        _compare_with_strict([*compress(predictions, is_asked)], rows, parser, codes[is_asked])
     tally = _tally(rows, each, codes, image)
 
     by_image = counts_of([tally])
@@ -171,7 +175,7 @@ def compute(
         "questions": int(is_asked.sum()),
         "images": images,
         MEAN_WORDS: mean_words(predictions),
-        "thoughts": thought,
+        **heard.counts(),
         "signature": signature(
             "amber",
             data=data_of("amber", (row.row.values() for row in rows)),
@@ -199,6 +203,17 @@ def compute(
             for row, one, code in zip(rows, each, codes.tolist(), strict=True)
         ]
     return result
+
+
+def _compare_with_strict(
+    responses: Sequence[str], rows: Sequence[Any], parser: str, codes: NDArray[np.int8]
+) -> None:
+    """Warn if a parser reads many responses to questions otherwise than `strict` does."""
+    if parser == parsers.STRICT:
+        return
+    right = [YES if row.answer == "yes" else NO for row in rows if row.task != GENERATIVE]
+    strict = parsers.read(responses, parsers.STRICT)
+    warn_if_read_otherwise(Readings(responses, parser, codes, strict, np.array(right), parsers.word_of))
 
 
 def _of_row(row: Any, found: Description | None, said: str | None) -> dict[str, Any]:

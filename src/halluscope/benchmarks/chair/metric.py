@@ -27,7 +27,7 @@ from halluscope.files.opening import read_text
 from halluscope.reading.words import lemmas, readers
 from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.responses.thoughts import REMOVED, choice, spoken
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_objects, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -86,8 +86,9 @@ def compute(
         share of captions with a hallucinated mention; `recall`, the share of the images' classes that are mentioned.
         Lower is better, except for `recall`. Also `mean_words`, the captions' mean length as CHAIR counts it, with
         punctuation marks; `images`; `image_list`, the name of a published list of exactly these images, if it is one;
-        `thoughts`, the number of responses from which a thought was removed; `signature`; and on request `interval`,
-        `per_image` and `unfinished`, the number of responses that lost their last sentence.
+        `thoughts`, the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that
+        are a thought without an end; `signature`; and on request `interval`, `per_image` and `unfinished`, the number
+        of responses that lost their last sentence.
 
     Raises:
         ValueError: for any bad input, and for a synonym list that is not the official one.
@@ -102,7 +103,8 @@ def compute(
     )
     predictions, references = paired(predictions, references)
     image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
-    predictions, thought = take_out(predictions, thoughts)
+    heard = spoken(predictions, thoughts)
+    predictions = heard.texts
     whole, unfinished = predictions, {}
     if drop_unfinished:
         predictions = [*map(finished, whole)]
@@ -141,7 +143,7 @@ def compute(
         result["image_list"] = listing
     result |= {
         **unfinished,
-        "thoughts": thought,
+        **heard.counts(),
         "signature": signature(
             "chair",
             data=data_of_objects("coco", references, image_ids),

@@ -28,6 +28,7 @@ from halluscope.judging.verdicts import Criterion, Judged
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
 from halluscope.reporting.tables import Named, Table, group_table, is_defined, ranked, score, table
 from halluscope.responses import parsers
+from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
 from halluscope.sanitize import encodable, short_repr
 from halluscope.signature import data_of
 from halluscope.stats.intervals import Range
@@ -37,13 +38,14 @@ from halluscope.validation import listed
 ROLES = ("no_visual", "original", "edited")  # what a question is about, by its `visual_input`
 
 UNREAD = -1
+OURS = "rules"  # our rule; the others are published ones
 # What is asked -> the words of a verdict, and their codes
 CODES = {"correctness": {"correct": 1, "incorrect": 0, "unclear": 2}, "same": {"same": 1, "different": 0}}
 
 ANSWERS = {free_text.NO: 0, free_text.YES: 1, free_text.UNCERTAIN: 2, None: UNREAD}
 # Judge -> its name in a signature, with its version, and what it reads in a response to a question
 READERS: Mapping[str, tuple[str, Callable[[str, str], str | None]]] = {
-    "rules": (free_text.KEY, lambda text, question: free_text.read(text, question).answer),
+    OURS: (free_text.KEY, lambda text, question: free_text.read(text, question).answer),
     "vlmevalkit": ("vlmevalkit", lambda text, question: parsers.word_of(parsers.vlmevalkit(text))),
 }
 
@@ -175,13 +177,14 @@ class HallusionBench(Graded):
         grading = self.grading(case, not asks)
         rule = grading.judge if grading.named(self.rules) else None
         by_model = bool(asks and not rule)
-        reader, read = READERS[rule or "rules"]
+        reader, read = READERS[rule or OURS]
         bias = chosen["bias"] or ("answers" if rule and "correctness" in asks else "official")
         if rule or bias == "answers":
             pairs = zip(case.texts, rows, strict=True)
             said = np.array([[ANSWERS[read(text, row.question)] for text, row in pairs]])
         if rule:
             known = {**_ruled(said, layout), **known}
+            self._compare_with_rules(case, rule, said[0], layout)
         missed: list[Bools] = []  # which of the verdicts that were needed could not be read
 
         def verdicts(what: str, needed: Bools) -> Ints:
@@ -225,6 +228,17 @@ class HallusionBench(Graded):
         }
         values = {name: np.broadcast_to(of, (repeats, len(rows))) for name, of in values.items()}
         return Judged([Criterion("correctness", int)], values, key, drawn, [{}] * len(rows) * by_model)
+
+    def _compare_with_rules(self, case: Case, rule: str, said: Ints, layout: Layout) -> None:
+        """Warn if a published rule reads many responses otherwise than `rules` does."""
+        if rule == OURS:
+            return
+        rows = zip(case.texts, case.rows, strict=True)
+        by_rules = np.array([ANSWERS[READERS[OURS][1](text, row.question)] for text, row in rows])
+        by_rules[by_rules == ANSWERS[free_text.UNCERTAIN]] = UNREAD
+        right = np.where(layout.yes, ANSWERS[free_text.YES], ANSWERS[free_text.NO])
+        readings = Readings(case.texts, rule, said, by_rules, right, _word_of, OURS, "judge")
+        warn_if_read_otherwise(readings)
 
     def _asked(self, what: str, needed: Bools, case: Case, layout: Layout, grading: VerdictOptions) -> Ints:
         """Ask a language model about the rows that need a verdict; return codes [repeats, rows], 0 for the others."""
@@ -307,6 +321,10 @@ class HallusionBench(Graded):
         """
         rows = self.read_all(references)
         return scoring.chance(Layout([row for row in rows if self.wanted(row, protocol=protocol)]))
+
+
+def _word_of(code: int) -> str | None:
+    return {ANSWERS[free_text.NO]: free_text.NO, ANSWERS[free_text.YES]: free_text.YES}.get(code)
 
 
 def _codes(name: str, values: Any, rows: int) -> Ints:

@@ -23,7 +23,7 @@ from halluscope.reading import tables
 from halluscope.reading.words import readers
 from halluscope.reading.words.tokens import Word, as_written, forms_of
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.responses.thoughts import REMOVED, choice, spoken
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -102,7 +102,8 @@ def compute(
         no, "unsure" included (None for given votes). With convention="first" undecided nouns count as hallucinated.
         Numbers: `nouns`, those that count; `found` and `hallucinated` nouns among them; `nouns_per_caption`;
         `without_nouns`, captions without a noun that counts; `images`; `mean_words`, the captions' mean length in
-        words; `thoughts`, captions from which a thought was removed.
+        words; `thoughts`, captions from which a thought was removed; `unfinished_thoughts`, those that are a thought
+        without an end.
         Also `signature`, and on request `interval` and `per_image`.
 
     Raises:
@@ -115,7 +116,8 @@ def compute(
     readers.check(reader, readers.NOUNS)
     predictions, references = _paired(predictions, references)
     image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
-    predictions, thought = take_out(predictions, thoughts)
+    heard = spoken(predictions, thoughts)
+    predictions = heard.texts
     resampling = Bootstrap(bootstrap, seed, level)
     poll = _poll(judging)
     concrete = None if concreteness is None else read_concrete(concreteness)
@@ -146,7 +148,7 @@ def compute(
         "without_nouns": int((every == 0).sum()),
         "images": len(references),
         MEAN_WORDS: mean_words(predictions),
-        "thoughts": thought,
+        **heard.counts(),
         "signature": signature(
             "openchair",
             data=data_of("openchair", zip(image_ids or [""] * len(references), references, strict=True)),

@@ -17,8 +17,9 @@ from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.responses import parsers as replies
-from halluscope.responses.thoughts import REMOVED, choice, take_out
-from halluscope.sanitize import short_repr
+from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
+from halluscope.responses.thoughts import REMOVED, choice, spoken
+from halluscope.responses.yes_no_labels import as_words
 from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled
@@ -26,7 +27,7 @@ from halluscope.stats.intervals import NUMBERS_AT_ONCE, Names, leave_out, refusa
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
 from halluscope.stats.stated import of_scores
 from halluscope.stats.tallies import Ints, numbers, points, rows_of
-from halluscope.validation import Id, flags, ids, is_number, listed, paired, texts, word, words
+from halluscope.validation import Id, flags, ids, listed, paired, texts, word, words
 
 LABELS = ("yes", "no")
 
@@ -87,8 +88,9 @@ def compute(
 
     Args:
         predictions: the LVLM's raw responses, one per question.
-        references: the right answers, "yes" or "no", one per question. On both sides True and 1 are taken for "yes",
-            False and 0 for "no", and right answers may have capitals ("Yes").
+        references: the right answers, "yes" or "no", one per question: a list, an array, a column of a table, or a
+            tensor. On both sides True and 1 are taken for "yes", False and 0 for "no", and right answers may have
+            capitals ("Yes").
         parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit", "repope", "first-word", or "vcd", which reads
             by the right answer; see `halluscope.responses.parsers`.
         convention: how unreadable responses are counted, "usual", "lmms-eval" or "repope"; by default as in the
@@ -112,8 +114,8 @@ def compute(
     Returns:
         `accuracy precision recall f1 f0.5`, `yes_ratio`, the share of responses read as yes, and `unparsed`,
         the share of unreadable responses, fractions in [0, 1], NaN where undefined; `rows`; `thoughts`, the number of
-        responses from which a thought was removed; `signature`; and on request `interval`, `classes` and
-        `per_question`.
+        responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought without an
+        end; `signature`; and on request `interval`, `classes` and `per_question`.
         With `objects` also `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and
         `undefined_classes`, the number of classes without a precision or a recall.
         With `sampling` also `samplings`, name -> the same scores, and `f1_mean`, the mean of the samplings' F1.
@@ -125,7 +127,7 @@ def compute(
         ValueError: for any bad input.
     """
     flags(per_class=per_class, per_question=per_question)
-    said, references = paired(_in_words(predictions), _in_words(references, any_case=True))
+    said, references = paired(as_words(predictions), as_words(references, any_case=True))
     references = words("references", references, LABELS)
     rows = len(references)
     given: dict[str, tuple[Any, Any]] = {
@@ -140,11 +142,12 @@ def compute(
         for name, (values, check) in given.items()
     }
     others = None if corrected is None else _answers(corrected, rows)
-    predictions, thought = take_out(said, thoughts)
+    BENCHMARK.check_choices(parser=parser)
+    heard = spoken(said, thoughts, replies.of_empty(parser))
+    predictions = heard.texts
     resampling = Bootstrap(bootstrap, seed, level)
     if per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
-    BENCHMARK.check_choices(parser=parser)
     own = own_convention(parser)
     convention = own if convention is None else convention
     BENCHMARK.check_choices(convention=convention)
@@ -161,8 +164,6 @@ def compute(
     counts = _count(cell, shape)
     says_yes = answers == YES
     warn_if_shuffled(says_yes[:, None], present[:, None])
-    if says_yes.all():
-        _warn_if_unreadable(predictions, parser)
 
     def score(sums: Mapping[str, Counts]) -> dict[str, Any]:
         """Score sums of cells [sums, samplings, classes, 2, 3]."""
@@ -174,6 +175,7 @@ def compute(
         return found
 
     result = points(score({CELLS: counts[None]}))
+    _compare_with_strict(predictions, parser, answers, present, result["accuracy"], forms is not None)
     tables = [result, *result.get("samplings", {}).values()]
     for of, count in zip(tables, [counts.sum(axis=0), *counts], strict=False):
         of["rows"] = int(count.sum())
@@ -182,7 +184,7 @@ def compute(
     about, blank = ("image_ids", "objects", "sampling", "questions"), [""] * rows
     data = [map(str, columns[name]) if columns[name] else blank for name in about]
     result |= {
-        "thoughts": thought,
+        **heard.counts(),
         "signature": signature(
             "pope",
             data=data_of_texts("pope", zip(*data, references, strict=True)),
@@ -220,18 +222,20 @@ def compute(
         also: dict[str, Any] = {
             name: values and [*compress(values, kept)] for name, values in columns.items()
         }
-        result["corrected"] = compute(
-            [*compress(said, kept)],
-            [*filter(None, others)],
-            **also,
-            parser=parser,
-            convention=convention,
-            bootstrap=bootstrap,
-            seed=seed,
-            level=level,
-            per_class=per_class,
-            thoughts=thoughts,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they are about the same responses
+            result["corrected"] = compute(
+                [*compress(said, kept)],
+                [*filter(None, others)],
+                **also,
+                parser=parser,
+                convention=convention,
+                bootstrap=bootstrap,
+                seed=seed,
+                level=level,
+                per_class=per_class,
+                thoughts=thoughts,
+            )
         result["difference"] = {name: result["corrected"][name] - result[name] for name in SCORES}
     return result
 
@@ -251,37 +255,34 @@ def own_convention(parser: str) -> str:
     return parser if parser in CONVENTIONS else "usual"
 
 
-def _in_words(values: Any, any_case: bool = False) -> Any:
-    """Return yes and no in words where a list has truth values, as other metrics of `evaluate` take them."""
-    is_list = isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim == 1)
-    are_texts = is_list and {*map(type, values)} == {str}
-    if not is_list or (are_texts and not any_case):
-        return values
-
-    def label(one: Any) -> Any:
-        if isinstance(one, str):
-            return low if any_case and (low := one.strip().lower()) in LABELS else one
-        is_truth = isinstance(one, bool | np.bool_) or (is_number(one) and one in (0, 1))
-        return LABELS[not one] if is_truth else one
-
-    # a few labels, of many rows
-    return [*map({one: label(one) for one in {*values}}.__getitem__ if are_texts else label, values)]
-
-
-def _warn_if_unreadable(predictions: Sequence[str], parser: str) -> None:
-    """Warn if a rule reads only yes where no word says so: texts in another language, or nothing."""
-    unclear = np.flatnonzero(replies.read(predictions, "strict") == OTHER)
-    if len(unclear):
-        such_as = short_repr(predictions[unclear[0]], 40)
-        warnings.warn(
-            f"The rule {parser!r} reads every response as yes, though {len(unclear):,} of {len(predictions):,} say "
-            f"neither yes nor no, such as {such_as}. parser='strict' (--parser strict) counts them as unparsed.",
-            stacklevel=3,
-        )
+def _compare_with_strict(
+    predictions: Sequence[str],
+    parser: str,
+    answers: Any,
+    present: Any,
+    accuracy: float,
+    has_forms: bool,
+) -> None:
+    """Warn if a parser reads many responses otherwise than `strict`, which cannot read answers to negated questions."""
+    is_for_forms = parser == replies.FIRST_WORD and has_forms
+    if parser == replies.STRICT or is_for_forms:
+        return
+    readings = Readings(
+        predictions,
+        parser,
+        answers,
+        replies.read(predictions, replies.STRICT),
+        np.where(present, YES, NO),
+        replies.word_of,
+        accuracy=accuracy,
+    )
+    warn_if_read_otherwise(readings)
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:
-    found = listed("corrected", corrected, "a list, 'yes', 'no' or None per row", rows)
+    found = listed(
+        "corrected", as_words(corrected, any_case=True), "a list, 'yes', 'no' or None per row", rows
+    )
     for row, answer in enumerate(found):
         if answer is not None:
             word(f"corrected[{row}]", answer, LABELS)

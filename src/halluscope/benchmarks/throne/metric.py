@@ -21,7 +21,7 @@ from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
 from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.thoughts import REMOVED, choice, take_out
+from halluscope.responses.thoughts import REMOVED, choice, spoken, take_out
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of_objects, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -113,8 +113,8 @@ def compute(
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
         `unparsed`, the share of votes that are neither yes nor no (None for given votes); `images`;
         `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
-        the number of responses from which a thought was removed; `signature`; and on request `interval`, `classes`,
-        `per_image`.
+        the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
+        without an end; `signature`; and on request `interval`, `classes`, `per_image`.
         With `cells` also `sampled`, the scores on these cells with their own signature, the number of `cells`, and
         `cells_of`; and `difference`, the scores on all cells minus those on the sampled ones.
         `explained` has one list per image with one row per mention: `class`, `start`, `end`, `words`, and
@@ -133,7 +133,8 @@ def compute(
     flags(per_class=per_class, per_image=per_image, explain=explain)
     predictions, references = paired(predictions, references)
     image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
-    predictions, thought = take_out(predictions, thoughts)
+    heard = spoken(predictions, thoughts)
+    predictions = heard.texts
     references = class_names(references)
     vocabulary = vocabularies.load(vocabulary)
     present = vocabulary.presence(references)
@@ -185,7 +186,7 @@ def compute(
         "images": len(present),
         "median_characters": float(np.median([len(text) for text in predictions])),
         MEAN_WORDS: mean_words(predictions),
-        "thoughts": thought,
+        **heard.counts(),
     }
     made_by = {
         "data": data_of_objects(vocabulary.name, references, image_ids),
@@ -263,7 +264,7 @@ def judge(
     from halluscope.reliability.certificate import Judgement
 
     predictions, references = paired(predictions, references)
-    said, _ = take_out(predictions, thoughts)
+    said = take_out(predictions, thoughts).texts
     classes = vocabularies.load(vocabulary)
     present = classes.presence(class_names(references))
     poll = checks.build(VoteOptions, judging, "throne")
