@@ -1,20 +1,11 @@
 """What rules read in responses as models write them today: marked answers, thoughts, and refusals."""
 
-import json
-import random
-import subprocess
-import sys
 import time
 import warnings
-from itertools import product
 
-import numpy as np
 import pytest
 
-import halluscope
-from halluscope import cli
 from halluscope.registry import benchmark
-from tests import small_datasets
 
 POPE, AMBER, DASH_B = (benchmark(name).compute for name in ("pope", "amber", "dash_b"))
 HUMBLEBENCH, HALLUSIONBENCH = (benchmark(name).compute for name in ("humblebench", "hallusionbench"))
