@@ -16,7 +16,15 @@ from halluscope.files.opening import ending, read_text
 from halluscope.registry import Benchmark
 from halluscope.responses import files, text_column, thoughts
 from halluscope.responses.cells import is_nothing, text_in
-from halluscope.responses.column_facts import Told, own_question, questions_among
+from halluscope.responses.column_facts import (
+    LONGEST_LABEL,
+    Expected,
+    Texts,
+    first_question,
+    plain_answer,
+    questions_among,
+    right_answers,
+)
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
 from halluscope.responses.text_column import Table
 from halluscope.sanitize import one_line
@@ -120,7 +128,7 @@ def inspect(file: str | Path) -> Inspection:
     asked = [str(row[question]) for row in rows if question and question in row]
     benchmarks, about, dataset, is_part = _benchmarks(asked, names, texts if text else [])
     if not benchmarks and asked:  # the questions without what is written after them
-        alone = [own_question(one) or one for one in asked]
+        alone = [first_question(text) or text for text in asked]
         benchmarks, about, dataset, is_part = _benchmarks(alone, names, texts if text else [])
         asked = alone
     if kind == RESPONSES and benchmarks and len(asked) == len(rows) and not taken.problem:
@@ -162,35 +170,46 @@ def _taken(table: Table, column: str) -> Taken:
     if not column:
         return Taken("")
     texts = [text_in(row.get(column)) for row in table.rows]
-    told = Told(questions_among(texts))
+    expected = Expected(questions_among(texts))
     try:
-        choice = text_column.decide(table, column, texts, told)
+        choice = text_column.decide(table, column, texts, expected)
     except ValueError as error:
         return Taken(column, problem=str(error))
-    if choice.column != column or choice.remarks or not (column in GOLD or are_short(texts)):
+    if choice.column != column or choice.remarks:
         return Taken(choice.column, choice.remarks)
-    others = text_column.others(table.rows, column, told)
-    if len(others) != 1:
-        return Taken(column)
-    other = one_line(others[0].name, 40)
-    return Taken(
-        column, [f"if {one_line(column, 40)} holds the right answers, the responses are those in {other}"]
-    )
+    candidates = text_column.beside(table.rows, column, expected)
+    if len(candidates) == 1 and _may_be_right_answers(table, column, texts, candidates[0].name):
+        name = one_line(column, 40)
+        other = one_line(candidates[0].name, 40)
+        return Taken(column, [f"if {name} holds the right answers, the responses are those in {other}"])
+    return Taken(column)
 
 
-def _beside_answers(table: Table, taken: Taken, benchmark: str, asked: Sequence[str]) -> Taken:
+def _may_be_right_answers(table: Table, column: str, texts: Texts, other: str) -> bool:
+    """Whether a column may hold right answers, and the other one something else."""
+    are_short = all(len(plain_answer(text or "")) <= LONGEST_LABEL for text in texts)
+    if column not in GOLD and not are_short:
+        return False
+    others = [text_in(row.get(other)) for row in table.rows]
+    return not right_answers(texts, others)  # the same, as a rule reads it
+
+
+def _beside_answers(table: Table, taken: Taken, benchmark: str, questions: Sequence[str]) -> Taken:
     """Return the column with the responses, if a benchmark's right answers follow from its questions."""
     module = registry.benchmark(benchmark).module("rows")
-    answers = module.known_answers(asked) if hasattr(module, "known_answers") else []
-    if not any(answers) or taken.column == "filtered_resps":
+    if taken.column == "filtered_resps" or not hasattr(module, "known_answers"):
+        return taken
+    answers = module.known_answers(questions)
+    if not any(answers):
         return taken
     texts = [text_in(row.get(taken.column)) for row in table.rows]
+    expected = Expected([""] * len(texts), [answers])
     try:
-        choice = text_column.decide(table, taken.column, texts, Told([""] * len(texts), [answers]))
+        choice = text_column.decide(table, taken.column, texts, expected)
     except ValueError as error:
         return Taken(taken.column, problem=str(error))
-    passed_over = [remark for remark in taken.remarks if not remark.startswith("if ")]
-    return Taken(choice.column, [*passed_over, *choice.remarks])
+    remarks = [remark for remark in taken.remarks if not remark.startswith("if ")]
+    return Taken(choice.column, remarks + list(choice.remarks))
 
 
 def _shown(cell: Any) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 FEWEST_ROWS = 30
 # The share of the rows with a right answer in which a column of right answers has it: of labels, such as yes and no,
 # and of free texts, which an LVLM hardly ever gives word for word
-LABELS_RIGHT, TEXTS_RIGHT = 0.99, 0.5
-OFTEN = 0.8  # the least share of right answers that two versions of the questions share
+LABELS_RIGHT = 0.99
+TEXTS_RIGHT = 0.5
+OFTEN = 0.8  # the least share of right answers that two versions of the questions have in common
 LONGEST_LABEL = 3  # characters: "yes", "no", "A"
 
 # In which share of the rows a column of prompts asks the question, or has one and the same text
@@ -22,25 +23,29 @@ SENTENCE = 3
 
 # How many rows, spread over the file, are looked at before all of them are, and how much less than the share among all
 # rows may be the share among these
-GLANCE, SLACK = 100, 0.15
+GLANCE = 100
+SLACK = 0.15
 
 # A question among other words, such as "USER: <image>Is there a dog? ASSISTANT:"
-_ASKED = re.compile(r"[^.?!:>\n]+\?")
+_QUESTION = re.compile(r"[^.?!:>\n]+\?")
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 REMEMBERED = 2**12  # how many texts are remembered in their plain form: questions and labels recur
 
+# The text of a column in each row; None where a row has none
+Texts = Sequence[str | None]
+
 
 @dataclass(frozen=True)
-class Told:
+class Expected:
     """What the dataset says of each row of a file."""
 
     # the question or the prompt; "" where it is unknown
     questions: Sequence[str]
     # by each known version of the questions, the right answers: a text, or several, or None
-    answers: Sequence[Sequence[Any]] = ()
-    # whether texts that are nearly always right are the right answers of a version whose answers only a digest tells
-    are_of_version: Callable[[Sequence[str | None]], bool] = lambda texts: False
+    versions: Sequence[Sequence[Any]] = ()
+    # whether texts that are often right are the right answers of a version that only digests tell
+    are_of_version: Callable[[Texts], bool] = lambda texts: False
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,10 @@ class Facts:
     name: str
     rows: int  # the number of rows
     filled: int  # in how many of them it holds a text that is not empty
-    right: int = 0  # the number of its right answers, if it holds right answers
-    is_prompt: bool = False  # whether it asks the dataset's questions
-    same: str | None = None  # the one text that nearly all rows have
-    shown: int = 0  # the place of a row with a text, for messages
+    right: int  # the number of its right answers, if it holds right answers; else 0
+    is_prompt: bool  # whether it asks the dataset's questions
+    same: str | None  # the one text that nearly all rows have
+    example: int  # the place of a row with a text, for messages
 
     @property
     def is_sentence(self) -> bool:
@@ -71,46 +76,74 @@ class Facts:
         return not self.right and not self.is_prompt
 
 
-def facts_of(name: str, texts: Sequence[str | None], told: Told) -> Facts:
-    """Return what a column holds, by its text in each row (None for none)."""
-    filled = sum(text is not None and text != "" for text in texts)
-    right = max((right_answers(texts, answers) for answers in told.answers), default=0)
-    if not right and told.answers and _are_often_right(texts, told.answers[0]) and told.are_of_version(texts):
-        right = filled
+def facts_of(name: str, texts: Texts, expected: Expected) -> Facts:
+    """Return what a column holds."""
+    example = 0
+    filled = 0
+    for place, text in enumerate(texts):
+        if not text:
+            continue
+        if not filled:
+            example = place
+        filled += 1
     return Facts(
-        name,
-        len(texts),
-        filled,
-        right,
-        are_prompts(texts, told.questions),
-        same_text(texts),
-        next((place for place, text in enumerate(texts) if text), 0),
+        name=name,
+        rows=len(texts),
+        filled=filled,
+        right=_right_by_any_version(texts, filled, expected),
+        is_prompt=are_prompts(texts, expected.questions),
+        same=same_text(texts),
+        example=example,
     )
 
 
-def right_answers(texts: Sequence[str | None], answers: Sequence[Any]) -> int:
+# Right answers
+
+
+def _right_by_any_version(texts: Texts, filled: int, expected: Expected) -> int:
+    for answers in expected.versions:
+        right = right_answers(texts, answers)
+        if right:
+            return right
+    for answers in expected.versions[:1]:
+        if _are_often_right(texts, answers) and expected.are_of_version(texts):
+            return filled
+    return 0
+
+
+def right_answers(texts: Texts, answers: Sequence[Any]) -> int:
     """Return how many texts are the right answers, if so many are that the texts are no responses; else 0."""
-    # the rows that have both
-    places = [place for place, answer in enumerate(answers) if answer and texts[place]]
+    places = _with_both(texts, answers)
     if len(places) < FEWEST_ROWS:
         return 0
-    are_labels = all(is_label(answers[place]) for place in places)
-    share = LABELS_RIGHT if are_labels else TEXTS_RIGHT
-    glance = [places[number] for number in _spread(len(places))]
-    if _right(texts, answers, glance) < (share - SLACK) * len(glance):
+    share = LABELS_RIGHT
+    for place in places:
+        if not is_label(answers[place]):
+            share = TEXTS_RIGHT
+            break
+    if _share_right(texts, answers, places[:: _step(len(places))]) < share - SLACK:
         return 0
-    right = _right(texts, answers, places)
-    return right if right >= share * len(places) else 0
+    right = _share_right(texts, answers, places)
+    return round(right * len(places)) if right >= share else 0
 
 
-def _are_often_right(texts: Sequence[str | None], answers: Sequence[Any]) -> bool:
-    glance = [place for place in _spread(len(texts)) if answers[place]]
-    return _right(texts, answers, glance) >= OFTEN * len(glance) > 0
+def _are_often_right(texts: Texts, answers: Sequence[Any]) -> bool:
+    places = _with_both(texts, answers)
+    return _share_right(texts, answers, places[:: _step(len(places))]) >= OFTEN
 
 
-def _right(texts: Sequence[str | None], answers: Sequence[Any], places: Sequence[int]) -> int:
-    """Return how many of some texts are the right answers."""
-    return sum(is_right(texts[place] or "", answers[place]) for place in places)
+def _with_both(texts: Texts, answers: Sequence[Any]) -> list[int]:
+    """Return the places of the rows that have a text and a right answer."""
+    return [place for place, answer in enumerate(answers) if answer and texts[place]]
+
+
+def _share_right(texts: Texts, answers: Sequence[Any], places: Sequence[int]) -> float:
+    """Return the share of right answers among some texts."""
+    right = 0
+    for place in places:
+        if is_right(texts[place] or "", answers[place]):
+            right += 1
+    return right / len(places) if places else 0.0
 
 
 def is_label(answer: Any) -> bool:
@@ -124,7 +157,7 @@ def is_right(text: str, answer: Any) -> bool:
         return plain_answer(text) == plain_answer(answer)
     if not isinstance(answer, list | tuple):
         return False
-    known = {plain_answer(one) for one in answer if isinstance(one, str)}
+    known = {plain_answer(one_answer) for one_answer in answer if isinstance(one_answer, str)}
     if plain_answer(text) in known:
         return True
     parts = {plain_answer(part) for part in text.split(";")} - {""}
@@ -137,71 +170,36 @@ def plain_answer(text: str) -> str:
     return _EDGES.sub("", " ".join(text.casefold().split()))
 
 
-def are_prompts(texts: Sequence[str | None], questions: Sequence[str]) -> bool:
+# Prompts
+
+
+def are_prompts(texts: Texts, questions: Sequence[str]) -> bool:
     """Whether nearly all texts ask their row's question, and all end alike after it.
 
     After a question that a response repeats comes the LVLM's answer, which differs from row to row.
     """
     if not any(questions):
         return False
-    if all(text is not None and text.rstrip().endswith("?") for text in texts):
-        asked = zip(texts, questions, strict=True)
-        if any(_end(text, question, False) == "" for text, question in asked):
-            return True
+    if _all_end_in_question_marks(texts):
+        for text, question in zip(texts, questions, strict=True):
+            if _ending(text, question, within=False) == "":
+                return True
     within = len(texts) >= FEWEST_ROWS
-    glance = [_end(texts[place], questions[place], within) for place in _spread(len(texts))]
-    if _share(glance) < NEARLY_ALL - SLACK:
+    glance = [_ending(texts[place], questions[place], within) for place in _spread(len(texts))]
+    if _share_of_most_frequent(glance) < NEARLY_ALL - SLACK:
         return False
-    ends = [_end(text, question, within) for text, question in zip(texts, questions, strict=True)]
-    return _share(ends) >= NEARLY_ALL
+    endings = [_ending(text, question, within) for text, question in zip(texts, questions, strict=True)]
+    return _share_of_most_frequent(endings) >= NEARLY_ALL
 
 
-def mostly_ask(texts: Sequence[str | None]) -> bool:
-    """Whether nearly all texts have a question mark."""
-    places = _spread(len(texts))
-    with_mark = sum("?" in (texts[place] or "") for place in places)
-    return with_mark >= NEARLY_ALL * len(places)
-
-
-def question_in(texts: Sequence[str], known: Collection[str]) -> str:
-    """Return the first known question (`plain_question`) in texts, with or without other words; "" for none."""
+def _all_end_in_question_marks(texts: Texts) -> bool:
     for text in texts:
-        for part in (text, *text.splitlines(), *_ASKED.findall(text.replace("\\n", "\n"))):
-            question = plain_question(part)
-            if question in known:
-                return question
-    return ""
+        if text is None or not text.rstrip().endswith("?"):
+            return False
+    return True
 
 
-def own_question(text: str | None) -> str:
-    """Return the first question in a text; "" for none."""
-    found = _ASKED.search((text or "").replace("\\n", "\n"))
-    return found[0].strip() if found else ""
-
-
-def questions_among(texts: Sequence[str | None]) -> list[str]:
-    """Return the question in each text, as far as the texts alone tell; "" for none.
-
-    They have a question mark, or all end in one sentence, such as "Please answer only with yes or no.".
-    """
-    if mostly_ask(texts):
-        return [own_question(text) for text in texts]
-    glance = [(texts[place] or "").rstrip() for place in _spread(len(texts))]
-    ending = _common_ending(glance)
-    if len({*glance}) < FEWEST_ROWS or len(ending.split()) <= SENTENCE:
-        return [""] * len(texts)
-    return [(text or "").rstrip().removesuffix(ending).rstrip() for text in texts]
-
-
-def _common_ending(texts: Sequence[str]) -> str:
-    ending = texts[0] if texts else ""
-    for text in texts:
-        while not text.endswith(ending):
-            ending = ending[1:]
-    return ending
-
-
-def _end(text: str | None, question: str, within: bool) -> str | None:
+def _ending(text: str | None, question: str, within: bool) -> str | None:
     """Return what follows the question in a text; None if the question is not in it, or an answer follows it.
 
     Args:
@@ -212,25 +210,82 @@ def _end(text: str | None, question: str, within: bool) -> str | None:
     if not text or not question:
         return None
     plain = plain_question(text.replace("\\n", " ").replace("<image>", " ")).casefold()
-    before, asked, after = plain.rpartition(plain_question(question).casefold())
-    if not asked or (before and not within):
+    place = plain.rfind(plain_question(question).casefold())
+    if place < 0 or (place > 0 and not within):
         return None
-    words = {plain_answer(word) for word in after.split()}
-    return None if len(words & {"yes", "no"}) == 1 else after.strip()
+    ending = plain[place + len(plain_question(question).casefold()) :]
+    words = {plain_answer(word) for word in ending.split()}
+    if ("yes" in words) != ("no" in words):
+        return None
+    return ending.strip()
 
 
-def _share(ends: Sequence[str | None]) -> float:
-    """Return the share of the most frequent end."""
-    counts = Counter(end for end in ends if end is not None)
-    return counts.most_common(1)[0][1] / len(ends) if counts else 0.0
+def _share_of_most_frequent(endings: Texts) -> float:
+    counts = Counter(ending for ending in endings if ending is not None)
+    if not counts:
+        return 0.0
+    return counts.most_common(1)[0][1] / len(endings)
 
 
-def _spread(rows: int) -> range:
-    """Return the places of some rows, spread over all."""
-    return range(0, rows, max(1, rows // GLANCE))
+def mostly_ask(texts: Texts) -> bool:
+    """Whether nearly all texts have a question mark."""
+    places = _spread(len(texts))
+    with_mark = 0
+    for place in places:
+        if "?" in (texts[place] or ""):
+            with_mark += 1
+    return with_mark >= NEARLY_ALL * len(places)
 
 
-def same_text(texts: Sequence[str | None]) -> str | None:
+def question_in(texts: Sequence[str], known: Collection[str]) -> str:
+    """Return the first known question (`plain_question`) in texts, with or without other words; "" for none."""
+    for text in texts:
+        sentences = _QUESTION.findall(text.replace("\\n", "\n"))
+        for part in (text, *text.splitlines(), *sentences):
+            question = plain_question(part)
+            if question in known:
+                return question
+    return ""
+
+
+def questions_among(texts: Texts) -> list[str]:
+    """Return the question in each text, as far as the texts alone tell; "" for none.
+
+    They have a question mark, or all end in one sentence, such as "Please answer only with yes or no.".
+    """
+    if mostly_ask(texts):
+        return [first_question(text or "") for text in texts]
+    glance = [(texts[place] or "").rstrip() for place in _spread(len(texts))]
+    ending = _common_ending(glance)
+    if len(set(glance)) < FEWEST_ROWS or len(ending.split()) <= SENTENCE:
+        return [""] * len(texts)
+    return [(text or "").rstrip().removesuffix(ending).rstrip() for text in texts]
+
+
+def first_question(text: str) -> str:
+    """Return the first question in a text; "" for none."""
+    match = _QUESTION.search(text.replace("\\n", "\n"))
+    return match[0].strip() if match else ""
+
+
+def _common_ending(texts: Sequence[str]) -> str:
+    ending = texts[0] if texts else ""
+    for text in texts:
+        while not text.endswith(ending):
+            ending = ending[1:]
+    return ending
+
+
+@lru_cache(REMEMBERED)
+def plain_question(text: str) -> str:
+    """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
+    return " ".join(text.replace("imange", "image").split())
+
+
+# One and the same text
+
+
+def same_text(texts: Texts) -> str | None:
     """Return the text that nearly all rows have; None if there is none."""
     if len(texts) < 2:
         return None
@@ -238,10 +293,15 @@ def same_text(texts: Sequence[str | None]) -> str | None:
     text, count = glance.most_common(1)[0]
     if not text or count < (NEARLY_ALL - SLACK) * glance.total():
         return None
-    return text if sum(other == text for other in texts) >= NEARLY_ALL * len(texts) else None
+    if Counter(texts)[text] < NEARLY_ALL * len(texts):
+        return None
+    return text
 
 
-@lru_cache(REMEMBERED)
-def plain_question(text: str) -> str:
-    """Return a question with single spaces, and with "image" for the "imange" of older versions of POPE."""
-    return " ".join(text.replace("imange", "image").split())
+def _spread(rows: int) -> range:
+    """Return the places of some rows, spread over all."""
+    return range(0, rows, _step(rows))
+
+
+def _step(rows: int) -> int:
+    return max(1, rows // GLANCE)

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
@@ -19,7 +20,7 @@ import numpy as np
 
 from halluscope.options import MatchingOptions
 from halluscope.responses import text_column
-from halluscope.responses.column_facts import FEWEST_ROWS, Told, mostly_ask, plain_question, question_in
+from halluscope.responses.column_facts import FEWEST_ROWS, Expected, mostly_ask, plain_question, question_in
 from halluscope.responses.files import Response, Responses, Row, responses_in
 from halluscope.responses.image_urls import URLS, address_in, contradicts, file_in
 from halluscope.responses.names import IDS, IMAGES, PROMPT, QUESTIONS, is_image_file
@@ -197,11 +198,8 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
             f"{responses.name} holds samples of {len(pairs)} of the {found.needed} rows: the run had a limit, or was "
             f"cut off. Pass --limit {len(pairs)} (limit={len(pairs)}) to score them anyway."
         )
-    pairs, more = matching.with_text_column(pairs, responses)
-    labels = responses.labels
-    if more is not None:
-        remarks, labels = more
-    pairs, without = matching.with_response(pairs)
+    decided = matching.with_text_column(pairs, responses)
+    pairs, without = matching.with_response(decided.pairs)
     answered, answers = [row for row, _ in pairs], [response for _, response in pairs]
     prompts = [name for name in (PROMPTS if identity.prompt else STATED) if name in matching.columns]
     asked = [*map(single_spaced, _first_texts(answers, prompts))]
@@ -224,8 +222,8 @@ def match(responses: Responses, rows: Sequence[R], identity: Identity) -> Matche
         asked,
         version=version,
         figures=responses.figures,
-        labels=labels,
-        column_remarks=remarks,
+        labels=decided.labels,
+        column_remarks=[*remarks, *decided.remarks],
         without_response=without,
         repeats=repeats,
         cut_ends=responses.cut_ends,
@@ -238,18 +236,18 @@ def _past_prompts(
     """Take the column with the responses where the one that is named so asks the dataset's questions.
 
     Which answers are right is known only of matched rows (`_Matching.with_text_column`), but a column of questions must
-    be known before, to match rows by it.
+    be known before, to match rows by it. Also return what is to be said of the choice.
     """
     each = responses.each
     texts = [None if response.missing else response.text for response in each]
     if identity.options.text_columns or responses.sampled or not mostly_ask(texts):
         return responses, ()
-    known = {*map(_question, rows)} - {""}
-    asked = [question_in([text or ""], known) for text in texts]
+    known = set(map(_question, rows)) - {""}
+    questions = [question_in([text or ""], known) for text in texts]
+    column = each[0].column
     table = _table(responses.source, each)
-    taken = each[0].column
-    choice = text_column.decide(table, taken, texts, Told(asked))
-    if choice.column == taken:
+    choice = text_column.decide(table, column, texts, Expected(questions))
+    if choice.column == column:
         return responses, ()
     located = [(response.where, response.row) for response in each]
     again, labels = responses_in(located, (choice.column,), responses.blank)
@@ -278,6 +276,15 @@ class _UnknownId(ValueError):
 
 class _Repeated(ValueError):
     """Two responses are about one row."""
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """The rows with their responses, once it is decided which column holds these."""
+
+    pairs: list[Pair]
+    remarks: Sequence[str]  # what a user should know of the choice
+    labels: Sequence[str]  # the labels that are read as yes and no
 
 
 class _Incomplete(ValueError):
@@ -727,37 +734,34 @@ class _Matching:
         same = own in value or plain_question(own) in plain_question(value.replace("\\n", " "))
         return SAME if same else OTHER
 
-    def with_text_column(
-        self, pairs: list[Pair], responses: Responses
-    ) -> tuple[list[Pair], tuple[Sequence[str], Sequence[str]] | None]:
-        """Take the texts of another column if the first holds right answers or prompts.
-
-        Also return what is to be said of the choice, and the labels read as yes and no; None if all stays as it is.
-        """
+    def with_text_column(self, pairs: list[Pair], responses: Responses) -> _Decided:
+        """Take the texts of another column if those that were matched are right answers or prompts."""
         if self.identity.options.text_columns or responses.sampled:
-            return pairs, None
-        once = [*{id(response): (row, response) for row, response in pairs}.values()]
-        texts = [None if response.missing else response.text for _, response in once]
-        taken = once[0][1].column
-        table = _table(self.source, [response for _, response in once])
-        told = self._told([row for row, _ in once])
-        choice = text_column.decide(table, taken, texts, told)
-        if choice.column == taken:
-            return pairs, (choice.remarks, responses.labels) if choice.remarks else None
+            return _Decided(pairs, (), responses.labels)
+        once = {id(response): (row, response) for row, response in pairs}  # one may belong to several rows
+        rows = [row for row, _ in once.values()]
+        each = [response for _, response in once.values()]
+        texts = [None if response.missing else response.text for response in each]
+        column = each[0].column
+        choice = text_column.decide(_table(self.source, each), column, texts, self._expected(rows))
+        if choice.column == column:
+            return _Decided(pairs, choice.remarks, responses.labels)
         located = [(response.where, response.row) for _, response in pairs]
         again, labels = responses_in(located, (choice.column,), responses.blank)
         paired = [(row, response) for (row, _), response in zip(pairs, again, strict=True)]
-        return paired, (choice.remarks, labels)
+        return _Decided(paired, choice.remarks, labels)
 
-    def _told(self, rows: Sequence[Any]) -> Told:
+    def _expected(self, rows: Sequence[Any]) -> Expected:
         """Return what the dataset says of rows: their questions, and their right answers by each known version."""
         identity = self.identity
-        questions = [getattr(row, "question", None) or _prompt(row, identity) for row in rows]
-        answers = [[getattr(row, identity.target, None) for row in rows]]
+        questions = []
+        for row in rows:
+            questions.append(getattr(row, "question", None) or _prompt(row, identity))
+        versions = [[getattr(row, identity.target, None) for row in rows]]
         by_row = [identity.other_answers(row) for row in rows]
         for version in range(max(map(len, by_row))):
-            answers.append([others[version] if version < len(others) else None for others in by_row])
-        return Told(questions, answers, partial(identity.are_corrected, rows))
+            versions.append([answers[version] if version < len(answers) else None for answers in by_row])
+        return Expected(questions, versions, partial(identity.are_corrected, rows))
 
     def with_response(self, pairs: list[Pair]) -> tuple[list[Pair], int]:
         """Leave out the rows that have no response, if the user allows it; also return their number."""

@@ -5,8 +5,18 @@ from functools import lru_cache
 
 # The columns where a response's text is looked for; the first that a file has is tried first
 TEXTS = (
-    *("response", "raw_response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
-    *("generated_caption", "answer", "text", "caption"),
+    "response",
+    "raw_response",
+    "model_prediction",
+    "prediction",
+    "output",
+    "model_output",
+    "model_answer",
+    "pred",
+    "generated_caption",
+    "answer",
+    "text",
+    "caption",
 )
 
 # The column that holds the response in some files, and in others what people wrote
@@ -14,13 +24,37 @@ CAPTION = "caption"
 
 # The columns that name an image
 IMAGES = (
-    *("image_id", "file_name", "image", "image_path", "img_id", "file", "img", "image_name", "filename"),
+    "image_id",
+    "file_name",
+    "image",
+    "image_path",
+    "img_id",
+    "file",
+    "img",
+    "image_name",
+    "filename",
     "images",
 )
 
 # The columns where an id is looked for, after the column with the dataset's own name for the id. They are used only for
 # a dataset whose rows are identified by one column; those that name an image, only where an image identifies them
-IDS = (*dict.fromkeys(("image_id", "question_id", "id", "qid", "index", "image", *IMAGES, "custom_id")),)
+IDS = (
+    "image_id",
+    "question_id",
+    "id",
+    "qid",
+    "index",
+    "image",
+    "file_name",
+    "image_path",
+    "img_id",
+    "file",
+    "img",
+    "image_name",
+    "filename",
+    "images",
+    "custom_id",
+)
 
 # The columns where a response may state the question, and the whole prompt with words around the question
 QUESTIONS = ("question", "prompt", "query", "instruction", "text")
@@ -30,6 +64,9 @@ LABEL = "label"
 
 # The key under which a response names the prompt that was asked, if the prompt has a name
 PROMPT = "halluscope_prompt"
+
+# The columns whose names have a use of their own
+KNOWN = frozenset(IDS) | frozenset(QUESTIONS) | frozenset(TEXTS) | {PROMPT}
 
 # How a column is named that somebody's texts are in, but no right answers
 SAYS = re.compile(
