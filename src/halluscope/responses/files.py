@@ -28,7 +28,16 @@ from halluscope.validation import is_number, listed
 
 # The columns where a response's text is looked for; the first that a row has counts
 TEXTS = (
-    *("response", "raw_response", "model_prediction", "prediction", "output", "model_output", "model_answer", "pred"),
+    *(
+        "response",
+        "raw_response",
+        "model_prediction",
+        "prediction",
+        "output",
+        "model_output",
+        "model_answer",
+        "pred",
+    ),
     *("generated_caption", "answer", "text", "caption"),
 )
 
@@ -422,13 +431,13 @@ def _label(value: Any) -> str:
     return ""
 
 
-def located(file: Path, cut_ends: CutEnds) -> Iterator[Located]:
+def located(file: Path, cut_ends: CutEnds | None = None) -> Iterator[Located]:
     """Yield a file's rows, whatever they are, with their locations."""
     return _located([file], [], USUAL, _Stated(), cut_ends)
 
 
 def _located(
-    files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated, cut_ends: CutEnds
+    files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated, cut_ends: CutEnds | None
 ) -> Iterator[Located]:
     for where, row in tables.numbered("responses", rows):
         yield where, _with_plain_names(row, where, how.options)
