@@ -13,6 +13,7 @@ from halluscope.building import spec
 from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import ending, read_text
+from halluscope.judging import completions
 from halluscope.registry import Benchmark
 from halluscope.responses import files, text_column, thoughts
 from halluscope.responses.cells import is_nothing, text_in
@@ -25,7 +26,9 @@ from halluscope.responses.column_facts import (
     questions_among,
     right_answers,
 )
+from halluscope.responses.image_urls import URLS, file_in
 from halluscope.responses.names import IDS, IMAGES, QUESTIONS, SAYS
+from halluscope.responses.repeats import places_of_repeats
 from halluscope.responses.text_column import Table
 from halluscope.sanitize import one_line
 
@@ -38,12 +41,15 @@ GOLD = ("label", "gold", "answer", "gt_answer", "ground_truth", "target")
 JUDGED = ("rating", "judge_text", "verdict", "correctness")
 
 # A score in a text, and words that only names of scores hold
-_FIGURE = re.compile(r"([A-Za-z][\w ()%-]{0,30}?)\s*[:|=]\s*(-?\d+(?:\.\d+)?)\b")
+_FIGURE = re.compile(r"(?<![\w-])([A-Za-z][\w ()%-]{0,60}?)\s*[:|=]\s*(-?\d+(?:\.\d+)?)\b")
 
 _WORDS = ("acc", "score", "rate", "f1")
 
 # What a command names where the file does not tell it
-DATASET, JUDGE = "DATASET", "JUDGE"
+DATASET, JUDGE, FILE = "DATASET", "JUDGE", "RESPONSES"
+
+# What is said of a judge's replies without ids
+IN_ORDER = "chat completions, one for each question in the questions' order"
 
 FEWEST_WORDS = 8  # texts of this many words, in the median, describe
 MOST = 30  # how many printed scores are listed
@@ -92,11 +98,15 @@ def inspect(file: str | Path) -> Inspection:
         located = [one for one in files.located(Path(file), cut_ends) if isinstance(one[1], Mapping)]
     except LimitExceeded:
         raise
-    except ValueError:
-        if not (figures := _scores(_FIGURE.findall(read_text(Path(file))))):
-            raise
+    except ValueError as error:
+        figures = _printed(Path(file))
+        if not figures:
+            raise error from error.__cause__
         return Inspection(name, SCORES, figures=figures)
     rows = [row for _, row in located]
+    replies = _completions(rows)
+    if replies:
+        return _of_completions(name, replies)
     held = Counter(column for row in rows for column, value in row.items() if value not in (None, ""))
     names = {column for row in rows for column in row}
     if not names:
@@ -123,13 +133,14 @@ def inspect(file: str | Path) -> Inspection:
     else:
         kind = VERDICTS if is_judged else ASKED if question and has_gold else OTHER
     id = first(("doc_id", *IDS), max(1, len(rows)))
-    roles = {"id": id, "text": text, "image": first(IMAGES), "question": question}
+    roles = {"id": id, "text": text, "image": first((*IMAGES, *URLS)), "question": question}
     columns = {role: column for role, column in roles.items() if column}
     asked = [str(row[question]) for row in rows if question and question in row]
-    benchmarks, about, dataset, is_part = _benchmarks(asked, names, texts if text else [])
+    images = [str(row.get(columns["image"])) for row in rows] if "image" in columns else []
+    benchmarks, about, dataset, is_part = _benchmarks(asked, names, texts if text else [], images)
     if not benchmarks and asked:  # the questions without what is written after them
         alone = [first_question(text) or text for text in asked]
-        benchmarks, about, dataset, is_part = _benchmarks(alone, names, texts if text else [])
+        benchmarks, about, dataset, is_part = _benchmarks(alone, names, texts if text else [], images)
         asked = alone
     if kind == RESPONSES and benchmarks and len(asked) == len(rows) and not taken.problem:
         taken = _beside_answers(table, taken, benchmarks[0], asked)
@@ -144,16 +155,21 @@ def inspect(file: str | Path) -> Inspection:
     if lacking:
         empty = odd.pop("empty") - lacking
         odd = {"without a response": lacking} | ({"empty": empty} if empty else {}) | odd
-    found = found._replace(odd=odd, remarks=taken.remarks, problem=taken.problem)
+    cut = {"line cut off at the end": len(cut_ends.places)} if cut_ends.places else {}
+    found = found._replace(odd=odd | cut, remarks=taken.remarks, problem=taken.problem)
     if not benchmarks or taken.problem:
         return found
     benchmark = registry.benchmark(benchmarks[0])
+    own = registry.first_dataset(benchmark).id
+    if len(own) == 1 and held[own[0]] >= len(rows):
+        found = found._replace(columns=columns | {"id": own[0]})  # where ids are looked for first
     source = registry.first_dataset(benchmark).name if dataset is None else dataset or DATASET
     command = f"halluscope score {benchmark.name} --responses {one_line(name)} --dataset {source}"
     if benchmark.judges and not benchmark.judges.default:
         command += f" --{benchmark.judges.option} {JUDGE}"
-    is_part = is_part or bool(lacking) or _is_part(benchmark, len(rows))
-    return found._replace(command=command + " --partial" * is_part)
+    if is_part or cut or lacking or _is_part(benchmark, len(rows)):
+        command += " --partial"
+    return found._replace(command=command)
 
 
 @dataclass(frozen=True)
@@ -217,6 +233,44 @@ def _shown(cell: Any) -> str:
     return "" if is_nothing(cell) else str(cell)
 
 
+def _printed(file: Path) -> dict[str, float]:
+    """Return the scores that a text prints; {} if it prints none, or is no text."""
+    try:
+        text = read_text(file)
+    except LimitExceeded:
+        raise
+    except ValueError:
+        return {}
+    return _scores(_FIGURE.findall(text))
+
+
+def _completions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the texts of chat completions; [] for other rows. The reader of responses gives each choice as a row."""
+    replies = []
+    for row in rows:
+        reply = completions.reply_in({"choices": [row]}) if "message" in row else None
+        if reply is None:
+            return []
+        replies.append(reply)
+    return replies
+
+
+def _of_completions(name: str, replies: Sequence[str]) -> Inspection:
+    """Say whose verdicts a judge's replies are, by their words."""
+    for benchmark in registry.benchmarks():
+        if not benchmark.is_scored:
+            continue
+        module = benchmark.module("metric")
+        if hasattr(module, "are_replies") and module.are_replies(replies):
+            source = registry.first_dataset(benchmark).name
+            command = (
+                f"halluscope score {benchmark.name} --responses {FILE} --dataset {source} "
+                f"--{module.GRADED.option} {one_line(name)} {module.HOW_READ}"
+            )
+            return Inspection(name, VERDICTS, len(replies), [benchmark.name], IN_ORDER, command=command)
+    return Inspection(name, VERDICTS, len(replies), about=IN_ORDER)
+
+
 def _is_part(benchmark: Benchmark, rows: int) -> bool:
     """Whether the dataset has more rows, all of which need a response."""
     in_sets = registry.first_dataset(benchmark).also or hasattr(benchmark.module("rows"), "set_of")
@@ -226,9 +280,9 @@ def _is_part(benchmark: Benchmark, rows: int) -> bool:
 
 
 def _benchmarks(
-    asked: Sequence[str], names: Collection[str], texts: Sequence[str]
+    asked: Sequence[str], names: Collection[str], texts: Sequence[str], images: Sequence[str]
 ) -> tuple[list[str], str, str | None, bool]:
-    """Return the benchmarks that rows may belong to, by their questions, their columns, or their length; what they are;
+    """Return the benchmarks that rows may belong to, by questions, images, columns, or their length; what they are;
     their dataset (None for the benchmark's, "" for an unknown one); and whether their questions show them to be a part.
     """
     records = registry.benchmarks()
@@ -236,6 +290,12 @@ def _benchmarks(
         module = benchmark.module("rows") if benchmark.is_scored else None
         if found := getattr(module, "known", lambda asked: None)(asked):
             return [benchmark.name], *found
+    pictured = [file_in(image) for image in images]
+    for benchmark in records:
+        module = benchmark.module("rows") if benchmark.is_scored else None
+        is_image = getattr(module, "is_image", None)
+        if is_image is not None and pictured and all(map(is_image, pictured)):
+            return [benchmark.name], "", None, False
     if prompted := [one.name for one in records if asked and {*asked} == {one.prompt}]:
         return prompted, "", None, False
     first = {one.name: one.datasets[0] for one in records if one.datasets}
@@ -262,8 +322,12 @@ def _odd(rows: Sequence[Mapping[str, Any]], column: str, texts: Sequence[str]) -
         name for name in names if SAYS.match(name) and any(isinstance(row.get(name), str) for row in rows)
     }
     heard = thoughts.take_out(texts, thoughts.REMOVED)
+    about = [name for name in IDS if name in names]
+    told = [tuple(str(row.get(name, "")) for name in about) for row in rows]
+    asked = [tuple(str(row.get(name, "")) for name in QUESTIONS if name in names) for row in rows]
     found = {
         "empty": sum(not text.strip() for text in texts),
+        "repeats of an earlier row": len(places_of_repeats(told, asked, texts)),
         f"equal to {gold}": len(rows) if gold and equal else 0,
         "with thoughts": heard.thoughts,
         "with thoughts that never end": heard.unfinished,

@@ -65,7 +65,9 @@ def test_the_sheet_with_responses_is_read_whichever_was_open(opened, dataset, tm
 
 @pytest.mark.parametrize("opened", ["first", "second"])
 def test_two_sheets_with_responses_need_a_name(opened, dataset, tmp_path, ran):
-    file = workbook(tmp_path / "r.xlsx", opened, first=RIGHT_SHEET, notes=[("note",), ("a",)], second=WRONG_SHEET)
+    file = workbook(
+        tmp_path / "r.xlsx", opened, first=RIGHT_SHEET, notes=[("note",), ("a",)], second=WRONG_SHEET
+    )
     command = ["score pope --json --bootstrap 0 --parser strict --dataset", dataset, "--responses", file]
     refused = ran(*command, status=2).err
     assert "'first', 'second'" in refused and "--sheet" in refused and len(refused.strip().splitlines()) == 1
@@ -200,6 +202,6 @@ def test_names_with_other_separators(dataset, tmp_path):
 
 def test_a_header_that_fits_two_separators_is_refused(dataset, tmp_path, ran):
     file = tmp_path / "r.csv"
-    file.write_text("question_id;response,raw\n" + "".join(f"{id};{label},a\n" for id, label in ROWS))
+    file.write_text("number;said,raw\n" + "".join(f"{id};{label},a\n" for id, label in ROWS))
     refused = ran("score pope --dataset", dataset, "--responses", file, status=2).err
     assert "commas and semicolons" in refused and len(refused.strip().splitlines()) == 1

@@ -1,4 +1,4 @@
-"""What becomes of the end of a file whose writer was killed: a last line, or a last entry, of which a part is missing."""
+"""What becomes of a file's end if its writer was killed: of a last line, or a last entry, that is not whole."""
 
 import json
 from dataclasses import dataclass, field
@@ -22,8 +22,8 @@ class CutEnds:
     allowed: bool
     places: list[str] = field(default_factory=list)  # where each cut end stood
 
-    def leave_out(self, where: str, fragment: str, cause: Exception) -> None:
-        """Leave out a cut end that stands there, or refuse the file.
+    def leave_out(self, where: str, fragment: str, cause: Exception, form: str = "JSON") -> None:
+        """Leave out a cut end that stands there, or refuse the file; `form` is what whole rows are.
 
         Raises:
             BuildError: if cut ends may not be left out.
@@ -32,9 +32,9 @@ class CutEnds:
             self.places.append(where)
             return
         raise BuildError(
-            f"{where}, the last, is cut off: its end is {short_repr(fragment.strip()[-80:])}. A run that was killed "
-            "leaves such an end. Finish the run, or pass --partial (partial=True) to leave this end out and score the "
-            "rest."
+            f"{where} is not {form}, or is cut off: its end is {short_repr(fragment.strip()[-80:])}. It is the last, "
+            "and a run that was killed leaves such an end. Finish the run, or pass --partial (partial=True) to leave "
+            "this end out and score the rest."
         ) from cause
 
 

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from collections.abc import Sequence
 from itertools import islice
 
 from halluscope.errors import BuildError
@@ -11,6 +13,13 @@ COMMA, TAB = ",", "\t"
 
 # What each separator is called in messages
 NAMES = {COMMA: "commas", TAB: "tabs", ";": "semicolons", "|": "bars"}
+
+# How columns are often named in tables of responses
+_USUAL_NAME = re.compile(
+    r"(?:\w*_)?id|index|image|file_name|question|prompt|query|label|category|text|caption"
+    r"|(?:\w*_)?(?:response|answer|prediction|output)",
+    re.IGNORECASE,
+)
 
 # How many rows are compared with the header where its separator is in doubt
 COMPARED = 200
@@ -38,10 +47,13 @@ def separator_of(text: str, ending: str, where: str) -> str:
             fitting.append(separator)
     if len(fitting) == 1:
         return fitting[0]
-    if usual == TAB and TAB in fitting:
-        return TAB  # a name may well hold a comma, but no tab
     if not fitting and usual in there:
         return usual  # the first row that differs from the header is named when it is read
+    if usual == TAB and TAB in fitting:
+        return TAB  # a name may well hold a comma, but no tab
+    known = [_known(_cells(header, separator)) for separator in fitting]
+    if known and known.count(max(known)) == 1:
+        return fitting[known.index(max(known))]
     names = " and ".join(NAMES[separator] for separator in there)
     raise BuildError(
         f"The header of {where} holds {names}: {short_repr(header, 120)}; expected one of them between the names of "
@@ -60,6 +72,11 @@ def _cells(line: str, separator: str) -> list[str]:
         return next(csv.reader([line], delimiter=separator), [])
     except csv.Error:
         return []
+
+
+def _known(names: Sequence[str]) -> int:
+    """Return how many columns have a usual name."""
+    return sum(_USUAL_NAME.fullmatch(name.strip()) is not None for name in names)
 
 
 def _fits(text: str, separator: str) -> bool:

@@ -59,10 +59,8 @@ def _named(sheets: Sequence[Any], where: str, name: str) -> Any:
 
 def _has_rows(sheet: Any) -> bool:
     """Whether a sheet has a row below its header."""
-    for row in sheet.iter_rows(min_row=2, values_only=True):
-        if any(cell is not None for cell in row):
-            return True
-    return False
+    rows = sheet.iter_rows(min_row=2, values_only=True)
+    return any(cell is not None for row in rows for cell in row)
 
 
 def _names(sheets: Sequence[Any]) -> str:

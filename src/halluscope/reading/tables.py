@@ -51,7 +51,9 @@ class Choices:
 
     sheet: str | None = None  # the sheet of a workbook; None for the one that holds what is sought
     holds: Holds | None = None  # whether columns with these names may hold what is sought
-    cut_ends: CutEnds | None = None  # what becomes of a last row that is cut off; None: it is an error like another
+    cut_ends: CutEnds | None = (
+        None  # what becomes of a last row that is cut off; None: it is an error like another
+    )
 
 
 def rows(file: Readable, choices: Choices = Choices()) -> Iterator[Located]:
@@ -125,7 +127,7 @@ def _separated(file: Readable, choices: Choices) -> Iterator[Located]:
             )
             if choices.cut_ends is None or len(row) > len(names) or not _is_half_row(table, text):
                 raise error
-            choices.cut_ends.leave_out(f"{file}, row {number}", separator.join(row), error)
+            choices.cut_ends.leave_out(f"{file}, row {number}", separator.join(row), error, "a whole row")
             return
         yield f"{file}, row {number}", dict(zip(names, row, strict=True))
 
@@ -147,7 +149,7 @@ def _to_cut(
     except HalfQuoted as error:
         if cut_ends is None or number == 0 or len(error.rest.splitlines()) > 1:
             raise
-        cut_ends.leave_out(f"{where}, row {number + 1}", error.rest, error)
+        cut_ends.leave_out(f"{where}, row {number + 1}", error.rest, error, "a whole row")
 
 
 class HalfQuoted(BuildError):

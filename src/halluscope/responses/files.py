@@ -363,13 +363,13 @@ def text_of(row: Row, where: str, columns: tuple[str, ...] = ()) -> tuple[str, s
     return _text_of(row[name], where, name), name
 
 
-def located(file: Path, cut_ends: CutEnds) -> Iterator[Located]:
+def located(file: Path, cut_ends: CutEnds | None = None) -> Iterator[Located]:
     """Yield a file's rows, whatever they are, with their locations."""
     return _located([file], [], USUAL, _Stated(), cut_ends)
 
 
 def _located(
-    files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated, cut_ends: CutEnds
+    files: Sequence[Path], rows: Sequence[Row], how: Reading, stated: _Stated, cut_ends: CutEnds | None
 ) -> Iterator[Located]:
     for where, row in tables.numbered("responses", rows):
         yield where, _with_plain_names(row, where, how.options)

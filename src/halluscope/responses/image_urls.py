@@ -15,8 +15,8 @@ _COCO_FILE = re.compile(r"COCO_(?:train|val|test)\d{4}_\d{12}\.jpg|\d{12}\.jpg",
 def address_in(value: Any) -> str:
     """Return the address that a cell holds; "" if it holds none, or the image itself.
 
-    >>> address_in({"url": "https://a.org/dog.jpg"}), address_in(["https://a.org/dog.jpg"]), address_in("data:image/png;")
-    ('https://a.org/dog.jpg', 'https://a.org/dog.jpg', '')
+    >>> address_in({"url": "https://a.org/dog.jpg"}), address_in("data:image/png;base64,AAAA")
+    ('https://a.org/dog.jpg', '')
     """
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
@@ -39,7 +39,9 @@ def file_in(address: str) -> str:
     return unquote(name)
 
 
-def contradicts(file: str, name: str, own: Collection[str], known: Collection[str], has_address: bool) -> bool:
+def contradicts(
+    file: str, name: str, own: Collection[str], known: Collection[str], has_address: bool
+) -> bool:
     """Whether an address belongs to another image than the row's.
 
     An address that names none of the dataset's images says nothing, unless the dataset has addresses as well, or all

@@ -24,8 +24,8 @@ from halluscope.responses.column_facts import FEWEST_ROWS, Expected, mostly_ask,
 from halluscope.responses.files import Response, Responses, Row, responses_in
 from halluscope.responses.image_urls import URLS, address_in, contradicts, file_in
 from halluscope.responses.names import IDS, IMAGES, PROMPT, QUESTIONS, is_image_file
-from halluscope.responses.question_runs import Asked, rows_of
-from halluscope.responses.repeats import places_of_repeats
+from halluscope.responses.question_runs import Asked, image_by_image, in_order
+from halluscope.responses.repeats import places_of_repeats, some_column_is_unique
 from halluscope.responses.text_column import Table
 from halluscope.sanitize import one_line, short_repr
 
@@ -64,6 +64,9 @@ NOTHING = {"", "None", "nan", "[]", "{}", "()"}
 SILENT, SAME, OTHER, STRANGE = range(4)
 
 R = TypeVar("R")
+
+# Returns which rows the first responses answer, given what the rows ask and the questions of the responses
+FindRows = Callable[[Sequence[Asked], Sequence[str]], list[int]]
 
 
 class Identity(NamedTuple):
@@ -142,7 +145,9 @@ class Matched(NamedTuple, Generic[R]):
     ] = ()  # what a user should know of the column that was taken for the responses
     without_response: int = 0  # the number of rows that are left out because they have no response
     repeats: int = 0  # the number of responses that repeat an earlier one about the same row
-    cut_ends: Sequence[str] = ()  # the last lines of files that were left out because a part of each is missing
+    cut_ends: Sequence[
+        str
+    ] = ()  # the last lines of files that were left out because a part of each is missing
 
     def only(self, indices: Sequence[int]) -> "Matched[R]":
         """Return only the rows at these indices, in this order, with their responses."""
@@ -263,11 +268,14 @@ def _matched(matching: "_Matching") -> "tuple[_Matching, _Pairs]":
         if without is None:
             raise
         try:
-            return without, without.found()
+            found = without.found()
         except (_Incomplete, _Repeated):
             raise
         except ValueError:
             raise error from None
+        if not without.are_told_apart(found):
+            raise
+        return without, found
 
 
 class _UnknownId(ValueError):
@@ -314,19 +322,49 @@ class _Matching:
 
     def without_repeats(self) -> "_Matching | None":
         """Return the same without the responses that repeat an earlier one; None if no response does."""
-        identity = self.identity
-        ids = [name for name in (*identity.id, identity.options.id_column, *IDS) if name in self.columns]
-        sets = [name for own in identity.also for name in (own, *SYNONYMS[own])]
-        about = [*ids, *self.questions, *self.images, *self.urls, *identity.also_by, *sets]
-        # a column is not what a row is about if it holds the response
-        about = [name for name in dict.fromkeys(about) if name != self.each[0].column]
-        rows = [response.row for response in self.each]
         texts = [response.text for response in self.each]
-        places = places_of_repeats(rows, texts, about, ids)
+        places = places_of_repeats(self._stated_ids(), self._stated_otherwise(), texts)
         if not places:
             return None
         each = [response for place, response in enumerate(self.each) if place not in places]
-        return _Matching(self.source, each, self.rows, identity)
+        return _Matching(self.source, each, self.rows, self.identity)
+
+    def are_told_apart(self, found: _Pairs) -> bool:
+        """Whether equal ids mean the same row: samplings share their ids, so a response may be another sampling's."""
+        also = self.identity.also
+        sets = {tuple(getattr(row, name) for name in also) for row, _ in found.pairs}
+        states_set = all(response.row.get(name) for name in also for response in self.each)
+        return len(sets) < 2 or states_set or some_column_is_unique(self._stated_ids())
+
+    def _stated_ids(self) -> list[tuple[str, ...]]:
+        """Return the ids and images that each response states."""
+        names = [*self.identity.id, *IDS, *self.urls]
+        if self.identity.options.id_column:
+            names.append(self.identity.options.id_column)
+        return self._cells(names)
+
+    def _stated_otherwise(self) -> list[tuple[str, ...]]:
+        """Return the questions and the parts of the dataset that each response states."""
+        names = [*self.questions, *self.identity.also_by]
+        for own in self.identity.also:
+            names += [own, *SYNONYMS[own]]
+        return self._cells(names)
+
+    def _cells(self, names: Sequence[str]) -> list[tuple[str, ...]]:
+        """Return each response's values of some columns, as names of images, ids and texts are compared."""
+        images = {*IMAGES, *self.urls}
+        columns = [name for name in dict.fromkeys(names) if name in self.columns]
+        cells = []
+        for response in self.each:
+            stated = []
+            for name in columns:
+                value = response.row.get(name)
+                if value is None or name == response.column:
+                    stated.append("")
+                else:
+                    stated.append(_image(value) if name in images else _plain(value))
+            cells.append(tuple(stated))
+        return cells
 
     def found(self) -> _Pairs:
         """Match by what identifies: ids, or the order without ids, else images and questions."""
@@ -370,6 +408,8 @@ class _Matching:
             if len(self.each) == len(self.first):
                 with suppress(ValueError):
                     return self.by_order()
+            if by_content := self.by_content(questions, in_order):
+                return by_content
         # which set of rows has most of the questions that responses state
         stated = Counter(filter(None, questions))
         most, named = max(
@@ -555,13 +595,23 @@ class _Matching:
 
     def by_image(self) -> _Pairs | None:
         """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
-        rows = {image: row for row in self.wanted if not _question(row) for image in _images_of(row)}
+        rows: dict[str, Any] = {}
+        shared = set()  # names that two rows' images have, such as "1.jpg" in two folders
+        for row in self.wanted:
+            if _question(row):
+                continue
+            for image in _images_of(row):
+                if image in rows:
+                    shared.add(image)
+                rows[image] = row
+        for image in shared:
+            del rows[image]
         images = self._stated_images() if rows else []
         if not images or len({*images}) < len(images) or not rows.keys() >= {*images}:
             return None
         return self._agreeing(IMAGE, [*zip(map(rows.get, images), self.each, strict=True)], len(self.wanted))
 
-    def by_content(self, questions: Sequence[str]) -> _Pairs | None:
+    def by_content(self, questions: Sequence[str], rows_of: FindRows = image_by_image) -> _Pairs | None:
         """Match by the questions that responses state, set after set; None where these do not decide."""
         identity, sets, images = self.identity, self._sets(), self._stated_images()
         keys = [*zip(images, questions, strict=True)] if images else []
@@ -571,7 +621,7 @@ class _Matching:
             runs = {
                 name: _run_by_image(rows, keys[first:], identity.target)
                 if images
-                else self._run(rows, questions[first:])
+                else self._run(rows, questions[first:], rows_of)
                 for name, rows in sets.items()
             }
             longest = max(map(len, runs.values()), default=0)
@@ -597,7 +647,7 @@ class _Matching:
         order = {id(row): index for index, row in enumerate(self.rows)}
         return self._agreeing(by, sorted(pairs, key=lambda pair: order[id(pair[0])]), needed)
 
-    def _run(self, rows: Sequence[Any], questions: Sequence[str]) -> list[Any]:
+    def _run(self, rows: Sequence[Any], questions: Sequence[str], rows_of: FindRows) -> list[Any]:
         """Return the rows of a set that the first responses answer, by their questions alone."""
         target = self.identity.target
         asked = [Asked(_images_of(row), _question(row), getattr(row, target, "")) for row in rows]

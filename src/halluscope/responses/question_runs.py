@@ -17,8 +17,23 @@ class Asked:
     answer: object  # the right answer, for questions that are asked twice about one image
 
 
-def rows_of(asked: Sequence[Asked], questions: Sequence[str]) -> list[int]:
+def in_order(asked: Sequence[Asked], questions: Sequence[str]) -> list[int]:
+    """Return the first rows if the responses are in the dataset's order, else what `image_by_image` returns.
+
+    In the dataset's order, it does not matter that a question is asked twice about an image.
+    """
+    count = min(len(asked), len(questions))
+    if all(row.question == question for row, question in zip(asked, questions[:count], strict=False)):
+        return [*range(count)]
+    return image_by_image(asked, questions)
+
+
+def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int]:
     """Return the rows that the first responses answer, up to the first response that fits no row.
+
+    Responses come image by image as the rows do, within an image in nearly any order. A question that two images share
+    begins the second if the first had it earlier, or if it is the second's first question and nothing of the first
+    follows.
 
     Args:
         asked: the dataset's rows, in their order.
@@ -26,18 +41,6 @@ def rows_of(asked: Sequence[Asked], questions: Sequence[str]) -> list[int]:
 
     Returns:
         The indices of the rows, one for each of the first responses.
-    """
-    count = min(len(asked), len(questions))
-    if all(row.question == question for row, question in zip(asked, questions[:count], strict=False)):
-        return [*range(count)]  # the dataset's own order, in which a question may be asked twice about an image
-    return _image_by_image(asked, questions)
-
-
-def _image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int]:
-    """Return the rows of responses that come image by image as the rows do, within an image in nearly any order.
-
-    A question that two images share begins the second if the first had it earlier, or if it is the second's first
-    question and nothing of the first follows.
     """
     blocks = _blocks(asked)
     found: list[int] = []

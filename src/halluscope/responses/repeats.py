@@ -1,38 +1,34 @@
 """Finds responses that a file holds twice, as the file of a resumed run does."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 
 def places_of_repeats(
-    rows: Sequence[Mapping[str, Any]], texts: Sequence[str], columns: Sequence[str], ids: Collection[str]
+    ids: Sequence[tuple[str, ...]], about: Sequence[tuple[str, ...]], texts: Sequence[str]
 ) -> set[int]:
-    """Return the places of rows that say what an earlier row says, about the same.
+    """Return the places of responses that repeat an earlier one, with the same text about the same row.
 
     Args:
-        rows: the rows of the file.
-        texts: the response in each row.
-        columns: the columns that state what a row is about: ids, images, questions, parts of the dataset.
-        ids: those of them that tell rows apart. A row without a value in any of them repeats none.
+        ids: the ids and images that each response states; "" for what it does not state. A response that states none
+            repeats none: one question may be asked about many images.
+        about: what else each response states of its row, such as its question.
+        texts: the responses.
 
     Returns:
-        The places in `rows`, of each repeat but not of the first row that it repeats.
+        The place of each repeat, but not of the first response that it repeats.
     """
     seen = set()
     repeats = set()
-    for place, row in enumerate(rows):
-        if all(row.get(column) in (None, "") for column in ids):
+    for place, key in enumerate(zip(ids, about, texts, strict=True)):
+        if not any(ids[place]):
             continue
-        about = tuple(_plain(row.get(column)) for column in columns)
-        key = (about, texts[place])
         if key in seen:
             repeats.add(place)
         seen.add(key)
     return repeats
 
 
-def _plain(value: Any) -> str:
-    """Return a value as text: 7, 7.0 and "7" are the same id."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value)
+def some_column_is_unique(ids: Sequence[tuple[str, ...]]) -> bool:
+    """Whether responses are told apart by one of the columns that may hold an id."""
+    columns = zip(*ids, strict=True)
+    return any("" not in column and len({*column}) == len(column) for column in columns)

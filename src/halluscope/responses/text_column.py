@@ -132,8 +132,8 @@ def _has_no_known_use(name: str, present: Collection[str]) -> bool:
     """Whether a column is not one of those with known uses, and no second name of another column."""
     if name in KNOWN:
         return False
-    plain = plain(name)
-    return plain == name or plain not in present
+    plain_name = plain(name)
+    return plain_name == name or plain_name not in present
 
 
 def _first_two_with_texts(rows: Sequence[Row], names: Sequence[str]) -> list[str]:

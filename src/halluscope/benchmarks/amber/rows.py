@@ -4,6 +4,7 @@ And AMBER's words, from `words.toml`: how the nouns of a description compare wit
 Source: AMBER (Wang et al., 2023), section 3.3, and the authors' script, whose order of steps is kept.
 """
 
+import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,14 @@ GENERATIVE, DISCRIMINATIVE = "generative", "discriminative"
 
 SIMILAR = "similar"  # the config that holds pairs of synonyms, where they were built
 PAIR = ("word", "other")  # its columns
+
+
+_IMAGE_NAME = re.compile(r"AMBER_\d{1,4}\.jpg", re.IGNORECASE)
+
+
+def is_image(name: str) -> bool:
+    """Whether an image file is named as AMBER's are."""
+    return _IMAGE_NAME.fullmatch(name) is not None
 
 
 class AmberRow(Row):

@@ -60,6 +60,15 @@ def read_officially(reply: str, response: str = "") -> Verdict:
     return Verdict({"rating": rating, "readable": len(ratings) == 1}, {"analysis": encodable(reply)})
 
 
+# How a command says that a judge's replies are read as the authors' script reads them
+HOW_READ = "--reading official"
+
+
+def are_replies(texts: Sequence[str]) -> bool:
+    """Whether most of some texts rate something as the authors' prompt asks."""
+    return 2 * sum(_RATING.search(text) is not None for text in texts) > len(texts)
+
+
 class MMHal(Graded):
     """MMHal-Bench's metric."""
 

@@ -113,9 +113,14 @@ def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return [(where, {**row, "label": "yes" if asked[where] in present else "no"}) for where, row in rows]
 
 
+def first_line(text: str) -> str:
+    """Return a text up to its first line break, also if the break is written as a backslash and an n."""
+    return text.replace("\\n", "\n").partition("\n")[0]
+
+
 def plain(text: str) -> str:
     """Return a question's first line as `plain_question` has it."""
-    return plain_question(text.partition("\n")[0])
+    return plain_question(first_line(text))
 
 
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
@@ -123,7 +128,7 @@ def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestio
         raise ValueError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
     fields = Fields(row, where)
     answer, question_id = fields.one_of("label", ("yes", "no")), fields.whole("question_id")
-    image, text = fields.text("image"), fields.text("text").partition("\n")[0]
+    image, text = fields.text("image"), first_line(fields.text("text"))
     asked = row if text and isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(plain(text))
     if asked is None:
         raise fields.wrong("text", "'Is there a ... in the image?'")
