@@ -1,11 +1,19 @@
 """What rules read in responses as models write them today: marked answers, thoughts, and refusals."""
 
+import json
+import subprocess
+import sys
 import time
 import warnings
 
+import numpy as np
+import pyarrow.parquet as parquet
 import pytest
 
+import halluscope
+from halluscope import cli
 from halluscope.registry import benchmark
+from tests import small_datasets
 
 POPE, AMBER, DASH_B = (benchmark(name).compute for name in ("pope", "amber", "dash_b"))
 HUMBLEBENCH, HALLUSIONBENCH = (benchmark(name).compute for name in ("humblebench", "hallusionbench"))
@@ -108,7 +116,9 @@ def test_what_strict_reads_for_yes_it_reads_for_no(way):
 
 @pytest.mark.parametrize("way", ways(WAYS))
 def test_strict_reads_letters_in_the_same_ways(way):
-    rows = [{"question_id": number, "type": "Relation", "label": label} for number, label in enumerate("ABCDE")]
+    rows = [
+        {"question_id": number, "type": "Relation", "label": label} for number, label in enumerate("ABCDE")
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = HUMBLEBENCH([way.replace("WORD", label) for label in "ABCDE"], rows, parser="strict")
@@ -178,7 +188,9 @@ def test_the_last_marked_answer_decides(response, answer):
     assert POPE([response], [answer], parser="strict")["accuracy"] == 1
 
 
-@pytest.mark.parametrize("mark", ["**", "**No", "<b>", "<answer>", "<answer> ", "</answer>", r"\boxed{", "{", "{\"a\":", "["])
+@pytest.mark.parametrize(
+    "mark", ["**", "**No", "<b>", "<answer>", "<answer> ", "</answer>", r"\boxed{", "{", '{"a":', "["]
+)
 @pytest.mark.parametrize("more", ["", " ", "\n", "answer: "])
 def test_marks_are_read_in_linear_time(mark, more):
     text = (mark + more) * (200_000 // len(mark + more))
@@ -187,7 +199,9 @@ def test_marks_are_read_in_linear_time(mark, more):
     assert time.process_time() - start < 6
 
 
-@pytest.mark.parametrize("mark", ["answer\n", "answer is ", "question: ", "\n", "#", "> ", "~~", "<del>", "**a** or "])
+@pytest.mark.parametrize(
+    "mark", ["answer\n", "answer is ", "question: ", "\n", "#", "> ", "~~", "<del>", "**a** or "]
+)
 def test_labels_are_read_in_linear_time(mark):
     text = "answer:" + mark * (200_000 // len(mark))
     start = time.process_time()
@@ -239,31 +253,312 @@ def test_one_plain_no_does_not_silence_it(plain):
     assert f"2,999 of {len(responses):,}" in said[0] and "cannot read 2,999" in said[0]
 
 
-PUBLISHED = [
-    (POPE, "pope", "**No**"),
-    (POPE, "lmms-eval", "No."),
-    (POPE, "vlmevalkit", "**No**"),
-    (POPE, "repope", "<answer>No</answer> It is not known."),
-    (POPE, "vcd", "There isn't any."),
+# A published rule of POPE -> a no that it does not read
+UNREAD_NO = {
+    "lmms-eval": "No.",
+    "vlmevalkit": "There isn't any.",
+    "vcd": "There isn't any.",
+    "repope": "<answer>No</answer> Yes is wrong.",
+    "first-word": "The answer is no.",
+}
+
+
+@pytest.mark.parametrize(("parser", "response"), UNREAD_NO.items())
+def test_each_rule_of_pope_is_compared(parser, response):
+    result, (said,) = said_by(POPE, [response] * 20, ["no"] * 20, parser=parser)
+    by_rule = f"{100 * result['accuracy']:.2f} %"
+    assert "20 of 20" in said and f"{by_rule} by '{parser}' and 100.00 % by 'strict'" in said
+
+
+def test_a_rule_for_negated_questions_is_not_compared():
+    options = {"parser": "first-word", "forms": ["negated"] * 20}
+    assert said_by(POPE, ["There is no dog."] * 20, ["yes"] * 20, **options)[1] == []
+
+
+def test_corrected_labels_do_not_repeat_it():
+    labels = ["no"] * 20
+    assert len(said_by(POPE, ["**No**"] * 20, labels, corrected=labels)[1]) == 1
+
+
+def amber_question(number):
+    return {
+        "id": 1005 + number,
+        "file_name": f"{number}.jpg",
+        "prompt": "Is there a dog?",
+        "task": "discriminative",
+        "dimension": "existence",
+        "answer": "no",
+        "truth": [],
+        "hallu": [],
+    }
+
+
+def test_amber_dash_b_and_humblebench_say_it_too():
+    rows = [amber_question(number) for number in range(20)]
+    (said,) = said_by(AMBER, ["No."] * 20, rows, parser="official")[1]
+    assert "20 of 20" in said and "0.00 % by 'official' and 100.00 % by 'strict'" in said
+    (said,) = said_by(DASH_B, ["<answer>No</answer> Yes is wrong."] * 20, dash_b_rows(20))[1]
+    assert "20 of 20" in said and "0.00 % by 'official' and 100.00 % by 'strict'" in said
+    letters = [{"question_id": number, "type": "Relation", "label": "B"} for number in range(20)]
+    (said,) = said_by(HUMBLEBENCH, ["B. a dog"] * 20, letters)[1]
+    assert "20 of 20" in said and "unreadable by 'official', B by 'strict'" in said
+
+
+def dash_b_rows(count, answer="no"):
+    about = {"question": "Is it?", "object": "dog", "source": "coco", "answer": answer}
+    return [about | {"question_id": number, "file_name": f"{number}.jpg"} for number in range(count)]
+
+
+def test_hallusionbench_compares_with_its_own_rules():
+    rows = [question(number) for number in range(20)]
+    (said,) = said_by(HALLUSIONBENCH, ["Yes. There is no car."] * 20, rows, judge="vlmevalkit")[1]
+    assert "20 of 20" in said and "50.00 % by 'rules'" in said and "--judge rules" in said
+
+
+@pytest.fixture(scope="module")
+def pope(tmp_path_factory):
+    """A file of 40 questions of POPE, and a function that writes a file of responses to them."""
+    folder = tmp_path_factory.mktemp("pope")
+    about = {"text": "Is there a dog?"}
+    questions = [
+        about | {"question_id": number, "image": f"{number}.jpg", "label": ("no", "yes")[number % 2]}
+        for number in range(40)
+    ]
+    dataset = folder / "coco_pope_random.json"
+    dataset.write_text("\n".join(map(json.dumps, questions)))
+
+    def written(name, responses):
+        rows = [
+            {"question_id": row["question_id"], "question": row["text"], "response": response}
+            for row, response in zip(questions, responses, strict=True)
+        ]
+        file = folder / f"{name}.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)))
+        return str(file)
+
+    return str(dataset), written
+
+
+def stderr_of(*words):
+    """Run a command in a process of its own, where warnings are printed; return the lines of its standard error."""
+    command = [sys.executable, "-m", "halluscope", *words]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    return ran.stderr.splitlines()
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_the_command_says_it_once_per_file_on_standard_error(form, pope):
+    dataset, written = pope
+    bold = ["**No**", "**Yes**"] * 20
+    files = [written("first", bold), written("second", bold), written("plain", ["No", "Yes"] * 20)]
+    words = ["--responses", *files, "--dataset", dataset, "--format", form, "--bootstrap", "0"]
+    lines = [line for line in stderr_of("score", "pope", *words) if "otherwise" in line]
+    assert [line.split(": ")[1] for line in lines] == ["first", "second"]
+    assert all("20 of 40" in line and "100.00 % by 'strict'" in line for line in lines)
+
+
+def test_explain_shows_what_rules_read_and_does_not_repeat_it(tmp_path, capsys):
+    dataset = small_datasets.build("pope", tmp_path)
+    rows = [
+        {"question_id": number, "sampling": sampling, "response": "**No**"}
+        for sampling in ("random", "popular", "adversarial")
+        for number in range(6)
+    ]
+    file = tmp_path / "bold.json"
+    file.write_text(json.dumps(rows))
+    words = ["pope", "--responses", str(file), "--dataset", f"{dataset}:coco"]
+    with pytest.warns(UserWarning, match="18 of 18 responses otherwise"):
+        assert cli.main(["score", *words]) == 0
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        assert cli.main(["explain", *words]) == 0
+    assert warned(recorded) == []
+
+
+def test_score_in_python_warns(pope):
+    dataset, written = pope
+    with pytest.warns(UserWarning, match="bold: 'pope' reads 20 of 40 responses otherwise"):
+        halluscope.score("pope", written("bold", ["**No**", "**Yes**"] * 20), dataset)
+
+
+def test_no_published_file_of_popes_responses_is_read_otherwise(upstream):
+    """Of 25 files at most 1.4 % of the responses are read otherwise."""
+    manifest = json.loads((upstream / "wild" / "manifest.json").read_text(encoding="utf-8"))
+    datasets = [str(file) for file in sorted((upstream / "pope" / "coco").glob("*.json"))]
+    scored = 0
+    for entry in manifest:
+        if entry["benchmark"] != "POPE (coco)":
+            continue
+        with warnings.catch_warnings(record=True) as recorded:
+            warnings.simplefilter("always")
+            file = str(upstream / "wild" / entry["file"])
+            halluscope.score("pope", file, datasets, partial=True, bootstrap=0)
+        assert warned(recorded) == []
+        scored += 1
+    assert scored > 10
+
+
+# Thoughts
+
+ENDED = [
+    "<|channel|>analysis<|message|>Is it no? Yes?<|end|><|start|>assistant<|channel|>final<|message|>WORD<|return|>",
+    "<|start|>assistant<|channel|>analysis<|message|>No.<|end|><|start|>assistant<|channel|>final<|message|>WORD",
+    "<|channel|>analysis<|message|>No.<|end|><|start|>assistant<|channel|>commentary to=functions.look "
+    "<|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>WORD<|end|>",
+    "<|channel|>final<|message|>WORD<|return|>",
+    "analysisWe see a dog. No, we do not.assistantfinalWORD",
+    "analysiswe look. assistantcommentarylooking assistantfinal WORD",
+    "<think>Yes or no?</think>\n\nWORD",
+    "Yes or no?\n</think>\n\nWORD",
+]
+ENDLESS = [
+    "<think>First I look at",
+    "<reasoning>First I look at",
+    "<|channel|>analysis<|message|>Is it no? Is it",
+    "<|channel|>analysis<|message|>No.<|end|><|start|>assistant<|channel|>commentary<|message|>No.",
+    "analysisWe look at the image. No dog is",
 ]
 
 
-@pytest.mark.parametrize("parser", ["lmms-eval", "vlmevalkit", "vcd", "repope"])
-def test_each_published_rule_of_pope_is_compared(parser):
-    response = "There isn't any." if parser != "repope" else "Not there, though the yesteryear sign is."
-    response = {"lmms-eval": "No.", "repope": "<answer>No</answer> Yes is wrong."}.get(parser, "There isn't any.")
-    result, said = said_by(POPE, [response] * 20, ["no"] * 20, parser=parser)
-    assert len(said) == 1 and "20 of 20" in said[0] and f"by '{parser}'" in said[0]
-    assert f"{100 * result['accuracy']:.2f} % by '{parser}' and 100.00 % by 'strict'" in said[0]
+@pytest.mark.parametrize("text", ENDED)
+def test_only_what_follows_thoughts_is_the_response(text):
+    responses = [text.replace("WORD", word) for word in ("Yes", "No")]
+    for parser in ("pope", "strict", "lmms-eval"):
+        result = POPE(responses, ["yes", "no"], parser=parser)
+        assert (result["accuracy"], result["unfinished_thoughts"]) == (1, 0)
 
 
-def test_other_benchmarks_say_it_too():
-    rows = [{"question_id": n, "question": "Is it?", "object": "dog", "answer": "no"} for n in range(20)]
-    dash_b = [one | {"file_name": f"{n}.jpg", "source": "coco"} for n, one in enumerate(rows)]
-    said = said_by(DASH_B, ["<answer>No</answer> It is not yes."] * 20, dash_b)[1]
-    assert "20 of 20" in said[0] and "0.00 % by 'official' and 100.00 % by 'strict'" in said[0]
-    letters = [{"question_id": n, "type": "Relation", "label": "B"} for n in range(20)]
-    said = said_by(HUMBLEBENCH, ["B. a dog"] * 20, letters)[1]
-    assert "20 of 20" in said[0] and "unreadable by 'official', B by 'strict'" in said[0]
-    said = said_by(HALLUSIONBENCH, ["<answer>Yes</answer> It is no car."] * 20, [question(n) for n in range(20)], judge="vlmevalkit")[1]
-    assert "20 of 20" in said[0] and "50.00 % by 'rules'" in said[0] and "--judge rules" in said[0]
+@pytest.mark.parametrize("text", ["An analysis of it: no.", "Analysis: no", "analysis\nNo."])
+def test_an_analysis_that_is_no_channel_is_a_response(text):
+    assert POPE([text], ["no"], parser="strict")["accuracy"] == 1
+
+
+@pytest.mark.parametrize("text", ENDLESS)
+def test_a_thought_that_never_ends_is_an_empty_response(text):
+    with pytest.warns(
+        UserWarning, match="1 of 2 responses are a thought that never ends.*'pope' reads as yes"
+    ):
+        result = POPE([text, "No"], ["no", "no"])
+    assert (result["thoughts"], result["unfinished_thoughts"], result["accuracy"]) == (1, 1, 0.5)
+    with pytest.warns(
+        UserWarning, match="1 of 2 responses are a thought that never ends.*'strict' cannot read"
+    ):
+        assert POPE([text, "No"], ["no", "no"], parser="strict")["unparsed"] == 0.5
+
+
+# Dataset -> its metric, and the options by which no judge is asked
+SCORED = {
+    "pope": ["pope", "--parser", "all"],
+    "dash_b": ["dash_b"],
+    "humblebench": ["humblebench"],
+    "hallusionbench": ["hallusionbench"],
+    "throne_coco": ["throne", "--judges", "lexical"],
+}
+KEYS = (
+    "question_id",
+    "image_id",
+    "category",
+    "subcategory",
+    "set_id",
+    "figure_id",
+    "visual_input",
+    "sampling",
+)
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+@pytest.mark.parametrize("name", SCORED)
+def test_every_benchmark_says_how_many_thoughts_never_end(name, form, tmp_path, capsys):
+    dataset = small_datasets.build(name, tmp_path)
+    rows = [
+        row for file in sorted(dataset.rglob("*.parquet")) for row in parquet.read_table(file).to_pylist()
+    ]
+    responses = [
+        {key: row[key] for key in KEYS if key in row} | {"response": "No" if number else "<think>I see no"}
+        for number, row in enumerate(rows)
+    ]
+    file = tmp_path / "cut.json"
+    file.write_text(json.dumps(responses))
+    metric, *options = SCORED[name]
+    words = ["score", metric, *options, "--responses", str(file), "--dataset", str(dataset), "--format", form]
+    count = f"1 of {len(rows):,} responses are a thought that never ends"
+    capsys.readouterr()
+    with pytest.warns(UserWarning, match=count):
+        assert cli.main(words) == 0
+    out = capsys.readouterr().out
+    if form == "json":
+        assert all(one["unfinished_thoughts"] == 1 for one in json.loads(out))
+    else:
+        assert count in out
+
+
+def test_thoughts_that_are_kept_are_read():
+    result = POPE(["<think>No"], ["no"], parser="strict", thoughts="kept")
+    assert (result["accuracy"], result["unfinished_thoughts"]) == (1, 0)
+
+
+def test_responses_that_may_be_cut_off_inside_a_thought_are_said():
+    """A chat template began each thought, so that one without an end has no mark."""
+    responses = ["Let me see.</think>No"] * 8 + ["Let me see. No,"] * 2
+    with pytest.warns(UserWarning, match="2 of 10 responses hold no mark of a thought"):
+        POPE(responses, ["no"] * 10)
+
+
+# Right answers
+
+GIVEN = [1, 0, 0, 1]
+KINDS = {
+    "list of bool": [True, False, False, True],
+    "list of int": GIVEN,
+    "list of text": ["Yes", "NO", "no", "yes"],
+    "numpy int": np.array(GIVEN),
+    "numpy bool": np.array(GIVEN, bool),
+    "numpy text": np.array(["yes", "no", "no", "yes"]),
+    "scalars of numpy": [np.int64(value) for value in GIVEN],
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_right_answers_in_python_and_numpy(name):
+    result = POPE(["Yes", "No", "Yes", "Yes"], KINDS[name])
+    assert (result["accuracy"], result["precision"], result["recall"]) == (3 / 4, 2 / 3, 1)
+
+
+def test_right_answers_as_tensors_and_columns():
+    torch, pandas, arrow = (pytest.importorskip(name) for name in ("torch", "pandas", "pyarrow"))
+    tensor = torch.tensor(GIVEN)
+    texts = ["Yes", "No", "no", "yes"]
+    columns = [tensor, tensor.bool(), tensor.float(), list(tensor), arrow.array(GIVEN), arrow.array(texts)]
+    series = [
+        pandas.Series(values, index=[7, 8, 9, 10]) for values in (GIVEN, texts, [bool(one) for one in GIVEN])
+    ]
+    series += [pandas.Series(GIVEN, dtype=kind) for kind in ("Int64", "boolean", "category")]
+    for labels in columns + series:
+        assert POPE(["Yes", "No", "Yes", "Yes"], labels)["accuracy"] == 3 / 4
+        assert POPE(labels, labels)["accuracy"] == 1
+
+
+@pytest.mark.parametrize(
+    "labels", [[1, 0, 2, 1], [1, 0, None, 1], np.array([1, 0, np.nan, 1]), ["yes", "no", "", "no"]]
+)
+def test_other_values_are_no_right_answers(labels):
+    with pytest.raises(ValueError, match=r"references\[2\] is .*; expected 'yes' or 'no'"):
+        POPE(["Yes"] * 4, labels)
+
+
+@pytest.mark.parametrize("no", ["No", False, 0, np.bool_(False), np.int64(0)])
+def test_right_answers_in_rows(no):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert DASH_B(["No"], dash_b_rows(1, no))["accuracy"] == 1
+        assert AMBER(["No"], [amber_question(0) | {"answer": no}])["accuracy/existence"] == 1
+        assert HALLUSIONBENCH(["No"], [question(0) | {"gt_answer": no}])["aAcc"] == 1
+
+
+def test_labels_need_neither_torch_nor_pandas():
+    code = (
+        "import sys, numpy; from halluscope.registry import benchmark; "
+        "benchmark('pope').compute(['Yes'], numpy.array([True])); "
+        "sys.exit(bool({'torch', 'pandas'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,6 +6,7 @@ other is changed, and the score is computed after each change, so the parts sum 
 """
 
 import math
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -46,6 +47,7 @@ from halluscope.reporting.tables import (
 from halluscope.responses.column_facts import plain_question
 from halluscope.responses.files import Given
 from halluscope.responses.match import single_spaced
+from halluscope.responses.read_otherwise import WARNING as READ_OTHERWISE
 from halluscope.runs.results import signatures
 from halluscope.sanitize import one_line, quoted, short_repr
 from halluscope.scoring import Ready
@@ -101,7 +103,9 @@ class Explanation:
         ready = self.ready(setting)
         key = f"{id(ready)} {sorted(options.items())}"
         if key not in self._made:
-            self._made[key] = scoring.compute(self.benchmark, ready, options)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", READ_OTHERWISE)  # what rules read differently is shown
+                self._made[key] = scoring.compute(self.benchmark, ready, options)
         result: Values = self._made[key]
         return result
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from halluscope.reading.yes_no_labels import YES_NO, as_word
 from halluscope.sanitize import short_repr
 from halluscope.validation import id_of, is_id, is_like_a_list
 
@@ -46,6 +47,8 @@ class Fields(NamedTuple):
 
     def one_of(self, name: str, known: Collection[str]) -> str:
         value: Any = self.given.get(name)
+        if tuple(known) == YES_NO:
+            value = as_word(value, any_case=True)
         if not isinstance(value, str) or value not in known:
             raise self.wrong(name, f"one of {', '.join(map(repr, known))}")
         return value

@@ -16,10 +16,10 @@ import numpy as np
 from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses import parsers as replies
 from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
 from halluscope.responses.thoughts import REMOVED, choice, spoken
-from halluscope.responses.yes_no_labels import as_words
 from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.correlation import warn_if_shuffled

@@ -25,14 +25,15 @@ def as_words(values: Any, any_case: bool = False) -> Any:
     except ValueError:
         return values
     if {*map(type, found)} != {str}:
-        return [_as_word(value, any_case) for value in found]
+        return [as_word(value, any_case) for value in found]
     if not any_case:
         return found
-    words = {text: _as_word(text, any_case) for text in {*found}}  # a few labels, of many rows
+    words = {text: as_word(text, any_case) for text in {*found}}  # a few labels, of many rows
     return [words[text] for text in found]
 
 
-def _as_word(value: Any, any_case: bool) -> Any:
+def as_word(value: Any, any_case: bool) -> Any:
+    """Return "yes" or "no" for a truth value; any other value as it is."""
     if isinstance(value, str):
         word = value.strip().lower()
         return word if any_case and word in YES_NO else value
