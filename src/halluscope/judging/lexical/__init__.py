@@ -20,6 +20,7 @@ from halluscope.judging.lexical.cues import Reading
 from halluscope.judging.lexical.sentences import Candidate, Sentence, sentences
 from halluscope.judging.lexical.tables import (
     GRAMMAR,
+    SPELLING,
     compound_phrases,
     cue_phrases,
     finder,
@@ -191,10 +192,11 @@ def _all_forms(phrases: Iterable[str]) -> set[str]:
 
 
 def _with_misspellings(words: dict[str, list[str]], names: frozenset[str]) -> dict[str, list[str]]:
-    """Return the words of each class with those that a mistyped letter makes of the classes' own names."""
+    """Return the words of each class with those that a mistyped letter makes of long ones."""
     known = {word for phrases in words.values() for word in phrases}
+    usual = names | (SPELLING.as_usual & known)
     typed_for: dict[str, list[str]] = {}
-    for typed, name in [*spelling.misspellings(sorted(names)).items(), *spelling.common().items()]:
+    for typed, name in [*spelling.misspellings(sorted(usual)).items(), *spelling.common().items()]:
         if typed not in known:
             typed_for.setdefault(name, []).append(typed)
     return {
