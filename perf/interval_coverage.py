@@ -234,7 +234,7 @@ def measure(case: Case, runs: int) -> tuple[dict[str, Any], list[str]]:
         if case.rows:
             plain.append(clopper(found.value, case.rows))
     width = mean_width(ours)
-    line = {
+    line: dict[str, Any] = {
         "score": case.name,
         "held": held(ours, case.truth),
         "percentile": held(theirs, case.truth),
@@ -353,7 +353,12 @@ def measure_two(case: Two, runs: int) -> tuple[dict[str, Any], list[str]]:
         )
     ends = [(one.low, one.high) for one in found]
     told_apart = float(np.mean([one.p < 0.05 for one in found]))
-    line = {"scores": case.name, "held": held(ends, truth), "p < 0.05": told_apart, "width": mean_width(ends)}
+    line: dict[str, Any] = {
+        "scores": case.name,
+        "held": held(ends, truth),
+        "p < 0.05": told_apart,
+        "width": mean_width(ends),
+    }
     failed = []
     if line["held"] < LEAST_HELD:
         failed.append(f"{case.name}: held {line['held']:.3f}, at least {LEAST_HELD} expected")

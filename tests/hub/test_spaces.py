@@ -80,7 +80,7 @@ def test_the_page_scores_as_the_package_does():
     texts = ["A dog on a couch.", "", "Two cats."]
     objects = [["dog"], [], ["cat", "couch"]]
     expected = throne.compute(texts, objects, judges="lexical", bootstrap=1000, per_image=True)
-    low, high = expected["interval"]["f0.5_cls"]
+    low, high = expected["interval"]["f0.5_all"]
     rows = [{"image_id": n, "caption": text} for n, text in enumerate(texts)]
     as_json = ["\n".join(map(json.dumps, pasted)) for pasted in (rows, objects)]
     as_lines = ["\n".join(texts) + "\n", "dog\n\ncat, couch"]
@@ -92,7 +92,7 @@ def test_the_page_scores_as_the_package_does():
         figures = dict(said.scores)
         assert figures["f0.5_cls"] == f"{expected['f0.5_cls']:.4f}"
         assert figures["undefined_classes"] == str(expected["undefined_classes"])
-        assert figures["interval/f0.5_cls"] == f"{low:.4f} to {high:.4f}"
+        assert figures["interval/f0.5_all"] == f"{low:.4f} to {high:.4f}"
         assert said.rows["headers"] == ["line", "found", "hallucinated", "missed"]
         assert said.rows["data"] == [["1", "dog", "couch", ""], ["2", "", "", ""], ["3", "cat", "", "couch"]]
 
