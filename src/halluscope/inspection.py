@@ -11,6 +11,7 @@ from halluscope import registry
 from halluscope.building import spec
 from halluscope.errors import LimitExceeded
 from halluscope.files.opening import read_text
+from halluscope.paths import path_of
 from halluscope.registry import Benchmark
 from halluscope.responses import files, thoughts
 from halluscope.responses.files import IDS, IMAGES, QUESTIONS
@@ -71,11 +72,11 @@ def inspect(file: str | Path) -> Inspection:
     """Say what a file is, by its content alone; a file that is neither a table nor printed scores is an error."""
     name = str(file)
     try:
-        rows = [row for _, row in files.located(Path(file)) if isinstance(row, Mapping)]
+        rows = [row for _, row in files.located(path_of(file)) if isinstance(row, Mapping)]
     except LimitExceeded:
         raise
     except ValueError:
-        if not (figures := _scores(_FIGURE.findall(read_text(Path(file))))):
+        if not (figures := _scores(_FIGURE.findall(read_text(path_of(file))))):
             raise
         return Inspection(name, SCORES, figures=figures)
     held = Counter(column for row in rows for column, value in row.items() if value not in (None, ""))

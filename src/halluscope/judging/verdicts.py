@@ -12,6 +12,7 @@ import numpy as np
 
 from halluscope.files.opening import json_rows, read_json
 from halluscope.judging.options import GIVEN
+from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
@@ -138,7 +139,7 @@ def read_given(
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
     names, known = [one.name for one in criteria], {*ids}
-    for where, row in _rows(Path(file), responses):
+    for where, row in _rows(path_of(file), responses):
         if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
             row = {**row, "id": row["index"]}
         if not isinstance(row, Mapping) or "id" not in row:
