@@ -4,11 +4,11 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NoReturn
 
 from halluscope import limits, terminal
 from halluscope.options import nearest
+from halluscope.paths import path_of
 from halluscope.sanitize import one_line, short_repr
 from halluscope.validation import LARGEST_SEED as LARGEST
 
@@ -26,7 +26,14 @@ class Parser(argparse.ArgumentParser):
         about = f"Every command takes {limits.OPTION} NAME=AMOUNT,...; `halluscope list` shows the limits."
         super().__init__(*arguments, **({"epilog": about} | options))
         # what converts a word, by a name in commands.toml or an option's type; its error says what was expected
-        types = {"whole": whole, int: whole, "number": number, float: number, "digits": digits, "path": Path}
+        types = {
+            "whole": whole,
+            int: whole,
+            "number": number,
+            float: number,
+            "digits": digits,
+            "path": path_of,
+        }
         for name, convert in types.items():
             self.register("type", name, convert)
         self.add_argument(

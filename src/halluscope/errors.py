@@ -60,3 +60,7 @@ class NoImages(HalluscopeError):
 
 class OutputError(HalluscopeError):
     """A file or folder cannot be written at the place that was named."""
+
+
+class WriteError(OutputError, OSError):
+    """The system refuses to write: a full disk, a quota, a disk that is read-only or broken."""

@@ -14,6 +14,7 @@ from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import ending, read_text
 from halluscope.judging import completions
+from halluscope.paths import path_of
 from halluscope.registry import Benchmark
 from halluscope.responses import files, text_column, thoughts
 from halluscope.responses.cells import is_nothing, text_in
@@ -95,11 +96,11 @@ def inspect(file: str | Path) -> Inspection:
     name = str(file)
     cut_ends = CutEnds(allowed=True)
     try:
-        located = [one for one in files.located(Path(file), cut_ends) if isinstance(one[1], Mapping)]
+        located = [one for one in files.located(path_of(file), cut_ends) if isinstance(one[1], Mapping)]
     except LimitExceeded:
         raise
     except ValueError as error:
-        figures = _printed(Path(file))
+        figures = _printed(path_of(file))
         if not figures:
             raise error from error.__cause__
         return Inspection(name, SCORES, figures=figures)

@@ -18,11 +18,20 @@ def cache_folder() -> Path:
     return Path(user_cache_dir("halluscope"))
 
 
+def path_of(written: str | Path) -> Path:
+    """Return the path that a user names; "~" at its beginning stands for the home folder, as in a shell."""
+    path = Path(written)
+    try:
+        return path.expanduser()
+    except RuntimeError:  # no user has that name: it is a file whose name begins with "~"
+        return path
+
+
 def is_there(written: str) -> bool:
     """Whether a file or folder of this name exists; an impossible name does not."""
     try:
-        return bool(written) and Path(written).expanduser().exists()
-    except (OSError, ValueError, RuntimeError):  # too long, with a null byte, or the home of an unknown user
+        return bool(written) and path_of(written).exists()
+    except (OSError, ValueError):  # too long, or with a null byte
         return False
 
 

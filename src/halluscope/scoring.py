@@ -15,6 +15,7 @@ from halluscope.building.fetch import sha256_of
 from halluscope.errors import LimitExceeded, MissingExtra
 from halluscope.inspection import inspect, letters
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
+from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
@@ -158,7 +159,7 @@ def _inspecting(given: Any) -> Iterator[None]:
     except (LimitExceeded, MissingExtra):
         raise
     except ValueError as error:
-        if isinstance(given, str | Path) and Path(given).is_file():
+        if isinstance(given, str | Path) and path_of(given).is_file():
             with suppress(ValueError):
                 held = inspect(given)._replace(remarks=(), problem="")
                 error = type(error)(f"{error} The file holds {held}.")

@@ -107,5 +107,8 @@ def _write(text: str, to: TextIO | None) -> None:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, to.fileno())
             os.close(nowhere)
-        if not isinstance(error, BrokenPipeError):
-            raise
+        # of an error that cannot be told, the exit status is left
+        if to is not sys.stderr and not isinstance(error, BrokenPipeError):
+            raise OSError(
+                f"The output cannot be written: {error.strerror}. Send it to a place with room."
+            ) from error

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby, islice
 from operator import attrgetter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from PIL.Image import Image
@@ -28,6 +27,7 @@ from halluscope.judging.models import weights
 from halluscope.judging.models.language_model import placed
 from halluscope.judging.models.ray_pool import Pool
 from halluscope.network import hub_or_cache
+from halluscope.paths import path_of
 from halluscope.sanitize import one_line, redact
 
 # The device that spreads a model over all GPUs (needs accelerate)
@@ -86,8 +86,8 @@ class Vlm:
     at_once = 1
 
     def __init__(self, model: str, device: str | None = None) -> None:
-        is_folder = Path(model).is_dir()
-        name, _, revision = (model, "", "") if is_folder else model.partition("@")
+        is_folder = path_of(model).is_dir()
+        name, _, revision = (str(path_of(model)), "", "") if is_folder else model.partition("@")
         if not is_folder and (name.startswith((".", "/", "~")) or name.count("/") != 1):
             raise ValueError(f"There is no model {model!r}; expected a folder, or a Hub id (org/name).")
         with needs("Answering", "judge"):

@@ -11,6 +11,7 @@ from PIL.Image import Image
 
 from halluscope import registry
 from halluscope.errors import HalluscopeError, NoImages
+from halluscope.paths import path_of
 from halluscope.reading import pictures
 from halluscope.reading.datasets import Row, home, read_rows
 from halluscope.reading.datasets import Source as Written
@@ -58,7 +59,7 @@ class Source:
 
 def where(name: str) -> str:
     if given := os.environ.get(DATASETS):
-        return f"{given}/{name}"
+        return f"{path_of(given)}/{name}"
     if (home(name) / "data").is_dir():
         return str(home(name))
     raise ValueError(
@@ -90,7 +91,7 @@ def open_source(
     key = found.image_key
     wanted = set(rows.unique(key)) - {None}
     if images is not None:
-        find = _in_folder(Path(images), wanted, stored, found, name, keep)
+        find = _in_folder(path_of(images), wanted, stored, found, name, keep)
     elif "image" in stored.column_names:
         find = pictures.of_table(stored, key, wanted, name, keep, named.folder)
     else:
@@ -140,7 +141,7 @@ def find_images(
     Without a dataset, the images are the files in a folder that have the wanted names.
     """
     if not dataset:
-        path = Path(folder or "")
+        path = path_of(folder or "")
         names = pictures.called(path, wanted)
         return names, pictures.of_folder(path, {*names.values()}, keep=0)
     source = open_source(dataset, folder, keep=0)

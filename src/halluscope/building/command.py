@@ -12,6 +12,7 @@ from halluscope.building.output import Order
 from halluscope.building.spec import Spec, load
 from halluscope.errors import BuildError, HalluscopeError
 from halluscope.files.opening import read_json
+from halluscope.paths import path_of
 from halluscope.terminal import quiet, say, tell_error
 from halluscope.vocabularies import read_toml
 
@@ -62,7 +63,7 @@ class Builder:
         shared = read_toml(__file__, "options.toml")
         images = shared["images"] if self.images else {}
         for flag, option in {**shared["first"], **images, **self.options, **shared["last"]}.items():
-            types = {"type": {"path": Path, "whole": int}[option["type"]]} if "type" in option else {}
+            types = {"type": {"path": path_of, "whole": int}[option["type"]]} if "type" in option else {}
             parser.add_argument(flag, **{**option, **types, "help": option["help"].format(**vars(self))})
         return parser
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from halluscope.building.spec import UNKNOWN, Upstream
-from halluscope.errors import BuildError
+from halluscope.errors import BuildError, WriteError
 from halluscope.files.opening import Readable, check_file, chunks, leads_out
+from halluscope.files.writing import naming
 from halluscope.paths import cache_folder
 from halluscope.sanitize import short_repr
 from halluscope.terminal import is_quiet
@@ -66,7 +67,10 @@ def download(source: Upstream, option: str, cache: Path | None = None) -> Path:
     shows_progress = sys.stderr.isatty() and not is_quiet()
     folder, known = cache or cache_folder(), f"sha256:{source.sha256}"
     try:
-        return Path(pooch.retrieve(source.url, known, path=folder, progressbar=shows_progress))
+        with naming(folder):
+            return Path(pooch.retrieve(source.url, known, path=folder, progressbar=shows_progress))
+    except WriteError:
+        raise
     except (OSError, ValueError) as error:
         raise BuildError(
             f"Could not download {source.url}. Try again, or get the file by other means and name it with {option}. "

@@ -10,6 +10,7 @@ from halluscope.arguments import Parser
 from halluscope.files.writing import check_new
 from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, MatchingOptions
+from halluscope.paths import path_of
 from halluscope.registry import Benchmark
 from halluscope.reporting.formats import CSV, JSON, LATEX, text_notes, written
 from halluscope.reporting.tables import Report, Values, to_json
@@ -147,4 +148,4 @@ def output(args: Namespace, data: Any, report: Callable[[], Report] | None = Non
 def check_output(args: Namespace, path: Path) -> None:
     """Check that a file can be written, and is not where replies are kept."""
     store = getattr(args, "store", None)
-    check_new(path, [default_path(), *([Path(store)] if store else [])])
+    check_new(path, [default_path(), *([path_of(store)] if store else [])])

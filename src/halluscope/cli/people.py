@@ -10,6 +10,7 @@ from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
 from halluscope.judging.options import VoteOptions
 from halluscope.options import defaults
+from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, read_rows
 from halluscope.registry import Benchmark
 from halluscope.reliability import agreement, certificate, review
@@ -117,7 +118,7 @@ def _rows(args: Namespace, _: Benchmark) -> Draft:
 
 def _verdicts(args: Namespace, _: Benchmark) -> Draft:
     """Draw a run's responses by their verdicts."""
-    run = check(Path(args.rows))
+    run = check(path_of(args.rows))
     image = review.image_by_id(args.dataset, args.images)
     rows = graders.sheet(run, args.sample, args.seed, image)
     return Draft(rows, f"Verdicts on the responses of {run.name}")
@@ -167,10 +168,10 @@ def agree(args: Namespace) -> None:
 
 def _method(word: str) -> tuple[str, dict[agreement.Key, agreement.Reading]]:
     name, equals, folder = word.partition("=")
-    path = Path(folder if equals and name and not Path(word).exists() else word)
+    path = path_of(folder if equals and name and not path_of(word).exists() else word)
     runs = checked([path]).values()
     rows = ((run.name, *row) for run in runs for row in zip(run.ready.matched.texts, run.found, strict=True))
-    method = path.resolve().name if path == Path(word) else name
+    method = path.resolve().name if path == path_of(word) else name
     return method, agreement.readings(rows)
 
 

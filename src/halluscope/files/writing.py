@@ -4,6 +4,7 @@ A folder never replaces other people's files.
 """
 
 import ctypes
+import errno
 import json
 import os
 import re
@@ -14,8 +15,51 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from halluscope.errors import OutputError
+from halluscope.errors import OutputError, WriteError
 from halluscope.files.opening import file_key
+
+# What the system says of a place where nothing more can be written -> what the user can do
+REMEDIES = {
+    errno.ENOSPC: "Free space there, or name a place on another disk.",
+    errno.EDQUOT: "Free space there, or name a place with another quota.",
+    errno.EFBIG: "Allow larger files (`ulimit -f`), or name a place on another file system.",
+    errno.EROFS: "Name a place that may be written to.",
+}
+
+KEPT = "What was written before is kept; run the same command again to go on. "
+
+
+@contextmanager
+def naming(place: object, kept: str = "") -> Iterator[None]:
+    """Name the place in errors of a disk to which nothing more can be written, which have no name of their own.
+
+    Args:
+        place: the file or folder that is written.
+        kept: a sentence about what is there after the error.
+    """
+    try:
+        yield
+    except WriteError:
+        raise
+    except OSError as error:
+        refused = refusal(error)
+        if refused is None:
+            raise
+        raise not_written(place, refused, kept) from error
+
+
+def not_written(place: object, refused: OSError, kept: str = "") -> WriteError:
+    number = refused.errno or 0
+    return WriteError(f"{place} cannot be written: {os.strerror(number)}. {kept}{REMEDIES[number]}")
+
+
+def refusal(error: BaseException | None) -> OSError | None:
+    """Return the error of a disk to which nothing more can be written, if it is this error or behind it."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in REMEDIES:
+            return error
+        error = error.__cause__ or error.__context__
+    return None
 
 
 @contextmanager
@@ -28,9 +72,15 @@ def new_file(path: Path) -> Iterator[IO[str]]:
     unfinished = path.with_name(f".{path.name[:100]}-{os.urandom(8).hex()}")
     with _in_its_folder(path):
         file = unfinished.open("x", encoding="utf-8", newline="", errors="backslashreplace")
+    with naming(path), _replacing(path, unfinished, file):
+        yield file
+
+
+@contextmanager
+def _replacing(path: Path, unfinished: Path, file: IO[str]) -> Iterator[None]:
     try:
         with file:
-            yield file
+            yield
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
@@ -44,8 +94,9 @@ def new_file(path: Path) -> Iterator[IO[str]]:
 def _in_its_folder(path: Path) -> Iterator[None]:
     """Make the folder that a path is in; an error about what is written there names the user's path."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield
+        with naming(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield
     except PermissionError as error:
         raise OutputError(
             f"{path} cannot be written: you may not write to the folder {path.parent}. Name another folder."
@@ -93,7 +144,7 @@ def only_writer(path: Path) -> Iterator[IO[bytes]]:
     made = not path.exists()
     with _in_its_folder(path):
         opened = path.open("a+b")
-    with opened as file:
+    with naming(path, KEPT), opened as file:
         if not _lock(file, path):
             raise OutputError(
                 f"Another process is writing to {path}; wait until it ends, or name a new file."
@@ -116,7 +167,7 @@ def new_folder(path: Path, replaced: Callable[[], Collection[str]] = tuple) -> I
     """
     path = real(path)
     work = path.parent / f".{path.name}.halluscope-unfinished"
-    with _alone(work, path):
+    with naming(path), _alone(work, path):
         _clear(work, path)
         try:
             (work / "new").mkdir()

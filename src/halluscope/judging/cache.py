@@ -23,7 +23,7 @@ from halluscope.errors import CacheError
 from halluscope.judging.judge import Margins, Pairs
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import UNASKED, VoteResult
-from halluscope.paths import cache_folder
+from halluscope.paths import cache_folder, path_of
 
 # SQLite's application_id and user_version: which program the file belongs to, and which form it has
 APPLICATION, FORM = 0x68616C6C, 5
@@ -60,7 +60,7 @@ _UTF8 = ("utf-8", "surrogatepass")  # texts may hold lone surrogates
 def default_path() -> Path:
     """Return the file that HALLUSCOPE_STORE names, else `answers.sqlite` in the user's cache folder."""
     named = os.environ.get("HALLUSCOPE_STORE")
-    return Path(named) if named else cache_folder() / "answers.sqlite"
+    return path_of(named) if named else cache_folder() / "answers.sqlite"
 
 
 class Cache:
@@ -72,7 +72,7 @@ class Cache:
     """
 
     def __init__(self, path: str | Path | None = None, mode: Mode = "write") -> None:
-        self.path = default_path() if path is None else Path(path)
+        self.path = default_path() if path is None else path_of(path)
         self.mode: Mode = mode
         self._fresh: set[bytes] = set()  # the keys of what came through this object
 

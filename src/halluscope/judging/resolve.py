@@ -26,7 +26,7 @@ from halluscope.judging.models.engine import (
 )
 from halluscope.judging.questions import Question, QuestionSet
 from halluscope.judging.votes import RULES
-from halluscope.paths import is_there
+from halluscope.paths import is_there, path_of
 from halluscope.sanitize import short_repr
 from halluscope.vocabularies import Vocabulary
 
@@ -151,7 +151,7 @@ def named(judges: Voter | Sequence[Voter]) -> list[Voter]:
             _check_judge(judge)
             meant.append(judge)
         elif judge.startswith(REPLAY):
-            meant.append(_replayed(Path(judge.removeprefix(REPLAY))))
+            meant.append(_replayed(path_of(judge.removeprefix(REPLAY))))
         else:
             meant += ENSEMBLES.get(judge, [judge])
             _check_name(meant[-1])

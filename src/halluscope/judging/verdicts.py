@@ -13,6 +13,7 @@ import numpy as np
 from halluscope.files.opening import json_rows, read_json
 from halluscope.judging import completions
 from halluscope.judging.options import GIVEN
+from halluscope.paths import path_of
 from halluscope.sanitize import short_repr
 from halluscope.signature import data_of
 from halluscope.stats.ratios import Floats
@@ -140,7 +141,7 @@ def read_given(
     """
     found: dict[Hashable, Mapping[str, Any]] = {}
     names, known = [one.name for one in criteria], {*ids}
-    rows = completions.with_ids([*_rows(Path(file), responses)], ids, REPLIES[0], str(file))
+    rows = completions.with_ids([*_rows(path_of(file), responses)], ids, REPLIES[0], str(file))
     for where, row in rows:
         if isinstance(row, Mapping) and row.get("id") is None and "index" in row:
             row = {**row, "id": row["index"]}

@@ -23,9 +23,10 @@ from halluscope.files.opening import (
     read_json,
     read_text,
 )
+from halluscope.files.writing import naming, not_written, refusal
 from halluscope.network import hub_or_cache
 from halluscope.options import nearest
-from halluscope.paths import is_there
+from halluscope.paths import is_there, path_of
 from halluscope.reading.tables import PARQUET, Located, damaged, objects, parquet
 from halluscope.sanitize import short_repr
 
@@ -69,6 +70,7 @@ class Source:
         >>> Source.of("org/pope:coco@test")
         Source(name='org/pope', config='coco', split='test')
         """
+        written = str(path_of(written)) if written.startswith("~") else written
         if is_there(written):
             return cls(written)
         name, _, split = written.partition("@")
@@ -111,12 +113,14 @@ def sources(given: Any) -> Iterator[list[str]]:
             "one split (datasets.Dataset), or a list of these."
         )
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        yield [
-            str(one)
-            if isinstance(one, str | Path)
-            else _saved(without_pictures(one), Path(folder, str(number)))
-            for number, one in enumerate(each)
-        ]
+        written = []
+        for number, one in enumerate(each):
+            if isinstance(one, str | Path):
+                written.append(str(one))
+            else:
+                with naming(f"The folder for temporary files, {folder} ($TMPDIR),"):
+                    written.append(_saved(without_pictures(one), Path(folder, str(number))))
+        yield written
 
 
 def _saved(rows: Any, path: Path) -> str:
@@ -306,6 +310,10 @@ def _load(source: Source) -> Any:
         with hub_or_cache() as there:
             return datasets.load_dataset(source.name, source.config)
     except Exception as error:  # the library raises its own errors, and fsspec's, pyarrow's and the Hub's
+        refused = refusal(error)
+        if refused is not None:
+            place = f"The cache of datasets, {datasets.config.HF_DATASETS_CACHE} ($HF_DATASETS_CACHE),"
+            raise not_written(place, refused) from error
         why = (
             f"{type(error).__name__}: {short_repr(str(error), 200)}" if there else "the Hub cannot be reached"
         )

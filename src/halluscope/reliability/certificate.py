@@ -28,6 +28,7 @@ from halluscope.judging.judge import Margins
 from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.questions import QuestionSet
 from halluscope.options import nearest
+from halluscope.paths import path_of
 from halluscope.reliability.sheet import (
     DATA,
     IMPLIED,
@@ -406,8 +407,8 @@ def digest_of(content: Mapping[str, Any]) -> str:
 def read(source: str | Path | Mapping[str, Any]) -> Certificate:
     """Read a certificate from a file or its content, and check that it is unchanged."""
     content: Any = source
-    if isinstance(source, str | Path) and Path(source).is_file():
-        content = read_json(Path(source))
+    if isinstance(source, str | Path) and path_of(source).is_file():
+        content = read_json(path_of(source))
     if not isinstance(content, Mapping) or content.get("form") != FORM:
         raise ValueError(
             f"certificate is {short_repr(source)}; expected a file that `halluscope certify` wrote."

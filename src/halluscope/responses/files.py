@@ -18,7 +18,7 @@ from halluscope import limits
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import check_once, decoded, ending, members, parse, plain_name, read_json
 from halluscope.options import MatchingOptions
-from halluscope.paths import is_there
+from halluscope.paths import is_there, path_of
 from halluscope.reading import tables
 from halluscope.reading.columns import alike, contradicting, plain, second_names
 from halluscope.reading.tables import Located
@@ -211,8 +211,8 @@ def _files(given: Given) -> tuple[str, list[Path], Sequence[Row]]:
     if isinstance(given, str | Path):
         name, equals, parts = str(given).partition("=")
         if equals and name and not is_there(str(given)):
-            return name, [Path(part.strip()) for part in parts.split(",")], []
-        return "", [Path(given)], []
+            return name, [path_of(part.strip()) for part in parts.split(",")], []
+        return "", [path_of(given)], []
     rows = listed("responses", given, "a file, a list of rows with an id and a text, a table, or {id: text}")
     return "", [], [{TEXTS[0]: row} if isinstance(row, str) else row for row in rows]
 

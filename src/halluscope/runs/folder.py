@@ -38,6 +38,7 @@ from halluscope.judging.cache import Record, cache_of
 from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
+from halluscope.paths import path_of
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Values, finite, to_json
@@ -168,7 +169,7 @@ def check_options(options: Values) -> None:
 def folders(paths: Sequence[str | Path]) -> list[Path]:
     """Return the folders of runs: each of these folders that is a run, or the runs in it."""
     found: list[Path] = []
-    for folder in map(Path, paths):
+    for folder in map(path_of, paths):
         is_run = (folder / RUN).is_file()
         inner = [folder] if is_run else sorted(file.parent for file in folder.glob(f"*/{RUN}"))
         if not inner:
@@ -380,18 +381,18 @@ def _with_files(benchmark: Benchmark, options: Values, change: Callable[[str, st
 
 
 def _copied(folder: Path, name: str, file: str) -> str:
-    if not Path(file).is_file():
+    if not path_of(file).is_file():
         return file
     packed = PACKED if file.lower().endswith(PACKED) else ""
-    copy = f"{FILES}/{name}{ending(Path(file))}{packed}"
+    copy = f"{FILES}/{name}{ending(path_of(file))}{packed}"
     (folder / FILES).mkdir(exist_ok=True)
-    shutil.copyfile(file, folder / copy)
+    shutil.copyfile(path_of(file), folder / copy)
     return copy
 
 
 def _path(folder: Path, _: str, file: str) -> str:
     own = file.startswith(f"{FILES}/")
-    if leads_out(file) or (not own and Path(file).is_file()):
+    if leads_out(file) or (not own and path_of(file).is_file()):
         raise RunError(f"{folder} names {short_repr(file)}, which is outside the folder.")
     return str(folder / file) if own else file
 

@@ -14,6 +14,7 @@ from halluscope.building import spec
 from halluscope.errors import RunError
 from halluscope.files.writing import check_new
 from halluscope.options import check_names, defaults
+from halluscope.paths import path_of
 from halluscope.reading.datasets import SUBSET
 from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
@@ -264,7 +265,7 @@ def lines(benchmark: Benchmark, results: Named) -> str:
 def score(name: str, responses: Any, dataset: Any, out: str | Path | None, options: Values) -> Result:
     if out is not None:
         kind("out", out, str | Path, "the name of a new folder")
-        check_new(Path(out))
+        check_new(path_of(out))
     several = is_by_name(responses)
     given = (
         [*responses.items()] if several else [list(responses) if isinstance(responses, tuple) else responses]
@@ -277,7 +278,7 @@ def score(name: str, responses: Any, dataset: Any, out: str | Path | None, optio
     about = {"dataset": _named_datasets(dataset)}
     scored = [runs.score(benchmark, one, chosen, about) for one in ready]
     if out is not None:
-        runs.write(scored, Path(out))
+        runs.write(scored, path_of(out))
     items = [benchmark.items] if chosen.get(benchmark.items) else []
     results = [(run.name, {**run.scores, **dict.fromkeys(items, run.found)}) for run in scored]
     each = {one: _result(benchmark, [(one, result)], result) for one, result in results}

@@ -24,6 +24,7 @@ import numpy as np
 from halluscope import vocabularies
 from halluscope.cores import map_texts
 from halluscope.files.opening import read_text
+from halluscope.paths import path_of
 from halluscope.reading.words import lemmas, readers
 from halluscope.reading.words.tokens import Word, forms_of
 from halluscope.responses.lengths import MEAN_WORDS
@@ -248,7 +249,7 @@ def load_synonyms(path: str | Path | None = None, allow_other: bool = False) -> 
     from halluscope.building.spec import Upstream
 
     kind("synonyms", path, str | Path | None, "the path of a synonym list, or None")
-    file = Path(path or fetch.download(Upstream(URL, SHA256), "synonyms=... (--synonyms)"))
+    file = path_of(path or fetch.download(Upstream(URL, SHA256), "synonyms=... (--synonyms)"))
     sha256 = fetch.sha256_of(file)
     if sha256 != SHA256 and not allow_other:
         raise ValueError(

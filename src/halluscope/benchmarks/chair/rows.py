@@ -7,6 +7,7 @@ from halluscope import vocabularies
 from halluscope.benchmarks.chair.metric import load_synonyms, read
 from halluscope.errors import BuildError
 from halluscope.files.opening import entries_of
+from halluscope.paths import path_of
 from halluscope.reading import presence
 from halluscope.reading.coco import WHOLE, Kind, read_annotations, take
 from halluscope.reading.presence import ImageObjects, inputs, read_all
@@ -43,10 +44,10 @@ def ground_truth(
     words_of: Callable[[str], Sequence[Word]] = lemmas.words,
 ) -> dict[int, list[str]]:
     """Return, by image, the classes that are annotated or that a caption names (Rohrbach et al., 2018, section 3.1)."""
-    table = read_annotations(Path(instances))
+    table = read_annotations(path_of(instances))
     vocabulary = vocabularies.load("coco")
     vocabulary.check_annotated(table.classes, str(instances))
-    texts = _captions(Path(captions))
+    texts = _captions(path_of(captions))
     without = [image_id for image_id in table.image_ids if image_id not in texts]
     if without:
         raise BuildError(

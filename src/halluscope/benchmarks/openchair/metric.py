@@ -19,6 +19,7 @@ from halluscope.judging.options import VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
 from halluscope.judging.votes import IGNORED as UNDECIDED
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
+from halluscope.paths import path_of
 from halluscope.reading import tables
 from halluscope.reading.words import readers
 from halluscope.reading.words.tokens import Word, as_written, forms_of
@@ -204,7 +205,7 @@ def read_concrete(file: str | Path) -> frozenset[str]:
     """
     kind("concreteness", file, str | Path, "a file of ratings, or None")
     found = set()
-    for where, row in tables.rows(Path(file)):
+    for where, row in tables.rows(path_of(file)):
         if not isinstance(row, dict) or not {"Word", "Conc.M"} <= row.keys():
             raise BuildError(
                 f"concreteness: {where} is {short_repr(row, 120)}; expected the columns Word and Conc.M of the "

@@ -27,7 +27,7 @@ from halluscope.judging.models.ray_pool import RayPool
 from halluscope.judging.models.weights import Weights
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import RULES
-from halluscope.paths import cache_folder, is_there
+from halluscope.paths import cache_folder, is_there, path_of
 from halluscope.sanitize import one_line, short_repr
 
 # The paper's ensemble, the cheapest first
@@ -345,7 +345,7 @@ def local_judge(
         )
     if workers:
         # a worker has another working directory
-        there = str(Path(name).expanduser().resolve()) if is_there(name) else name
+        there = str(path_of(name).resolve()) if is_there(name) else name
         make = partial(local_judge, f"{CHECKER * checks}{there}", engine, recheck, device)
         return RayPool(make, found.name, workers, not (device or "").startswith("cpu"))
     if library == "ctranslate2":

@@ -8,7 +8,7 @@ from typing import Any
 from halluscope.errors import JudgeUnavailable
 from halluscope.files.opening import read_json
 from halluscope.network import hub_or_cache
-from halluscope.paths import is_there
+from halluscope.paths import is_there, path_of
 from halluscope.sanitize import one_line, short_repr
 
 # The commit of the Hub at which each of the default models is pinned
@@ -50,7 +50,7 @@ def find(model: str) -> Weights:
     check_name(model)
     if not is_there(model):
         return _on_hub(*model.partition("@")[::2])
-    path = Path(model).expanduser()
+    path = path_of(model)
     if path.is_file():
         return Weights(str(path.parent), path.stem, _digest([path]), gguf_file=path.name)
     return _folder(path)
@@ -59,7 +59,7 @@ def find(model: str) -> Weights:
 def described(model: str) -> Weights:
     """Find a model's describing files, including its tokenizer but no weights, by folder, GGUF file, or Hub id."""
     check_name(model)
-    path = Path(model).expanduser()
+    path = path_of(model)
     if is_there(model):
         folder, file = (path.parent, path.name) if path.is_file() else (path, None)
         found = Weights(str(folder), path.resolve().name, "", gguf_file=file)
@@ -80,8 +80,8 @@ def described(model: str) -> Weights:
 
 def check_name(model: str) -> None:
     """Check that a model's name can be one, before anything is fetched."""
-    path = Path(model)
-    if is_there(model) and (path.expanduser().is_dir() or path.suffix == ".gguf"):
+    path = path_of(model)
+    if is_there(model) and (path.is_dir() or path.suffix == ".gguf"):
         return
     if path.is_absolute() or model.startswith((".", "~")) or model.count("/") != 1:
         raise JudgeUnavailable(

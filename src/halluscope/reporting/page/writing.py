@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 from markupsafe import Markup
 
 from halluscope.files.writing import check_new, new_file
+from halluscope.paths import path_of
 from halluscope.reporting.page.content import Page
 from halluscope.reporting.page.html_template import data_uri, template
 from halluscope.reporting.report_items import ABSENT, FOUND, HALLUCINATED, MISSED, Item, pieces
@@ -48,9 +49,9 @@ class Report:
             OutputError: if the file exists.
             OSError: if it cannot be written.
         """
-        check_new(Path(file))
-        write(self.page, Path(file))
-        return Path(file)
+        check_new(path_of(file))
+        write(self.page, path_of(file))
+        return path_of(file)
 
     def __repr__(self) -> str:
         lines = (f"{one.name}: {one.score} {one.value}. {one.meaning}" for one in self.page.headlines)

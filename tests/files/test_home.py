@@ -1,0 +1,79 @@
+"""A name that begins with "~" is a file or folder in the user's home, wherever a user may name one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import halluscope
+from halluscope import cli
+from halluscope.vocabularies import load
+from tests import small_datasets
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+RESPONSES = "\n".join(json.dumps({"image_id": image_id, "response": "A dog."}) for image_id in (10, 20, 30))
+SCORED = {"judges": "lexical", "bootstrap": 0}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with a dataset and responses; the working directory is another, empty one."""
+    folder, work = tmp_path / "home", tmp_path / "work"
+    folder.mkdir()
+    work.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.chdir(work)
+    small_datasets.build("throne_coco", folder)
+    (folder / "mine.jsonl").write_text(RESPONSES)
+    return folder
+
+
+def test_from_python(home: Path) -> None:
+    result = halluscope.score("throne", "~/mine.jsonl", "~/throne_coco", out="~/runs/a", **SCORED)
+    assert result["recall_all"] == 1 / 3  # a dog is found, a person and a cup are not
+    assert (home / "runs" / "a" / "scores.json").is_file()
+    halluscope.score("throne", {"B": "~/mine.jsonl"}, Path("~/throne_coco"), out=Path("~/runs/b"), **SCORED)
+    assert halluscope.verify("~/runs") == {str(home / "runs" / name): [] for name in "ab"}
+    assert halluscope.compare("~/runs/a", "~/runs/b", bootstrap=10)["rows"] == 3
+    with pytest.raises(ValueError, match="is there already"):
+        halluscope.score("throne", "~/mine.jsonl", "~/throne_coco", out="~/runs/a", **SCORED)
+    assert not list(Path.cwd().iterdir())
+
+
+def test_a_benchmark_s_own_files(home: Path) -> None:
+    (home / "words.txt").write_text("\n".join(load("coco").classes))
+    result = halluscope.score(
+        "chair",
+        "~/mine.jsonl",
+        "~/throne_coco",
+        synonyms="~/words.txt",
+        allow_other_synonyms=True,
+        out="~/run",
+        bootstrap=0,
+    )
+    assert result["recall"] == 1 / 3 and halluscope.verify("~/run") == {str(home / "run"): []}
+
+
+def test_from_the_command_line(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a shell leaves "~" to the program: after "=", in "NAME=FILE", in quotes."""
+    words = [
+        "score",
+        "throne",
+        "--responses",
+        "A=~/mine.jsonl",
+        "--dataset=~/throne_coco",
+        "--judges",
+        "lexical",
+    ]
+    assert cli.main([*words, "--out=~/run", "--store=~/kept.sqlite"]) == 0, capsys.readouterr().err
+    assert cli.main(["report", "~/run", "--out=~/page.html", "--bootstrap", "0"]) == 0
+    assert cli.main(["inspect", "~/mine.jsonl"]) == 0
+    assert cli.main(["verify", "~/run"]) == 0
+    assert {"run", "page.html"} <= {path.name for path in home.iterdir()}
+    assert not list(Path.cwd().iterdir())
+
+
+def test_a_file_whose_name_begins_so(home: Path) -> None:
+    Path("~mine.jsonl").write_text(RESPONSES)
+    assert halluscope.score("throne", "~mine.jsonl", "~/throne_coco", **SCORED)["recall_all"] == 1 / 3
