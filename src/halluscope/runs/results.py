@@ -213,13 +213,13 @@ def report(
         except RunError as error:
             verdict = [Notes([f"The models are not compared. {error}"])]
         else:
-            *differences, remarks = of_differences(found, benchmark, FEW)
-            verdict = [Notes([*verdicts(found, benchmark), *remarks.lines])]
+            *differences, of_best = of_differences(found, benchmark, FEW)
+            verdict = [Notes([*verdicts(found, benchmark), *of_best.lines])]
             results = with_best(results, found)
     if names:
         table_of_names = of_scores(benchmark, results, names)
-        notes = [*of_thoughts(results), *without_intervals(benchmark, results)]
-        return [table_of_names, *notes, *signatures(results)]
+        remarks = [*of_thoughts(results), *without_intervals(benchmark, results)]
+        return [table_of_names, *remarks, *signatures(results)]
     if style == TABLE and not is_every:
         scores = of_scores(benchmark, results, [by])
         rows = sorted(scores.rows, key=lambda row: order.index(str(row[0])))

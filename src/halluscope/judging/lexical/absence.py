@@ -1,5 +1,7 @@
 """Ways to say that something is not there other than by a phrase around it: inversions, counts of zero, "neither"."""
 
+import itertools
+
 from halluscope.judging.lexical.clauses import is_finite_verb
 from halluscope.judging.lexical.sentences import Candidate
 from halluscope.judging.lexical.tables import ABSENT, GRAMMAR, Cue, at, is_determiner, words_before
@@ -53,10 +55,7 @@ def is_counted_zero(mention: Candidate) -> bool:
     if "of" not in before or ABSENT.counts.isdisjoint(before):
         return False
     behind = mention.words[mention.end : mention.end + NEAR]
-    for verb, value in zip(behind, behind[1:], strict=False):
-        if verb in ABSENT.counted and value in ABSENT.zeros:
-            return True
-    return False
+    return any(verb in ABSENT.counted and value in ABSENT.zeros for verb, value in itertools.pairwise(behind))
 
 
 def is_what_lacks(mention: Candidate) -> bool:

@@ -123,7 +123,7 @@ def _answers_nowhere(answer: list[str]) -> bool:
 
 
 def _presupposed(is_definite: bool, question: list[str]) -> bool:
-    """Whether a question that nobody answers takes an object for granted: "Why is there a dog?", "Is the dog asleep?"."""
+    """Whether a question that nobody answers takes an object for granted: "Why is there a dog?"."""
     if question[:1] == ["why"]:
         return True
     if not is_definite or question[:1] == ["where"]:

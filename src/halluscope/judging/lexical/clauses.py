@@ -36,7 +36,11 @@ def _has_plural_subject(words: list[str], joint: int, index: int) -> bool:
 
 def _has_singular_subject(words: list[str], joint: int, index: int) -> bool:
     """Whether a form in "s" follows a single thing after "and", as in "and a bus splashes her"."""
-    if words[joint + 1] not in CLAUSE.singular or not words[index].endswith("s") or words[index].endswith("ss"):
+    if (
+        words[joint + 1] not in CLAUSE.singular
+        or not words[index].endswith("s")
+        or words[index].endswith("ss")
+    ):
         return False
     subject = words[joint + 2 : index]
     if not subject or len(subject) > 3 or not CLAUSE.quantities.isdisjoint(subject):
@@ -55,8 +59,8 @@ def has_verb(words: list[str], start: int, end: int) -> bool:
 def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
     """Whether a clause with a verb of its own follows "and", and another verb stands between `begun` and "and".
 
-    So it is in "There are no cars and a bus waits" and in "He has no cap and wears a tie", but not in "No cars and buses
-    wait".
+    So it is in "There are no cars and a bus waits" and in "He has no cap and wears a tie", but not in "No cars and
+    buses wait".
     """
     if not has_verb(words, begun, joint):
         return False

@@ -59,7 +59,9 @@ class Reading:
         self.opened = self._next = 0
         self._is_modal = False  # whether the cue for the clause is a word such as "might"
         self._is_relative = False  # whether the cue for the clause is in a relative clause
-        self._begun = self._clause_start = 0  # where the last cue, and the clause of the last cue for a clause, begin
+        self._begun = self._clause_start = (
+            0  # where the last cue, and the clause of the last cue for a clause, begin
+        )
 
     def open(self, index: int, cue: Cue, begun: int = 0) -> None:
         """Put a cue in force from the word at `index` on; the cue's own words begin at `begun`."""
@@ -150,11 +152,7 @@ class Reading:
         if index in quoted or (cue.rule == "quoted" and end in quoted):
             return True
         denied = any(force is not None and force.rule == "negated" for force in (self._clause, self._noun))
-        if (
-            cue.reach == "ends"
-            and not denied
-            and absence.is_exception(words, index)
-        ):
+        if cue.reach == "ends" and not denied and absence.is_exception(words, index):
             cue = EXCEPTED  # "all the fruits except bananas"
         self.open(end, cue, index)
         self.hedge = index if words[index] in HEDGES.of_identity else -1
@@ -216,7 +214,7 @@ class Reading:
             known = mention.definite and cue is not None and cue.keeps_definite
             if cue is not None and cue is self._clause and self._is_modal and mention.is_the:
                 known = True  # "it might belong to the woman on the bench"
-            if known and cue.rule == "negated" and absence.is_denied_presence(mention):
+            if known and cue is not None and cue.rule == "negated" and absence.is_denied_presence(mention):
                 known = False
             if cue and not known:
                 is_there = cue.rule == "hypothetical" and (
@@ -252,7 +250,11 @@ class Reading:
         """Return the subject of the verb before "and": "The plane has taken off and is out of sight"."""
         start = self._start_of_clause(joint)
         for mention in self.sentence.mentions[-RECENT:]:
-            if mention.start == start and mention.end < joint and clauses.is_finite_verb(self.words, mention.end):
+            if (
+                mention.start == start
+                and mention.end < joint
+                and clauses.is_finite_verb(self.words, mention.end)
+            ):
                 return [mention]
         return []
 
@@ -287,7 +289,9 @@ class Reading:
         """Return the mentions joined to another thing before the cue: "The dog and the blanket have disappeared"."""
         words = self.words
         for mention in self.sentence.mentions[-RECENT:]:
-            opens = mention.start == 0 or words[mention.start - 1] in CLAUSE.ends_clause | GRAMMAR.before_subject
+            opens = (
+                mention.start == 0 or words[mention.start - 1] in CLAUSE.ends_clause | GRAMMAR.before_subject
+            )
             if not opens or at(words, mention.end) != "and":
                 continue
             rest = words[mention.end + 1 : index]

@@ -326,7 +326,7 @@ def shown_on(mention: Candidate) -> bool:
 
 
 def is_called_likeness(mention: Candidate) -> bool:
-    """Whether a mention is said to be a likeness: "the bear is a statue", but not "the figure is a statue of a bear"."""
+    """Whether a mention is said to be a likeness: "the bear is a statue", not "it is a statue of a bear"."""
     words = mention.words
     before = at(words, mention.start - 1)
     opens = before in {"", ",", "and", "that"} or before in CLAUSE.ends_clause

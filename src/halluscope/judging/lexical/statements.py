@@ -1,5 +1,7 @@
 """Whether a sentence that ends in a question mark asks: "The man rides a horse, doesn't he?" states something."""
 
+import itertools
+
 from halluscope.judging.lexical.clauses import is_finite_verb
 from halluscope.judging.lexical.tables import QUESTIONS, at, is_determiner, phrases_of
 
@@ -20,7 +22,7 @@ def asked_from(words: list[str]) -> int:
             return len(words) if index > 1 else 0
     if len(words) < LONG or words[0] in QUESTIONS.fragments:
         return 0
-    for word, following in zip(words, words[1:], strict=False):
+    for word, following in itertools.pairwise(words):
         alternative = is_determiner(following) or following in QUESTIONS.auxiliaries | QUESTIONS.alternatives
         if word == "or" and alternative:
             return 0  # "The animal on the sofa is a cat or a dog?"

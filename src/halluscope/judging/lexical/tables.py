@@ -18,7 +18,21 @@ def tables() -> dict[str, Any]:
     return read_toml(__file__, "lexical.toml")
 
 
-ABSENT, AFTER, CLAUSE, COMPOUNDS, CORRECTIONS, DEPICTION, GRAMMAR, HEDGES, LISTS, PARTS, QUESTIONS, READINGS, SPELLING = (
+(
+    ABSENT,
+    AFTER,
+    CLAUSE,
+    COMPOUNDS,
+    CORRECTIONS,
+    DEPICTION,
+    GRAMMAR,
+    HEDGES,
+    LISTS,
+    PARTS,
+    QUESTIONS,
+    READINGS,
+    SPELLING,
+) = (
     WordLists(__file__, "lexical.toml", section)
     for section in (
         *("absent", "after", "clause", "compounds", "corrections", "depiction", "grammar"),
