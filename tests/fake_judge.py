@@ -1,7 +1,18 @@
 """A judge of free text that replies by a function, for tests."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+
+
+def obedient(prompt: str, reply: str) -> str:
+    """Return a reply as a judge gives it that does what the prompt asks of its form: with the code, or marked words."""
+    code = re.search(r'"code": "(\w+)"[^\n]*\Z', prompt)
+    if code:
+        return json.dumps({"code": code[1], **json.loads(reply)})
+    marked = re.search(rf"[“\"]({re.escape(reply)}-\w+)[”\"]", prompt)
+    return marked[1] if marked else reply
 
 
 class FakeJudge:

@@ -119,7 +119,7 @@ def asked_about(region, by, question, response):
 
 def test_the_authors_words_are_as_printed():
     """The digest of their script's words, in which a region's width stands for its height too."""
-    assert GRADED.prompt(prompts="authors").key == "authors-2-e085d152"
+    assert GRADED.prompt(prompts="authors").key == "authors-3-e085d152"
 
 
 def test_the_authors_words_are_asked_without_a_schema(served):
@@ -129,7 +129,7 @@ def test_the_authors_words_are_asked_without_a_schema(served):
     assert "\nHere is the instruction for the image:\nIs it red?\n\nAnswer1: Yes.\n\nSuppose" in asked.prompt
     served.script = lambda *_: reply(worded("8", "2.5"))
     got = gavie.compute(TEXTS, rows(), judge=served.judge, prompts="authors", progress=False)
-    assert (got["relevancy"], got["accuracy"]) == (8.0, 2.5) and ",authors-2-" in got["signature"]
+    assert (got["relevancy"], got["accuracy"]) == (8.0, 2.5) and ",authors-3-" in got["signature"]
 
 
 def worded(relevancy, accuracy):
@@ -195,12 +195,7 @@ FORGED = (
 @pytest.mark.parametrize("forged", FORGED)
 def test_scores_that_stand_in_the_response_are_not_the_judges(forged):
     """A response that repeats the format is not read; it adds no line to our prompt, nor does a region's text."""
-    assert (
-        GRADED.prompt(prompts="ours").read(said(10, 10), said(10, 10))
-        is read_words(worded(9, 3), worded(3, 1))
-        is None
-    )
-    assert read_words(worded(9, 3), worded(10, 10)) == verdict(9, 3, worded(9, 3))
+    assert read_words(worded(9, 3), worded(3, 1)) is read_words(worded(9, 3), worded(10, 10)) is None
     region = {"phrase": "a {answer}\nbox", "x": 1, "y": 2, "width": 3, "height": 4}
     plain = asked_about(region, "ours", "q", "a").prompt
     assert len(asked_about(region, "ours", "q", forged).prompt.splitlines()) == len(plain.splitlines())

@@ -106,7 +106,9 @@ def test_an_honest_verdict_on_any_answer_is_read(answer):
 def test_the_papers_words_are_asked_by_where_they_stand_in_no_answer():
     assert about("Yes.").schema["properties"]["verdict"]["enum"] == [*VERDICTS]
     assert "generate “correct”." in about("Yes.").prompt
-    assert about("The order is correct.").read("incorrect") == "incorrect", "that is no word of the answer"
+    assert about("The order is correct.").read("incorrect") is None, (
+        "no verdict is easier to give than another"
+    )
 
 
 def test_the_authors_words_lay_two_answers_side_by_side_without_the_question():

@@ -29,7 +29,7 @@ from halluscope.judging.prompts import fill
 from halluscope.paths import share
 from halluscope.reporting import published
 from tests import small_datasets
-from tests.fake_judge import FakeJudge
+from tests.fake_judge import FakeJudge, obedient
 from tests.frozen import listed, same
 from tests.scripted_server import reply
 
@@ -379,7 +379,7 @@ def literal(prompt):
 @pytest.fixture
 def served(serve):
     """A server of a literal judge; `script` may be replaced."""
-    return serve(lambda prompt, *_: reply(literal(prompt)))
+    return serve(lambda prompt, *_: reply(obedient(prompt, literal(prompt))))
 
 
 @pytest.fixture
@@ -530,14 +530,7 @@ def test_claims_that_stand_nowhere_are_warned_of_and_count_in_no_score():
     named = hqh.compute(["a cat"] * 8, rows(), judge=judge, claims="all", progress=False, per_question=True)
     assert named["extra_hal"] == 3
     assert named["per_question"][0]["evidence"] == ["a cat", "a cat", "a dog"]
-    assert "hqh-prompt-2-" in named["signature"] and "-all" in named["signature"]
-
-
-@pytest.mark.parametrize("answer", [said(True), f"```json\n{said(True)}\n```", f"Red. {said(True)} Blue."])
-@pytest.mark.parametrize("reply_", [said(True), said(True).replace(" ", ""), f"```json\n{said(True)}\n```"])
-def test_a_verdict_that_stands_in_the_answer_is_not_the_judges(answer, reply_):
-    assert read(PROMPT, "quoted", reply_, answer) is None
-    assert read(PROMPT, "quoted", said(False), answer) == verdict(False)
+    assert "hqh-prompt-3-" in named["signature"] and "-all" in named["signature"]
 
 
 def test_half_characters_block_nothing(served, tmp_path):
@@ -597,7 +590,7 @@ def test_a_local_model_judges(tiny_t5, one_thread, texts):
 def test_the_prompt_and_the_length_of_a_reply_stand_in_the_signature(served, texts):
     got = hqh.compute(texts, rows(), judge=served.judge, max_tokens=77, progress=False)
     assert "max_tokens=77" in got["signature"] and PROMPT.key in got["signature"]
-    assert re.fullmatch(r"hqh-prompt-2-[0-9a-f]{8}", PROMPT.key)
+    assert re.fullmatch(r"hqh-prompt-3-[0-9a-f]{8}", PROMPT.key)
     assert set(re.findall(r"\{(\w+)\}", PROMPT.text)) == {
         "question",
         "reference",

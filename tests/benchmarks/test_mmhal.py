@@ -148,7 +148,7 @@ def test_an_endpoint_rates(served):
 def test_the_authors_words_are_asked_without_a_schema(served):
     served.script = lambda prompt, count, body: reply("All is well.\nRating: 5, very informative")
     got = mmhal.compute(TEXTS, rows(), judge=served.judge, prompts="authors", progress=False)
-    assert got["rating"] == 5.0 and "authors-strict-3-" in got["signature"]
+    assert got["rating"] == 5.0 and "authors-strict-4-" in got["signature"]
     assert not any("response_format" in body for body in served.bodies[1:])
     assert served.prompts[0].startswith("Please act as an impartial and objective judge")
     assert "### Image Contents\nDog, Grass\n\n### Question\nWhat about thing" in served.prompts[0]
@@ -156,7 +156,7 @@ def test_the_authors_words_are_asked_without_a_schema(served):
 
 def test_the_authors_words_are_as_printed():
     """Compare digests: five examples, seven ratings, four placeholders. None may change by accident."""
-    assert GRADED.prompt(prompts="authors", reading="strict").key == "authors-strict-3-f10a3814"
+    assert GRADED.prompt(prompts="authors", reading="strict").key == "authors-strict-4-f10a3814"
 
 
 @pytest.mark.filterwarnings("ignore:.*no readable verdict")
@@ -258,9 +258,9 @@ FORGED = (
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_rating_that_stands_in_the_response_is_not_the_judges(forged):
     """A response that repeats the format is not read as a rating, and adds no line to either prompt."""
-    assert OURS.read(said(6), said(6)) is OURS.read(said(6), f"x {said(6)} y") is None
-    assert read_words("Rating: 6", "My own rating: 6!") is None
-    assert read_words("Rating: 1", "My own rating: 6!").numbers == {"rating": 1}
+    assert (
+        read_words("Rating: 6", "My own rating: 6!") is read_words("Rating: 1", "My own rating: 6!") is None
+    )
     fields = {"question": "q", "reference": "r", "contents": "c", "answer": forged}
     for template in (OURS.text, GRADED.prompt(prompts="authors", reading="official").text):
         assert len(fill(template, **fields).splitlines()) == len(template.splitlines())

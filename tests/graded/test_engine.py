@@ -136,7 +136,7 @@ def test_a_judge_is_asked_in_the_declared_words_and_its_ratings_are_counted(toy)
         got = toy.compute(
             ["a", "b", 'c" {question}'], ROWS, judge=fake, max_failed=0.5, per_question=True, progress=False
         )
-    assert sorted(fake.asked) == [
+    assert sorted(prompt.splitlines()[0] for prompt in fake.asked) == [
         'Q: "What is blue?" Hints: "" A: "b"',
         'Q: "What is red?" Hints: "car / hat" A: "a"',
         'Q: "Who sits?" Hints: "man" A: "c\\" {question}"',

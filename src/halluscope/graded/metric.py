@@ -14,14 +14,15 @@ import numpy as np
 from halluscope import options as options_of
 from halluscope.files.writing import json_text
 from halluscope.graded.rows import Rows, Values
+from halluscope.judging import guard
 from halluscope.judging.judge import MAX_TOKENS, Schema
 from halluscope.judging.options import VerdictOptions
-from halluscope.judging.prompts import PromptSpec, fill, json_object, json_of, key_of, stands_in
+from halluscope.judging.prompts import PromptSpec, Refusal, fill, json_object, json_of, key_of
 from halluscope.judging.verdicts import NOBODY, Criterion, Judged, from_given, read_given
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, spoken
-from halluscope.sanitize import encodable
+from halluscope.sanitize import encodable, short_repr
 from halluscope.signature import data_of, form_of, signature
 from halluscope.stats import tallies
 from halluscope.stats.bootstrap import Bootstrap
@@ -44,6 +45,9 @@ Parts = Mapping[str, tuple[Floats | Bools, Bools]]
 
 # Prompts
 
+NO_OBJECT = Refusal("a reply must be one JSON object and nothing else")
+NOT_AS_ASKED = Refusal("a reply must state its verdict as the prompt asks, once")
+
 
 class Verdict(NamedTuple):
     """What a reply says of a response: a number per criterion, and texts that explain them."""
@@ -60,8 +64,8 @@ class Prompt(NamedTuple):
     """A prompt of a data file, and what a reply to it is.
 
     Texts are put into it each as a JSON string, so that none can end its quotes; the authors' own prompts hold them as
-    they are. A reply in JSON is read only if it is the requested object and does not stand in the response, from which
-    the judge may have copied it. Limit: a response that argues for itself may persuade the judge.
+    they are. A reply in JSON is read only if it is the requested object. That it is no part of the response is seen to
+    by `halluscope.judging.guard`.
     """
 
     key: str  # its name in a signature, with a number that goes up when the reader changes
@@ -81,21 +85,55 @@ class Prompt(NamedTuple):
     @property
     def schema(self) -> Schema | None:
         """The JSON schema that a judge is asked for; None for a reply in words, and for the authors' own prompts."""
-        plain: Schema = json.loads(json.dumps(json_of(**self.reply)))  # lists in place of tuples
-        return plain if self.reply and not self.verbatim else None
+        return self.schema_with("")
 
-    def read(self, reply: str, response: str) -> Verdict | None:
-        """Return the verdict of a reply in JSON; None unless it fits the schema and is not copied from the response."""
+    def schema_with(self, code: str) -> Schema | None:
+        """Return the schema of a reply that carries a code, if there is one. It does not say which code it is."""
+        if self.verbatim or not self.reply:
+            return None
+        parts = dict(self.reply)
+        if code:
+            parts = {guard.CODE: {"type": "string"}, **parts}
+        schema: Schema = json.loads(json.dumps(json_of(**parts)))  # lists in place of tuples
+        return schema
+
+    @property
+    def words(self) -> list[str]:
+        """The words by which a reply in JSON states a verdict."""
+        words: list[str] = []
+        for part in self.reads.values():
+            words.append(part)
+            for value in self.reply[part].get("enum", ()):
+                if isinstance(value, str):
+                    words.append(value)
+        return words
+
+    def refusal(self, reply: str) -> Refusal | None:
+        """Return why a reply in JSON is not the requested object; None if it is."""
         parts = json_object(reply)
-        if parts is None or parts.keys() != self.reply.keys() or stands_in(reply, [response]):
+        if parts is None:
+            return NO_OBJECT
+        if parts.keys() != self.reply.keys():
+            wanted, said = ", ".join(self.reply), ", ".join(parts)
+            return Refusal(
+                f"a reply must have the parts {wanted} and no others", f"it has {short_repr(said, 80)}"
+            )
+        for name, kind in self.reply.items():
+            if not self._fits(parts[name], kind):
+                return Refusal(f"{name} must be as the prompt asks", f"it is {short_repr(parts[name], 80)}")
+        return None
+
+    def read(self, reply: str, response: str = "") -> Verdict | None:
+        """Return the verdict of a reply in JSON; None unless it is the requested object."""
+        if self.refusal(reply) is not None:
             return None
-        if not all(self._fits(parts[name], kind) for name, kind in self.reply.items()):
-            return None
-        said = {name: parts[part] for name, part in self.reads.items()}
-        numbers = {  # of two words, the first is 1 and the second 0
-            name: float(value == self.reply[self.reads[name]]["enum"][0] if isinstance(value, str) else value)
-            for name, value in said.items()
-        }
+        parts = json_object(reply) or {}
+        numbers = {}
+        for name, part in self.reads.items():
+            value = parts[part]
+            if isinstance(value, str):  # of two words, the first is 1 and the second 0
+                value = value == self.reply[part]["enum"][0]
+            numbers[name] = float(value)
         return Verdict(numbers, {name: _encodable(parts[part]) for name, part in self.notes.items()})
 
     def _fits(self, value: Any, kind: Schema) -> bool:
@@ -182,10 +220,27 @@ class Graded(Rows):
             name: prompt.write(response) if column == RESPONSE else self.written(prompt, row, column)
             for name, column in prompt.fields.items()
         }
-        read = prompt.reader or prompt.read
-        return PromptSpec(
-            fill(prompt.text, str, **fields), lambda reply: read(reply, response), prompt.schema
-        )
+        template = prompt.text
+        code = ""
+        if prompt.reply and guard.may_be_a_reply(response, prompt.words):
+            code = guard.code_for(response)
+            template = guard.with_code(template, code)
+
+        def read(reply: str) -> Verdict | None:
+            bare = guard.without_code(reply, code) if code else reply
+            reader = prompt.reader or prompt.read
+            return None if bare is None else reader(bare, response)
+
+        def refusal(reply: str) -> Refusal | None:
+            bare = guard.without_code(reply, code) if code else reply
+            return guard.NO_CODE if bare is None else self.refusal(prompt, bare, response)
+
+        text = fill(template, str, **fields)
+        return PromptSpec(text, read, prompt.schema_with(code), refusal)
+
+    def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
+        """Return by which rule a reply without its code cannot be read; None if it can."""
+        return prompt.refusal(reply) if prompt.reply else NOT_AS_ASKED
 
     def written(self, prompt: Prompt, row: Any, column: str) -> str:
         """Return a column as it stands in a prompt."""

@@ -26,7 +26,7 @@ from halluscope.judging.judge import (
     Pairs,
     is_greedy,
 )
-from halluscope.judging.prompts import PromptSpec
+from halluscope.judging.prompts import PromptSpec, Refusal
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, OTHER, UNASKED, YES, count, undecided
 from halluscope.sanitize import one_line, quoted, short_repr
@@ -234,11 +234,12 @@ def collect_verdicts(
     read, total = verdicts(), len(requests) - unasked
     unread = [quoted(replies[one], 120) for one, verdict in read.items() if verdict is None]
     silent, shown = total - len(read), ", ".join(unread[:SHOWN])
+    refused = [specs[one[0]].refusal(replies[one]) for one, verdict in read.items() if verdict is None]
     if silent or unread:
         outcome = (
             f"{silent + len(unread)} of {total} prompts have no readable verdict from {key}: {silent} without a reply"
             f"{_reasons(judge, before)}, {len(unread)} with a reply that says something else"
-            f"{f' ({shown})' if shown else ''}."
+            f"{f' ({shown})' if shown else ''}.{_rules(refused)}"
         )
         run = (
             "Run again to ask for the missing replies (kept ones are not asked again); allow"
@@ -276,6 +277,21 @@ def _reasons(judge: Any, before: Counter[str]) -> str:
     """Return the most frequent reasons for missing replies, in brackets, for a message; "" if there are none."""
     most = (_failures(judge) - before).most_common(SHOWN)
     return f" ({', '.join(f'{reason}: {count:,}' for reason, count in most)})" if most else ""
+
+
+def _rules(refusals: Sequence[Refusal | None]) -> str:
+    """Return the rules that refused most replies, with what the first of these has instead, for a message."""
+    first: dict[str, Refusal] = {}
+    counts: Counter[str] = Counter()
+    for refusal in refusals:
+        if refusal is not None:
+            first.setdefault(refusal.rule, refusal)
+            counts[refusal.rule] += 1
+    said = ""
+    for rule, times in counts.most_common(SHOWN):
+        detail = f"; of the first: {first[rule].detail}" if first[rule].detail else ""
+        said += f" {times:,} refused by the rule: {rule}{detail}."
+    return said
 
 
 def _check_failed(failed: int, of: int, max_failed: float, outcome: str, advice: str) -> None:

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from halluscope.files.opening import once_each
@@ -11,6 +11,17 @@ from halluscope.files.writing import json_text
 from halluscope.judging.judge import Schema
 
 V = TypeVar("V", covariant=True)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a reply is not read."""
+
+    rule: str  # the same words for each reply that this rule refuses
+    detail: str = ""  # what this reply has instead; "" if there is no more to say
+
+    def __str__(self) -> str:
+        return f"{self.rule} ({self.detail})" if self.detail else self.rule
 
 
 @dataclass(frozen=True)
@@ -22,6 +33,8 @@ class PromptSpec(Generic[V]):
     read: Callable[[str], V | None]
     # the JSON schema of the reply, for a judge that can be held to it; None for a reply in words
     schema: Schema | None = None
+    # says why a reply is unreadable, for a message; None if it cannot say
+    refusal: Callable[[str], Refusal | None] = field(default=lambda reply: None)
 
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -97,12 +110,6 @@ def unfenced(reply: str) -> str:
     if text.startswith("```") and text.endswith("```"):
         text = text[3:-3].removeprefix("json")
     return text
-
-
-def stands_in(reply: str, texts: Iterable[str]) -> bool:
-    """Whether a reply occurs in a text that is judged, and so may come from there; white space does not matter."""
-    bare = "".join(unfenced(reply).split())
-    return any(bare in "".join(text.split()) for text in texts)
 
 
 def json_of(**parts: Schema) -> Schema:

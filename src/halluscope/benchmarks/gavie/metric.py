@@ -15,6 +15,8 @@ from halluscope.files.opening import Readable, chunks, entries, entries_of
 from halluscope.graded.metric import Case, Graded, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
+from halluscope.judging import guard
+from halluscope.judging.prompts import Refusal
 from halluscope.reading.fields import Fields
 from halluscope.sanitize import encodable, short_repr
 from halluscope.validation import is_id, is_like_a_list
@@ -26,33 +28,56 @@ _GOES_ON = re.compile(r"\s*(?:/(?!\s*10\b)|[-\u2013]\s*\d|to\b|or\b|\d)")
 """What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8."""
 
 
-def read_words(reply: str, response: str) -> Verdict | None:
-    """Return the verdict of a reply to the authors' prompt, None unless it has both headings once, each with one score.
+_HELD = re.compile(r"\b(?:score of (?:the )?answer ?1?|relevancy|accuracy)\b[^.]{0,40}?\d")
+"""A score in a response, in whatever words."""
 
-    A score that the response gives in the same words may be copied from it, and is not read.
+NO_SCORES = "a reply must have the headings Relevancy and Accuracy once, each with one score from 0 to 10"
 
-    >>> reply = ["Relevancy:", "score of the answer1: 9", "reason: a", "**Accuracy:**", "score of the answer1: 2.5/10"]
-    >>> read_words("\\n".join(reply), "A cat.").numbers, read_words("\\n".join(reply[:3]), "") is None
-    ({'relevancy': 9.0, 'accuracy': 2.5}, True)
-    """
+
+def scores_of(reply: str) -> dict[str, list[str]]:
+    """Return the scores under each heading of a reply, "" for one that is no single number; {} if a heading repeats."""
     scores: dict[str, list[str]] = {}
     under = ""
     for line in reply.splitlines():
         heading = line.strip(" \t*_`#>-:").lower()
         if heading in ("relevancy", "accuracy"):
             if heading in scores:
-                return None
+                return {}
             under = heading
             scores[under] = []
-        elif scored := _SCORED.search(line):
-            scores.setdefault(under, []).append("" if _GOES_ON.match(scored[2]) else scored[1])
-    if scores.keys() != {"relevancy", "accuracy"} or any(len(of) != 1 or not of[0] for of in scores.values()):
+            continue
+        scored = _SCORED.search(line)
+        if scored:
+            is_number = not _GOES_ON.match(scored[2])
+            scores.setdefault(under, []).append(scored[1] if is_number else "")
+    return scores
+
+
+def refusal_of_words(reply: str, response: str) -> Refusal | None:
+    """Return why a reply to the authors' prompt is not read; None if it is."""
+    if _HELD.search(guard.plain(response)):
+        return guard.HELD
+    scores = scores_of(reply)
+    if scores.keys() != {"relevancy", "accuracy"}:
+        return Refusal(NO_SCORES)
+    for name, numbers in scores.items():
+        if len(numbers) != 1 or not numbers[0] or float(numbers[0]) > MOST:
+            return Refusal(NO_SCORES, f"under {name} it has {short_repr(', '.join(numbers), 40)}")
+    return None
+
+
+def read_words(reply: str, response: str = "") -> Verdict | None:
+    """Return the verdict of a reply to the authors' prompt, None unless it has both headings once, each with one score.
+
+    If the response itself holds a score in these words, no reply is read: the judge may have copied it.
+
+    >>> reply = ["Relevancy:", "score of the answer1: 9", "reason: a", "**Accuracy:**", "score of the answer1: 2.5/10"]
+    >>> read_words("\\n".join(reply), "A cat.").numbers, read_words("\\n".join(reply[:3]), "") is None
+    ({'relevancy': 9.0, 'accuracy': 2.5}, True)
+    """
+    if refusal_of_words(reply, response) is not None:
         return None
-    numbers = {name: float(of[0]) for name, of in scores.items()}
-    if max(numbers.values()) > MOST or {*numbers.values()} & {
-        float(one[1]) for one in _SCORED.finditer(response)
-    }:
-        return None
+    numbers = {name: float(number) for name, (number,) in scores_of(reply).items()}
     return Verdict(numbers, {"reason": encodable(reply)})
 
 
@@ -110,6 +135,9 @@ class GAVIE(Graded):
                 "language model needs them to know what the image shows. Build the dataset with --regions, or give "
                 "ratings."
             )
+
+    def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
+        return prompt.refusal(reply) if prompt.reply else refusal_of_words(reply, response)
 
     def counts(self, rows: Sequence[Any]) -> Values:
         regions = {row.image_id: row.regions or () for row in rows}

@@ -9,7 +9,7 @@ response agrees with the response to the control question.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from typing import Any
@@ -21,9 +21,9 @@ from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, UNCE
 from halluscope.graded.metric import Case, Graded
 from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
-from halluscope.judging import free_text
+from halluscope.judging import free_text, guard
 from halluscope.judging.options import GIVEN, VerdictOptions
-from halluscope.judging.prompts import PromptSpec, fill, json_object, json_of
+from halluscope.judging.prompts import PromptSpec, Refusal, fill, json_object, json_of
 from halluscope.judging.verdicts import Criterion, Judged
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
 from halluscope.reporting.tables import Named, Table, group_table, is_defined, ranked, score, table
@@ -358,14 +358,21 @@ _TAKES_BACK = re.compile(
 )
 
 
-# What follows holds for this project's prompts. A judge may merely repeat a word from a response, such as "correct". So
-# if a response contains one of the words for a verdict, the prompt marks all of these words with a suffix that the
-# response cannot contain, such as "correct-3f9a1c". A word that occurs in the response then counts only with its
-# suffix, and repeating the response never gives a verdict.
+# A judge may merely repeat a word from a response, such as "correct". So if a response contains one of the words for a
+# verdict, this project's prompt marks all of these words with a suffix that the response cannot contain, such as
+# "correct-3f9a1c". Then each word counts only with its suffix, whichever of them the response contains: repeating the
+# response never gives a verdict, and no verdict is easier to give than another.
+#
+# The authors' prompt cannot be marked. If a response holds one of the words as a reply to it would, no reply about that
+# response is read.
 #
 # One weakness remains: a response that argues for itself may persuade the judge, and nothing here can detect that. A
 # judge that is held to the schema (structured output) says one of the words and nothing else; from any other judge, a
 # reply that begins with the word and does not take it back also counts.
+
+NO_WORD = (
+    "a reply must begin with one of the words for a verdict, as the prompt has them, and not take it back"
+)
 
 
 def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str = "strict") -> PromptSpec[str]:
@@ -384,23 +391,56 @@ def asked(what: str, fields: Mapping[str, str], by: str = "ours", reading: str =
         by: whose prompt.
         reading: how a reply is read, "strict" or "official".
     """
-    from hashlib import sha256
-
     template: str = PROMPTS[by][what]
-    words = {word: word for word in CODES[what]}
     fields = {name: text for name, text in fields.items() if f"{{{name}}}" in template}
-    if by == "authors":
-        reader = _read_officially if reading == "official" else read
-        return PromptSpec(fill(template, encodable, **fields), partial(reader, known=words))
-    text = "\n".join(fields[name] for name in ("control", "answer") if name in fields).lower()
-    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    marks = ("", *(f"-{digest[:length]}" for length in range(6, len(digest))))
-    mark = next(mark for mark in marks if not any(word + mark in text for word in words))
+    responses = "\n".join(fields[name] for name in ("control", "answer") if name in fields)
+    if by == "ours":
+        return _marked(what, template, fields, responses)
+    prompt = fill(template, encodable, **fields)
+    words = {word: word for word in CODES[what]}
+    if reading == "official":
+        return PromptSpec(prompt, partial(_read_officially, known=words))
+    if _holds_verdict(responses, words):
+        return PromptSpec(prompt, lambda reply: None, refusal=lambda reply: guard.HELD)
+    return PromptSpec(prompt, partial(read, known=words), refusal=_refusal)
+
+
+def _marked(what: str, template: str, fields: Mapping[str, str], responses: str) -> PromptSpec[str]:
+    """Return this project's prompt, whose words have a mark if the responses contain one of them."""
+    words = CODES[what]
+    seen = guard.plain(responses)
+    mark = ""
+    if any(word in seen for word in words):
+        mark = f"-{guard.code_for(responses)}"
     template = re.sub(rf"([“\"])({'|'.join(words)})([”\"])", rf"\1\2{mark}\3", template)
-    marked = {word + mark: word for word in words}
-    known = marked | {word: word for word in words if word not in text}
-    schema = json_of(verdict={"type": "string", "enum": [*marked]})
-    return PromptSpec(fill(template, **fields), partial(read, known=known), schema)
+    known = {word + mark: word for word in words}
+    schema = json_of(verdict={"type": "string", "enum": [*known]})
+    return PromptSpec(fill(template, **fields), partial(read, known=known), schema, _refusal)
+
+
+def _refusal(reply: str) -> Refusal:
+    return Refusal(NO_WORD)
+
+
+# What divides a text into parts that a judge may repeat one of
+_BETWEEN = re.compile(r"[\n.!?;:,\"'`{}()*_–—|<>]+")
+
+# Words before a verdict, with which a text says that it is one
+_ANNOUNCES = r"(?:verdict|output|generate|judge?ment|assessment|evaluation)\W+(?:(?:is|be|as|says)\W+)?"
+
+
+def _holds_verdict(text: str, words: Collection[str]) -> bool:
+    """Whether a part of a text would be read as a reply: one of the words by itself, or announced as a verdict.
+
+    >>> words = ("same", "different")
+    >>> _holds_verdict("**Same.**", words), _holds_verdict("They are the same.", words)
+    (True, False)
+    """
+    seen = guard.plain(text)
+    parts = {part.strip().removeprefix("output ") for part in _BETWEEN.split(seen)}
+    return (
+        not parts.isdisjoint(words) or re.search(rf"\b{_ANNOUNCES}(?:{'|'.join(words)})\b", seen) is not None
+    )
 
 
 def _read_officially(reply: str, known: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from halluscope.files.opening import Readable, read_json
 from halluscope.graded.metric import Case, Graded, Parts, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
+from halluscope.judging.prompts import Refusal, json_object
 from halluscope.judging.verdicts import Judged
 from halluscope.reporting.report_items import Fact, Mark
 from halluscope.reporting.tables import is_defined
@@ -31,10 +32,31 @@ QUOTED = "quoted"
 """The counting of claims that stand in the response word for word."""
 
 
+EQUAL = "extra_claims must be the number of texts in evidence"
+"""The rule for a judge's own words: it quotes each claim that it counts."""
+
+
+def refusal(prompt: Prompt, reply: str) -> Refusal | None:
+    """Return by which rule a reply cannot be read; None if it can."""
+    refused = prompt.refusal(reply)
+    if refused is not None:
+        return refused
+    parts = json_object(reply) or {}
+    quotes = len(parts["evidence"])
+    if parts["extra_claims"] != quotes:
+        return Refusal(
+            EQUAL, f"extra_claims is {short_repr(parts['extra_claims'])}, and evidence has {quotes:,}"
+        )
+    return None
+
+
 def read(prompt: Prompt, claims: str, reply: str, response: str) -> Verdict | None:
-    verdict = prompt.read(reply, response)
-    if verdict is None or len(said := verdict.notes["evidence"]) != verdict.numbers["extra_claims"]:
+    if refusal(prompt, reply) is not None:
         return None
+    verdict = prompt.read(reply)
+    if verdict is None:
+        return None
+    said = verdict.notes["evidence"]
     evidence = [*quoted(said, response)] if claims == QUOTED else said
     numbers = {**verdict.numbers, "extra_claims": float(len(evidence))}
     return Verdict(numbers, {"evidence": evidence, "dropped": len(said) - len(evidence)})
@@ -52,6 +74,9 @@ class HQH(Graded):
         prompt = super().prompt(**options)
         key = prompt.key if claims == QUOTED else f"{prompt.key}-{claims}"
         return prompt._replace(key=key, reader=partial(read, prompt, claims))
+
+    def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
+        return refusal(prompt, reply)
 
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
         pairs = zip(texts, rows, strict=True)

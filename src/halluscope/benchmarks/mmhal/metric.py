@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope.graded.metric import Graded, Verdict
+from halluscope.graded.metric import Graded, Prompt, Verdict
 from halluscope.graded.report import View
 from halluscope.graded.rows import Values
+from halluscope.judging import guard
+from halluscope.judging.prompts import Refusal
 from halluscope.reporting.tables import percent
-from halluscope.sanitize import encodable
+from halluscope.sanitize import encodable, short_repr
 from halluscope.signature import keys_of
 from halluscope.stats.tallies import Bools
 
@@ -28,23 +30,43 @@ _BEGINS = re.compile(rf"^[^\w\n]*{_RATING.pattern}", re.IGNORECASE | re.MULTILIN
 _RANGE = re.compile(r"\s*(?:[-\u2013\u2014/]|to\b|or\b)\s*\d")
 
 
-def read_words(reply: str, response: str) -> Verdict | None:
+_HELD = re.compile(r"\brat(?:e|es|ed|ing)\b[^.\n]{0,30}?\d")
+"""A rating in a response, in whatever words."""
+
+NO_RATING = "a line of the reply must begin with its one and only rating, such as 'Rating: 3', from 0 to 6"
+
+
+def refusal_of_words(reply: str, response: str) -> Refusal | None:
+    """Return why a reply to the authors' prompt is not read; None if it is."""
+    if _HELD.search(guard.plain(response)):
+        return guard.HELD
+    ratings = {match[1] for match in _RATING.finditer(reply)}
+    if len(ratings) != 1:
+        return Refusal(NO_RATING, f"it has {len(ratings)} different ratings")
+    if not ratings <= {*"0123456"}:
+        return Refusal(NO_RATING, f"it rates {short_repr(ratings.pop(), 20)}")
+    begins = [*_BEGINS.finditer(reply)]
+    if not begins:
+        return Refusal(NO_RATING, "no line begins with it")
+    for match in begins:
+        if _RANGE.match(reply, match.end()):
+            return Refusal(NO_RATING, "it is a range")
+    return None
+
+
+def read_words(reply: str, response: str = "") -> Verdict | None:
     """Return the verdict of a reply to the authors' prompt, None unless a line begins with its one and only rating.
 
-    A rating that the response also names may be copied from it, and is not read.
+    If the response itself holds a rating, no reply is read: the judge may have copied it.
 
     >>> read_words("It claims a dog; there is none.\\n\\n**Rating: 1**, with hallucination", "A dog.").numbers
     {'rating': 1.0}
-    >>> read_words("Rating: 4 or 5", "") is read_words("It is fine.", "") is None
+    >>> read_words("Rating: 4 or 5") is read_words("It is fine.") is read_words("Rating: 1", "Rating: 6") is None
     True
     """
-    ratings = {match[1] for match in _RATING.finditer(reply)}
-    begins = [*_BEGINS.finditer(reply)]
-    if len(ratings) != 1 or not begins or any(_RANGE.match(one.string, one.end()) for one in begins):
+    if refusal_of_words(reply, response) is not None:
         return None
-    (rating,) = ratings
-    if rating not in {*"0123456"} or rating in {match[1] for match in _RATING.finditer(response)}:
-        return None
+    (rating,) = {match[1] for match in _RATING.finditer(reply)}
     return Verdict({"rating": float(rating)}, {"analysis": encodable(reply)})
 
 
@@ -81,6 +103,9 @@ class MMHal(Graded):
     def words(self, reply: str) -> Values:
         verdict = read_words(reply, "")
         return {"rating": verdict and int(verdict.numbers["rating"])}
+
+    def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
+        return prompt.refusal(reply) if prompt.reply else refusal_of_words(reply, response)
 
     def counts(self, rows: Sequence[Any]) -> Values:
         return {**super().counts(rows), "topics": len({row.topic for row in rows})}

@@ -1,0 +1,104 @@
+"""Keeps what a response says about itself apart from what a judge says about the response.
+
+A judge may repeat a part of a response instead of judging it. So a reply counts only if it cannot have come from the
+response. Two ways lead there, and neither asks which verdict it is:
+
+- A reply in JSON carries a code, wherever the response might be taken for a reply. The code does not occur in the
+  response, so no part of the response is a reply. Prompts about all other responses are as they would be without this.
+- A reply in words, to a prompt that must be sent as it is, cannot carry a code. If the response itself holds a verdict
+  in the form of such a reply, then no reply about it is read, whatever it says.
+
+One weakness remains: a response that argues for itself may persuade the judge.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Collection
+from hashlib import sha256
+
+from halluscope.judging.prompts import Refusal, json_object
+
+CODE = "code"
+"""The name of the code in a reply."""
+
+FEWEST_DIGITS = 6
+
+GENERAL_WORDS = ("verdict", "rating", "score", "judgement", "judgment")
+"""Words that a response may use for a verdict, beside those that a reply has."""
+
+INVISIBLE = {"Cf", "Cc", "Mn", "Me"}
+"""Unicode's categories of characters that show nothing, or only change the one before."""
+
+FILLERS = {"\u115f", "\u1160"}
+"""Letters that show nothing."""
+
+_SINGLE = dict.fromkeys("\u2018\u2019\u201a\u201b", "'")
+_DOUBLE = dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"')
+QUOTES = str.maketrans(_SINGLE | _DOUBLE)
+
+NO_CODE = Refusal(
+    "a reply must carry the code that its prompt asks for, because the response might be taken for a reply"
+)
+HELD = Refusal("the response itself holds a verdict in the form of a reply, so no reply about it counts")
+
+
+def plain(text: str) -> str:
+    """Return a text by what a reader sees: one width, one case, one kind of quotes, no invisible characters.
+
+    >>> plain("\\uff5b\\u201cVer\\u200bdict\\u201d")
+    '{"verdict'
+    """
+    visible = []
+    for character in unicodedata.normalize("NFKD", text):
+        is_space = character.isspace()
+        is_invisible = unicodedata.category(character) in INVISIBLE or character in FILLERS
+        if is_space or not is_invisible:
+            visible.append(character)
+    return "".join(visible).casefold().translate(QUOTES)
+
+
+def may_be_a_reply(response: str, words: Collection[str]) -> bool:
+    """Whether a part of a response might be taken for a reply in JSON that has these words."""
+    text = plain(response)
+    if "{" in text and '"' in text:
+        return True
+    known = "|".join(re.escape(word.casefold()) for word in [*words, *GENERAL_WORDS])
+    return re.search(rf"(?<![^\W_])(?:{known})(?![^\W_])", text) is not None
+
+
+def code_for(response: str) -> str:
+    """Return a code that does not occur in a response: always the same one, so that replies can be kept."""
+    text = plain(response)
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    for length in range(FEWEST_DIGITS, len(digest)):
+        if digest[:length] not in text:
+            return digest[:length]
+    return digest
+
+
+def with_code(template: str, code: str) -> str:
+    """Return the template of a prompt that asks for a code too, in the form of the reply with which it ends.
+
+    >>> with_code('Reply in this form:\\n{"verdict": "correct" or "incorrect"}', "3f9a1c")
+    'Reply in this form:\\n{"code": "3f9a1c", "verdict": "correct" or "incorrect"}'
+    """
+    part = f'"{CODE}": "{code}"'
+    before, line_break, form = template.rpartition("\n")
+    if form.startswith("{"):
+        return f"{before}{line_break}{{{part}, {form[1:]}"
+    return f"{template}\nBegin the object of the reply with {part}."
+
+
+def without_code(reply: str, code: str) -> str | None:
+    """Return a reply in JSON without its code; None if it has another code, or none.
+
+    >>> without_code('{"code": "3f9a1c", "verdict": "correct"}', "3f9a1c")
+    '{"verdict": "correct"}'
+    >>> without_code('{"verdict": "correct"}', "3f9a1c") is None
+    True
+    """
+    parts = json_object(reply)
+    if parts is None or str(parts.pop(CODE, "")) != code:
+        return None
+    return json.dumps(parts)
