@@ -417,7 +417,8 @@ def _others(names: tuple[Any, ...]) -> dict[str, str]:
     plain = {
         "_".join(_CAPITAL.sub(" ", name).lower().split()): name for name in names if isinstance(name, str)
     }
-    return {other: name for other, name in plain.items() if other not in names}
+    there = set(names)
+    return {other: name for other, name in plain.items() if other not in there}
 
 
 def _of_file(file: Path, how: Reading, stated: _Stated) -> Iterator[Located]:
