@@ -34,6 +34,7 @@ LIMITS: Mapping[str, Limit] = {
     "entry": Limit(64 * 2**20, "characters", "an entry of a large file of JSON"),
     "cell": Limit(10_000_000, "characters", "a cell of a table"),
     "rows": Limit(5_000_000, "rows", "a file of rows"),
+    "columns": Limit(10_000, "columns", "a row of a table, or an object that is a row"),
     "sheet": Limit(128 * 2**20, "bytes", "what is unpacked from an .xlsx file"),
     "image": Limit(100 * 2**20, "bytes", "an image file"),
     "pixels": Limit(100_000_000, "pixels", "an image"),

@@ -34,8 +34,9 @@ def alike(names: tuple[Any, ...]) -> Mapping[str, Sequence[str]]:
 def second_names(names: tuple[Any, ...]) -> Mapping[str, str]:
     """Return the plain name of each column that is not named so, with the column; not one that another column has."""
     seconds: dict[str, str] = {}
+    there = {*names}
     for name in names:
-        if isinstance(name, str) and plain(name) not in names:
+        if isinstance(name, str) and plain(name) not in there:
             seconds.setdefault(plain(name), name)
     return seconds
 

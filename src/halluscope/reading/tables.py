@@ -59,11 +59,14 @@ class Choices:
 def rows(file: Readable, choices: Choices = Choices()) -> Iterator[Located]:
     """Yield the rows of a file with their locations; a JSON object of id -> text (or object) has a row per id."""
     check_file(file)
-    most = limits.most("rows")
+    most, widest = limits.most("rows"), limits.most("columns")
     read = {".csv": _separated, ".tsv": _separated, ".parquet": _parquet, ".xlsx": _spreadsheet}
     for number, located in enumerate(read.get(ending(file), _json)(file, choices), 1):
         if number > most:
             limits.check("rows", number, str(file))
+        where, row = located
+        if isinstance(row, dict) and len(row) > widest:
+            limits.check("columns", len(row), where)
         yield located
 
 
@@ -88,7 +91,12 @@ def _json(file: Readable, choices: Choices) -> Iterator[Located]:
 
 def numbered(where: str, rows: Iterable[Any]) -> Iterator[Located]:
     """Yield rows that are given in Python with their locations, such as "references[0]"."""
-    return ((f"{where}[{number}]", row) for number, row in enumerate(rows))
+    widest = limits.most("columns")
+    for number, row in enumerate(rows):
+        place = f"{where}[{number}]"
+        if isinstance(row, Mapping) and len(row) > widest:
+            limits.check("columns", len(row), place)
+        yield place, row
 
 
 def objects(located: Iterable[Located]) -> list[Located]:
@@ -185,6 +193,7 @@ def cells(text: str, where: str, separator: str = ",") -> Iterator[list[str]]:
 
 def _check_header(names: Sequence[str], file: Readable) -> None:
     """Check that no two columns have the same name: only the last one would count."""
+    limits.check("columns", len(names), f"The header of {file}")
     if twice := [name for name, count in Counter(names).items() if name and count > 1]:
         raise BuildError(
             f"{file} has two columns {short_repr(twice[0])}; expected each name once. Rename one of them."
@@ -224,6 +233,7 @@ def parquet(file: Readable, content: Any = None) -> Any:
     with damaged(file, PARQUET):
         opened = ParquetFile(content or file)
         limits.check("rows", opened.metadata.num_rows, str(file))
+        limits.check("columns", opened.metadata.num_columns, str(file))
         for group in map(opened.metadata.row_group, range(opened.metadata.num_row_groups)):
             limits.check("unpacked", group.total_byte_size, str(file))
         _check_header(opened.schema_arrow.names, file)
