@@ -315,7 +315,7 @@ def test_a_half_last_line_of_descriptions(tmp_path, ran):
     labels.write_text(json.dumps({"7": ["dog"], "9": ["cat"]}))
     file = tmp_path / "r.jsonl"
     file.write_text('{"image_id": 7, "caption": "A dog."}\n{"image_id": 9, "capt')
-    (tmp_path / "synonyms.txt").write_text("\n".join(vocabularies.load("coco")))
+    (tmp_path / "synonyms.txt").write_text("\n".join(vocabularies.load("coco").classes))
     named = ["--allow-other-synonyms", "--synonyms", tmp_path / "synonyms.txt"]
     command = ["score chair --bootstrap 0 --dataset", labels, *named, "--responses", file]
     assert "line 2 is not JSON, or is cut off" in ran(*command, status=2).err
@@ -350,7 +350,7 @@ def test_identical_repeats_count_once(states, questions, tmp_path):
 def test_repeats_of_descriptions(tmp_path):
     labels = tmp_path / "labels.json"
     labels.write_text(json.dumps({"7": ["dog"], "9": ["cat"]}))
-    (tmp_path / "synonyms.txt").write_text("\n".join(vocabularies.load("coco")))
+    (tmp_path / "synonyms.txt").write_text("\n".join(vocabularies.load("coco").classes))
     named = {"synonyms": str(tmp_path / "synonyms.txt"), "allow_other_synonyms": True}
     rows = [{"image_id": 7, "caption": "A cat."}, {"image_id": 9, "caption": "A cat."}]
     again = {"image_id": "000000000007.jpg", "caption": "A cat."}

@@ -560,11 +560,24 @@ class _Matching:
             )
         return self._agreeing(ORDER, [*zip(rows, self.each, strict=True)], len(self.wanted))
 
+    def _described(self) -> dict[str, Any]:
+        """Return the rows that ask no question, by the names of their images that are no other row's."""
+        rows: dict[str, Any] = {}
+        shared = set()  # such as "1.jpg" in two folders
+        for row in self.wanted:
+            if _question(row):
+                continue
+            for image in _images_of(row):
+                if image in rows:
+                    shared.add(image)
+                rows[image] = row
+        return {image: row for image, row in rows.items() if image not in shared}
+
     def _describe_the_rest(self, questions: Sequence[str]) -> bool:
         """Whether the responses that state none of the dataset's questions are about images that it asks nothing of."""
-        described = {image for row in self.wanted if not _question(row) for image in _images_of(row)}
-        images = self._stated_images()
-        if not images or not described:
+        described = self._described()
+        images = self._stated_images() if described and any(questions) else []
+        if not images:
             return False
         for response, question, image in zip(self.each, questions, images, strict=True):
             if question:
@@ -595,17 +608,7 @@ class _Matching:
 
     def by_image(self) -> _Pairs | None:
         """Match by the images alone, if each response states one of its own and none of their rows asks a question."""
-        rows: dict[str, Any] = {}
-        shared = set()  # names that two rows' images have, such as "1.jpg" in two folders
-        for row in self.wanted:
-            if _question(row):
-                continue
-            for image in _images_of(row):
-                if image in rows:
-                    shared.add(image)
-                rows[image] = row
-        for image in shared:
-            del rows[image]
+        rows = self._described()
         images = self._stated_images() if rows else []
         if not images or len({*images}) < len(images) or not rows.keys() >= {*images}:
             return None
