@@ -84,7 +84,6 @@ class Compared:
     holm: float = math.nan  # the p value by Holm's correction for all differences that were compared together
     # the better run, if the difference is significant and the score has a better direction
     better: str | None = None
-    untested: str = ""  # why the difference has no p value; "" if it has one, or if its counts are too few
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,7 @@ class Comparison:
     # NaN where too few images count for one of them (`halluscope.stats.paired.FEWEST`)
     classes: Sequence[Compared]
     level: float  # the level of the intervals
+    untested: Mapping[str, str]  # score that has no interval in a run, and so no p value -> the reason
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,8 @@ class Rescored:
         """Compare a score with that of another run."""
         ours = self.left_out[name]
         theirs = other.left_out[name]
-        untested = why_none(ours) or why_none(theirs)
         values = (ours.value, theirs.value)
-        return Compared(name, names, values, difference(ours, theirs, level), untested=untested)
+        return Compared(name, names, values, difference(ours, theirs, level))
 
 
 def compare(
@@ -155,7 +154,19 @@ def compare(
         compared(groups if in_parts else ()),
         _corrected(benchmark, [*_class_tests(classes, level)], level),
         level,
+        _untested(wanted, parts.values()),
     )
+
+
+def _untested(scores: Sequence[str], parts: Iterable[Rescored]) -> dict[str, str]:
+    """Return why scores have no interval in a run: score -> the reason in the first run that has one."""
+    found: dict[str, str] = {}
+    for part in parts:
+        for score in scores:
+            reason = why_none(part.left_out[score])
+            if reason:
+                found.setdefault(score, reason)
+    return found
 
 
 def _corrected(benchmark: Benchmark, tested: Sequence[Compared], level: float) -> list[Compared]:
@@ -291,9 +302,8 @@ def of_differences(found: Comparison, benchmark: Benchmark, most: int = 0) -> tu
     for key, values in found.unlike.items():
         each = ", ".join(map(" ".join, zip(found.of, values, strict=True)))
         lines.append(f"The runs were not scored alike, which also changes differences: {key} is {each}.")
-    for reason in dict.fromkeys(one.untested for one in scores if one.untested):
-        names = dict.fromkeys(one.score for one in scores if one.untested == reason)
-        lines.append(f"Not tested: {', '.join(names)}. {reason}")
+    for score, reason in found.untested.items():
+        lines.append(f"Differences in {score} are not tested. {reason}")
     if 0 < most < len(scores):
         scores = _with_the_best(found, benchmark)
         lines.append(
@@ -335,8 +345,8 @@ def verdicts(found: Comparison, benchmark: Benchmark) -> Iterator[str]:
     for one in _with_the_best(found, benchmark):
         first, second = one.names
         p = "p < 0.001" if one.holm < 0.001 else f"p {plain(one.holm)}"
-        if one.untested:
-            yield f"{first} and {second}: not compared by {one.score}. {one.untested}"
+        if math.isnan(one.by.p) and one.score in found.untested:
+            yield f"{first} and {second}: their {one.score} is not compared. {found.untested[one.score]}"
             continue
         if one.better is None:
             yield f"{first} and {second}: no difference in {one.score} beyond chance ({p})"
