@@ -1,7 +1,23 @@
-"""Runs the command line as `python -m halluscope`."""
+"""Runs the command line: as `halluscope`, and as `python -m halluscope`.
+
+An interrupt while the package is still imported ends as quietly as a later one, which `halluscope.cli.main` tells.
+"""
 
 import sys
 
-from halluscope.cli import main
+INTERRUPTED = 130
 
-sys.exit(main())
+
+def run() -> int:
+    """Run the command of this process, and return its exit status."""
+    try:
+        from halluscope.cli import main
+
+        return main()
+    except KeyboardInterrupt:
+        sys.stderr.write("halluscope: interrupted.\n")
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(run())
