@@ -193,10 +193,7 @@ def are_prompts(texts: Texts, questions: Sequence[str]) -> bool:
 
 
 def _all_end_in_question_marks(texts: Texts) -> bool:
-    for text in texts:
-        if text is None or not text.rstrip().endswith("?"):
-            return False
-    return True
+    return all((text or "").rstrip().endswith("?") for text in texts)
 
 
 def _ending(text: str | None, question: str, within: bool) -> str | None:

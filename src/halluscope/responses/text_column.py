@@ -163,10 +163,7 @@ def _holds_texts(rows: Sequence[Row], name: str) -> bool:
 
 
 def _is_full(rows: Sequence[Row], name: str) -> bool:
-    for row in rows:
-        if is_nothing(row.get(name)):
-            return False
-    return True
+    return not any(is_nothing(row.get(name)) for row in rows)
 
 
 # Rows without a response
@@ -308,7 +305,7 @@ def _texts(rows: Sequence[Row], name: str) -> list[str | None]:
     """Return a column's text in each row; labels such as 1 and 0 are yes and no."""
     cells = [row.get(name) for row in rows]
     labels = yes_no_labels(cells)
-    texts = []
+    texts: list[str | None] = []
     for cell in cells:
         if labels and not is_nothing(cell):
             texts.append(labels[label_in(cell)])
