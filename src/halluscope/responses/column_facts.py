@@ -193,7 +193,7 @@ def are_prompts(texts: Texts, questions: Sequence[str]) -> bool:
 
 
 def _all_end_in_question_marks(texts: Texts) -> bool:
-    return all(not (text is None or not text.rstrip().endswith("?")) for text in texts)
+    return all((text or "").rstrip().endswith("?") for text in texts)
 
 
 def _ending(text: str | None, question: str, within: bool) -> str | None:

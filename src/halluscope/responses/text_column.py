@@ -163,7 +163,7 @@ def _holds_texts(rows: Sequence[Row], name: str) -> bool:
 
 
 def _is_full(rows: Sequence[Row], name: str) -> bool:
-    return all(not is_nothing(row.get(name)) for row in rows)
+    return not any(is_nothing(row.get(name)) for row in rows)
 
 
 # Rows without a response

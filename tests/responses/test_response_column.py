@@ -1,0 +1,456 @@
+"""Which column of a file is the response: one for the whole file, and never right answers or prompts.
+
+What an LVLM said is drawn here, and its share of right answers counted as it is drawn: a file scores this share, or is
+refused.
+"""
+
+import csv
+import json
+import os
+import random
+import warnings
+from pathlib import Path
+
+import pytest
+
+import halluscope
+from halluscope import cli
+from halluscope.inspection import inspect
+
+QUESTIONS = 60
+OTHER = {"yes": "no", "no": "yes"}
+UPSTREAM = os.environ.get("HALLUSCOPE_UPSTREAM")
+needs_upstream = pytest.mark.skipif(not UPSTREAM, reason="needs HALLUSCOPE_UPSTREAM")
+
+
+def question_rows():
+    """Return POPE's form of rows: two of three answers are no."""
+    rows = []
+    for number in range(1, QUESTIONS + 1):
+        image = f"COCO_val2014_{number % 7:012}.jpg"
+        text = f"Is there a thing{number} in the image?"
+        label = "no" if number % 3 else "yes"
+        rows.append({"question_id": number, "image": image, "text": text, "label": label})
+    return rows
+
+
+@pytest.fixture
+def dataset(tmp_path):
+    path = tmp_path / "coco_pope_random.json"
+    path.write_text("\n".join(map(json.dumps, question_rows())))
+    return str(path)
+
+
+class Model:
+    """An LVLM that is right in a share of the rows: what it says, and in how many it is right."""
+
+    def __init__(self, rows, share=0.8, seed=0):
+        draw = random.Random(seed)
+        self.words = []
+        right = 0
+        for row in rows:
+            is_right = draw.random() < share
+            right += is_right
+            word = row["label"] if is_right else OTHER[row["label"]]
+            self.words.append(word.capitalize())
+        self.accuracy = right / len(rows)
+
+
+def merged(rows, **columns):
+    """Return rows with an id and these columns."""
+    merged_rows = []
+    for place, row in enumerate(rows):
+        cells = {name: values[place] for name, values in columns.items()}
+        merged_rows.append({"question_id": row["question_id"], **cells})
+    return merged_rows
+
+
+def upstream_rows(path):
+    """Return the rows of a published file, JSON lines or one list."""
+    text = Path(UPSTREAM, path).read_text()
+    if text.startswith("["):
+        return json.loads(text)
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def labels(rows, spelled=str):
+    return [spelled(row["label"]) for row in rows]
+
+
+def accuracy(rows, dataset, **options):
+    """Return the accuracy, and what is said beside it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = halluscope.score("pope", rows, dataset, bootstrap=0, **options)
+    return result["accuracy"], " ".join(str(warning.message) for warning in caught)
+
+
+# Right answers
+
+SPELLINGS = {
+    "lower": str,
+    "capitals": str.upper,
+    "full stop": lambda label: label.capitalize() + ".",
+    "spaces": lambda label: f"  {label} ",
+    "numbers": lambda label: int(label == "yes"),
+    "booleans": lambda label: label == "yes",
+}
+NAMES = ["answer", "text", "output", "response", "prediction", "model_output", "pred"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_right_answers_are_passed_over(dataset, name, spelling):
+    rows = question_rows()
+    model = Model(rows)
+    columns = {name: labels(rows, SPELLINGS[spelling]), "model_response": model.words}
+    score, told = accuracy(merged(rows, **columns), dataset)
+    assert score == pytest.approx(model.accuracy)
+    assert f"the column {name} has the right answers, so the responses are those in model_response" in told
+
+
+@pytest.mark.parametrize("name", ["label", "gt", "target", "ground_truth", "gold", "reference"])
+def test_a_column_that_is_named_like_right_answers_is_none(dataset, name):
+    rows = question_rows()
+    model = Model(rows)
+    assert accuracy(merged(rows, **{name: labels(rows), "said": model.words}), dataset)[0] == model.accuracy
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_right_answers_alone_are_refused(dataset, name):
+    rows = question_rows()
+    alone = merged(rows, **{name: labels(rows, str.title)})
+    with pytest.raises(
+        ValueError, match=f"'{name}' is the right answer in all 60 rows.*--text-column {name}"
+    ) as error:
+        accuracy(alone, dataset)
+    assert "\n" not in str(error.value)
+    assert accuracy(alone, dataset, text_column=name)[0] == 1.0
+
+
+@needs_upstream
+@pytest.mark.parametrize("changed", [0, 1, 29])
+def test_right_answers_with_some_changed_are_right_answers(changed):
+    dataset = str(Path(UPSTREAM, "pope/coco/coco_pope_random.json"))
+    rows = upstream_rows(dataset)
+    gold = labels(rows)
+    for place in range(changed):
+        gold[100 * place] = OTHER[gold[100 * place]]
+    with pytest.raises(
+        ValueError, match=f"is the right answer in (all 3,000|{3000 - changed:,} of 3,000) rows"
+    ):
+        accuracy(merged(rows, response=gold), dataset)
+
+
+def test_an_honest_model_is_scored(dataset):
+    rows = question_rows()
+    for share in (0.9, 0.95):
+        model = Model(rows, share)
+        assert model.accuracy < 0.99
+        assert accuracy(merged(rows, answer=model.words), dataset)[0] == pytest.approx(model.accuracy)
+
+
+def test_few_right_answers_are_responses(dataset):
+    rows = question_rows()[:29]
+    assert accuracy(merged(rows, answer=labels(rows)), dataset, partial=True)[0] == 1.0
+
+
+def test_two_other_columns_are_refused_by_name(dataset):
+    rows = question_rows()
+    both = merged(rows, answer=labels(rows), reply=Model(rows).words, raw_output=Model(rows, seed=1).words)
+    with pytest.raises(ValueError, match="if they are in reply or raw_output, name it: --text-column reply"):
+        accuracy(both, dataset)
+    assert accuracy(both, dataset, text_column="raw_output")[0] == Model(rows, seed=1).accuracy
+
+
+def test_a_caption_beside_right_answers_is_not_taken(dataset):
+    rows = question_rows()
+    captions = [f"A man holds thing {number}." for number in range(QUESTIONS)]
+    with pytest.raises(ValueError, match="'answer' is the right answer.*caption"):
+        accuracy(merged(rows, answer=labels(rows), caption=captions), dataset)
+
+
+@needs_upstream
+@pytest.mark.parametrize("sampling", ["random", "popular", "adversarial"])
+def test_popes_answers_are_right_answers_in_repopes_place(sampling):
+    """RePOPE corrects 5 to 6 % of POPE's answers."""
+    corrected = str(Path(UPSTREAM, f"repope/coco_repope_{sampling}.json"))
+    pope = Path(UPSTREAM, f"pope/coco/coco_pope_{sampling}.json")
+    rows = upstream_rows(pope)
+    with pytest.raises(ValueError, match="'answer' is the right answer"):
+        accuracy(merged(rows, answer=labels(rows)), corrected)
+    theirs = upstream_rows(corrected)
+    changed = labels(theirs)
+    changed[17] = OTHER[changed[17]]
+    with pytest.raises(ValueError, match="'answer' is the right answer"):
+        accuracy(merged(theirs, answer=changed), str(pope), partial=True)
+    model = Model(theirs, 0.95)
+    assert accuracy(merged(theirs, answer=model.words), corrected)[0] == pytest.approx(model.accuracy)
+
+
+# Free texts and letters
+
+
+def digest(name, rows, dataset, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return halluscope.score(name, rows, dataset, bootstrap=0, **options)["texts"]
+
+
+def haloquest(folder):
+    header = "image_name,url,image type,hallucination type,question,groundtruth responses,split"
+    lines = []
+    for number in range(40):
+        address = f"https://h/{number}.png"
+        lines.append(f"{number}.png,{address},real,false premises,What is {number}?,It is {number}; One,eval")
+    path = folder / "haloquest-eval.csv"
+    path.write_text("\n".join([header, *lines]))
+    return str(path)
+
+
+@pytest.mark.parametrize("right, is_gold", [(40, True), (20, True), (19, False)])
+def test_free_texts_that_are_right_in_half_of_the_rows_are_right_answers(tmp_path, right, is_gold):
+    dataset = haloquest(tmp_path)
+    rows = []
+    for number in range(40):
+        text = f"it is {number}." if number < right else f"A dog {number}."
+        rows.append({"url": f"https://h/{number}.png", "output": text, "reply": f"I see {number} dogs."})
+    texts = [row["reply" if is_gold else "output"] for row in rows]
+    clean = [{"url": row["url"], "response": text} for row, text in zip(rows, texts, strict=True)]
+    expected = digest("haloquest", clean, dataset, judge="none")
+    assert digest("haloquest", rows, dataset, judge="none") == expected
+
+
+def test_a_category_is_no_response(tmp_path):
+    dataset = haloquest(tmp_path)
+    rows = []
+    for number in range(40):
+        rows.append(
+            {"url": f"https://h/{number}.png", "output": f"It is {number}", "topic": f"topic {number % 3}"}
+        )
+    with pytest.raises(ValueError, match="'output' is the right answer in all 40 rows"):
+        digest("haloquest", rows, dataset, judge="none")
+
+
+@pytest.mark.parametrize("spelled", [str, str.lower, "{}.".format, "({})".format])
+def test_letters(tmp_path, spelled):
+    rows, letters = [], []
+    for number in range(40):
+        letter = "ABCDE"[number * 3 % 5]
+        text = f"Question {number}?\nA. a\nB. b\nC. c\nD. d\nE. None of the above"
+        row = {"question_id": number, "file_name": f"{number}.jpg", "type": "Relation", "label": letter}
+        rows.append({**row, "question": text})
+        letters.append("ABCDE"[number % 5])
+    source = tmp_path / "humblebench.jsonl"
+    source.write_text("\n".join(map(json.dumps, rows)))
+    words = ["build", "humblebench", "--source", str(source), "--out", str(tmp_path / "built"), "--subset"]
+    assert cli.main([*words, "--no-images"]) == 0
+    dataset = str(tmp_path / "built")
+    both = merged(rows, answer=labels(rows, spelled), reply=letters)
+    assert digest("humblebench", both, dataset) == digest(
+        "humblebench", merged(rows, response=letters), dataset
+    )
+    with pytest.raises(ValueError, match="'answer' is the right answer in all 40 rows"):
+        digest("humblebench", merged(rows, answer=labels(rows, spelled)), dataset)
+
+
+# Prompts
+
+PROMPTS = ["{}", "{} Please answer yes or no.", "USER: <image>\n{}\nAnswer with a single word. ASSISTANT:"]
+
+
+@pytest.mark.parametrize("form", PROMPTS)
+@pytest.mark.parametrize("name", ["text", "output", "caption", "response"])
+def test_prompts_are_passed_over(dataset, name, form):
+    rows = question_rows()
+    model = Model(rows)
+    prompts = [form.format(row["text"]) for row in rows]
+    score, told = accuracy(merged(rows, **{name: prompts, "reply": model.words}), dataset)
+    assert score == pytest.approx(model.accuracy)
+    assert f"the column {name} has the prompts, so the responses are those in reply" in told
+    with pytest.raises(ValueError, match="holds questions, not responses.*--text-column"):
+        accuracy(merged(rows, **{name: prompts}), dataset)
+
+
+def test_prompts_tell_which_sampling_was_asked(tmp_path):
+    """Two samplings share their ids; the prompts, in the responses' place, say which is which."""
+    files = []
+    for sampling, things in (("random", "thing"), ("popular", "object")):
+        rows = question_rows()
+        for row in rows:
+            row["text"] = row["text"].replace("thing", things)
+        path = tmp_path / f"coco_pope_{sampling}.json"
+        path.write_text("\n".join(map(json.dumps, rows)))
+        files.append(str(path))
+    model = Model(rows)
+    prompts = [row["text"] + " Answer yes or no." for row in rows]
+    result = halluscope.score("pope", merged(rows, text=prompts, reply=model.words), files, bootstrap=0)
+    assert list(result["samplings"]) == ["popular"]
+    assert result["accuracy"] == pytest.approx(model.accuracy)
+
+
+def test_a_response_may_repeat_the_question(dataset):
+    rows = question_rows()
+    model = Model(rows)
+    repeated = [f"{row['text']} {word}." for row, word in zip(rows, model.words, strict=True)]
+    assert accuracy(merged(rows, response=repeated), dataset, parser="strict")[0] == pytest.approx(
+        model.accuracy
+    )
+
+
+@pytest.mark.parametrize("prompt", ["Describe this image in detail.", "Please say all that you see here."])
+@pytest.mark.parametrize("images", [4, 40])
+def test_one_prompt_for_all_descriptions(tmp_path, prompt, images):
+    objects = {str(number): ["dog"] for number in range(images)}
+    dataset = tmp_path / "labels.json"
+    dataset.write_text(json.dumps(objects))
+    rows = []
+    for number in range(images):
+        text = f"A dog runs {number} miles." if number % 2 else f"A cat sleeps {number} hours."
+        rows.append({"image_id": number, "text": prompt, "description": text})
+    with pytest.warns(UserWarning, match="so the responses are those in description"):
+        result = halluscope.score("throne", rows, str(dataset), judges="lexical", bootstrap=0)
+    assert (result["recall_all"], result["precision_all"]) == (0.5, 0.5)
+
+
+def test_one_text_alone_is_the_response(dataset):
+    rows = question_rows()
+    share = labels(rows).count("yes") / QUESTIONS
+    yes = ["Yes"] * QUESTIONS
+    for columns in (
+        {"answer": yes},
+        {"answer": labels(rows), "reply": yes},
+        {"response": yes, "answer": labels(rows)},
+    ):
+        score, told = accuracy(merged(rows, **columns), dataset)
+        assert score == share
+        assert "nearly all of the 60 responses are the same text, 'Yes'" in told
+
+
+def test_one_word_beside_other_responses_is_refused(dataset):
+    rows = question_rows()
+    both = merged(rows, response=["Yes"] * QUESTIONS, reply=Model(rows).words)
+    with pytest.raises(
+        ValueError, match="'response' has the text 'Yes' in nearly all rows, beside reply.*--text-column"
+    ):
+        accuracy(both, dataset)
+
+
+# Rows without a response
+
+
+def with_gaps(rows, model, lost, null):
+    gaps = merged(rows, answer=labels(rows), response=model.words)
+    for place in lost:
+        if null:
+            gaps[place]["response"] = None
+        else:
+            del gaps[place]["response"]
+    return gaps
+
+
+@pytest.mark.parametrize("null", [False, True])
+def test_a_row_without_a_response_takes_no_other_column(dataset, null):
+    rows = question_rows()
+    model = Model(rows)
+    lost = [0, 5, *range(20, 30)]
+    gaps = with_gaps(rows, model, lost, null)
+    with pytest.raises(
+        ValueError, match=r"12 of 60 rows have no response, the first of them .*\[0\].*--partial"
+    ):
+        accuracy(gaps, dataset)
+    kept = [row for place, row in enumerate(gaps) if place not in lost]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = halluscope.score("pope", gaps, dataset, bootstrap=0, partial=True)
+    assert result["accuracy"] == accuracy(kept, dataset, partial=True)[0]
+    assert (result["without_response"], result["part"]) == (12, [48, 60])
+    assert "12 rows without a response are left out" in str(caught[0].message)
+
+
+def write_table(path, rows):
+    names = ["question_id", "answer", "response"]
+    if path.suffix == ".xlsx":
+        from openpyxl import Workbook
+
+        book = Workbook()
+        book.active.append(names)
+        for row in rows:
+            book.active.append([row.get(name) for name in names])
+        book.save(path)
+        return
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_an_empty_cell_of_a_table_is_no_response_unless_its_column_is_named(dataset, tmp_path, ending):
+    rows = question_rows()
+    path = tmp_path / f"model.{ending}"
+    write_table(path, with_gaps(rows, Model(rows), [3, 4], null=False))
+    with pytest.raises(ValueError, match="2 of 60 rows have no response.*row [45]:.*--text-column response"):
+        accuracy(str(path), dataset)
+    assert "2 responses are empty" in accuracy(str(path), dataset, text_column="response")[1]
+
+
+# The command line and inspect
+
+
+def run(capsys, *words):
+    status = cli.main([str(word) for word in words])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def test_the_command_line_says_the_same(dataset, tmp_path, capsys):
+    rows = question_rows()
+    model = Model(rows)
+    file = tmp_path / "model.jsonl"
+    words = ["score", "pope", "--responses", file, "--dataset", dataset, "--bootstrap", "0"]
+    file.write_text("\n".join(map(json.dumps, merged(rows, answer=labels(rows), reply=model.words))))
+    status, out, err = run(capsys, *words, "--json")
+    assert (status, json.loads(out)[0]["accuracy"]) == (0, pytest.approx(model.accuracy))
+    assert "the column answer has the right answers, so the responses are those in reply" in err
+    file.write_text("\n".join(map(json.dumps, merged(rows, answer=labels(rows)))))
+    status, out, err = run(capsys, *words)
+    assert (status, out) == (2, "") and err.count("\n") == 1 and "--text-column answer" in err
+    status, out, err = run(capsys, *words, "--json", "--text-column", "answer")
+    assert (status, json.loads(out)[0]["accuracy"]) == (0, 1.0)
+
+
+@needs_upstream
+@pytest.mark.parametrize(
+    "file", ["coco/coco_pope_random", "aokvqa/aokvqa_pope_seem_popular", "gqa/gqa_pope_seem_random"]
+)
+def test_inspect_names_the_column_that_score_takes(tmp_path, file):
+    rows = upstream_rows(f"pope/{file}.json")
+    questions = [row["text"] for row in rows]
+    path = tmp_path / "model.json"
+    gold = labels(rows)
+    gold[5] = OTHER[gold[5]]
+    columns = {"question": questions, "answer": gold, "reply": Model(rows).words}
+    path.write_text(json.dumps(merged(rows, **columns)))
+    inspection = inspect(path)
+    assert inspection.columns["text"] == "reply"
+    assert "the column answer has the right answers, so the responses are those in reply" in str(inspection)
+    prompts = [text + " Please answer yes or no." for text in questions]
+    path.write_text(json.dumps(merged(rows, text=prompts, reply=Model(rows).words)))
+    inspection = inspect(path)
+    assert (inspection.columns["text"], inspection.benchmarks) == ("reply", ["pope"])
+    path.write_text(json.dumps(merged(rows, question=questions, answer=gold)))
+    inspection = inspect(path)
+    assert not inspection.command and "may refuse it" in str(inspection)
+
+
+def test_inspect_counts_rows_without_a_response(tmp_path):
+    rows = question_rows()
+    path = tmp_path / "model.json"
+    gaps = with_gaps(rows, Model(rows), [3, 4], null=True)
+    path.write_text(
+        json.dumps([{**gap, "question": row["text"]} for gap, row in zip(gaps, rows, strict=True)])
+    )
+    inspection = inspect(path)
+    assert (inspection.columns["text"], inspection.odd["without a response"]) == ("response", 2)
+    assert inspection.command.endswith(" --partial")
