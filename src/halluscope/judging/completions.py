@@ -42,7 +42,7 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
         if reply is not None:
             replies.append(reply)
     if not replies:
-        return [*rows]
+        return list(rows)
     if len(replies) < len(rows):
         where, row = next(located for located in rows if reply_in(located[1]) is None)
         raise ValueError(

@@ -7,9 +7,6 @@ from typing import Any
 
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
-# What a cell holds that states nothing
-EMPTY = (None, "")
-
 
 def plain(name: str) -> str:
     """Return a column's name in lower case, with "_" between its words.
@@ -48,5 +45,6 @@ def contradicting(row: Mapping[Any, Any], named: Sequence[str]) -> Iterator[tupl
     """
     for shared, group in alike(tuple(row)).items():
         values = [row[name] for name in group]
-        if any(value != values[0] for value in values[1:]) and not {*group} & {*named}:
+        is_named = any(name in named for name in group)
+        if not is_named and any(value != values[0] for value in values[1:]):
             yield shared, group

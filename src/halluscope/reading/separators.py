@@ -9,7 +9,8 @@ from itertools import islice
 from halluscope.errors import BuildError
 from halluscope.sanitize import short_repr
 
-COMMA, TAB = ",", "\t"
+COMMA = ","
+TAB = "\t"
 
 # What each separator is called in messages
 NAMES = {COMMA: "commas", TAB: "tabs", ";": "semicolons", "|": "bars"}
@@ -31,30 +32,32 @@ def separator_of(text: str, ending: str, where: str) -> str:
     Raises:
         BuildError: if two separators fit equally well.
     """
-    usual = TAB if ending == ".tsv" else COMMA
+    usual = COMMA
+    if ending == ".tsv":
+        usual = TAB
     header = _first_line(text)
-    there = []
+    in_header = []
     for separator in NAMES:
         if len(_cells(header, separator)) > 1:
-            there.append(separator)
-    if not there:
+            in_header.append(separator)
+    if not in_header:
         return usual  # one column
-    if len(there) == 1:
-        return there[0]
+    if len(in_header) == 1:
+        return in_header[0]
     fitting = []
-    for separator in there:
+    for separator in in_header:
         if _fits(text, separator):
             fitting.append(separator)
     if len(fitting) == 1:
         return fitting[0]
-    if not fitting and usual in there:
+    if not fitting and usual in in_header:
         return usual  # the first row that differs from the header is named when it is read
     if usual == TAB and TAB in fitting:
         return TAB  # a name may well hold a comma, but no tab
     known = [_known(_cells(header, separator)) for separator in fitting]
     if known and known.count(max(known)) == 1:
         return fitting[known.index(max(known))]
-    names = " and ".join(NAMES[separator] for separator in there)
+    names = " and ".join(NAMES[separator] for separator in in_header)
     raise BuildError(
         f"The header of {where} holds {names}: {short_repr(header, 120)}; expected one of them between the names of "
         "the columns. Save the table again, with commas as .csv or with tabs as .tsv."
@@ -62,8 +65,9 @@ def separator_of(text: str, ending: str, where: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    lines = text.lstrip("\r\n").splitlines()[:1]
-    return lines[0] if lines else ""
+    for line in text.lstrip("\r\n").splitlines():
+        return line
+    return ""
 
 
 def _cells(line: str, separator: str) -> list[str]:

@@ -36,8 +36,11 @@ def sheet_of(workbook: Any, where: str, name: str | None, holds: Holds | None) -
     fitting = [sheet for sheet in filled if holds(header_of(sheet))]
     if len(fitting) == 1:
         return fitting[0]
-    several = fitting or filled
-    what = "responses" if fitting else "rows, but no column that is named like one of responses"
+    several = fitting
+    what = "responses"
+    if not fitting:
+        several = filled
+        what = "rows, but no column that is named like one of responses"
     raise BuildError(
         f"{where} has {len(several)} sheets with {what}: {_names(several)}; expected one. Name it: "
         f"--sheet {short_repr(several[0].title)} (sheet={short_repr(several[0].title)})."
@@ -46,8 +49,10 @@ def sheet_of(workbook: Any, where: str, name: str | None, holds: Holds | None) -
 
 def header_of(sheet: Any) -> list[str]:
     """Return the names of a sheet's columns, which its first row holds; "" for an empty cell."""
-    first = next(sheet.iter_rows(max_row=1, values_only=True), ())
-    return ["" if name is None else str(name) for name in first]
+    names = []
+    for cell in next(sheet.iter_rows(max_row=1, values_only=True), ()):
+        names.append("" if cell is None else str(cell))
+    return names
 
 
 def _named(sheets: Sequence[Any], where: str, name: str) -> Any:
@@ -60,7 +65,7 @@ def _named(sheets: Sequence[Any], where: str, name: str) -> Any:
 def _has_rows(sheet: Any) -> bool:
     """Whether a sheet has a row below its header."""
     rows = sheet.iter_rows(min_row=2, values_only=True)
-    return any(cell is not None for row in rows for cell in row)
+    return any(set(row) - {None} for row in rows)
 
 
 def _names(sheets: Sequence[Any]) -> str:

@@ -24,7 +24,7 @@ def in_order(asked: Sequence[Asked], questions: Sequence[str]) -> list[int]:
     """
     count = min(len(asked), len(questions))
     if all(row.question == question for row, question in zip(asked, questions[:count], strict=False)):
-        return [*range(count)]
+        return list(range(count))
     return image_by_image(asked, questions)
 
 
@@ -42,14 +42,15 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
     Returns:
         The indices of the rows, one for each of the first responses.
     """
-    blocks = _blocks(asked)
-    found: list[int] = []
+    blocks = [*_blocks(asked), Block(asked, [])]
+    padded = [*questions, *questions[-1:]]
+    rows: list[int] = []
     number = 0
     last = NOWHERE  # the last row of the image that was answered
     for turn, question in enumerate(questions):
         block = blocks[number]
-        following = blocks[number + 1] if number + 1 < len(blocks) else Block(asked, [])
-        after = questions[turn + 1] if turn + 1 < len(questions) else question
+        following = blocks[number + 1]
+        after = padded[turn + 1]
         place = block.first(question)
         begins_next = following.starts_with(question) and after != question and not block.asks(after)
         if following.asks(question):
@@ -63,9 +64,9 @@ def image_by_image(asked: Sequence[Asked], questions: Sequence[str]) -> list[int
         if place == NOWHERE or block.is_doubtful(question):
             break
         block.take(question)
-        found.append(place)
+        rows.append(place)
         last = max(place, last)
-    return found
+    return rows
 
 
 class Block:
@@ -108,5 +109,5 @@ class Block:
 def _blocks(asked: Sequence[Asked]) -> list[Block]:
     blocks = []
     for _, places in groupby(range(len(asked)), key=lambda place: asked[place].image):
-        blocks.append(Block(asked, [*places]))
+        blocks.append(Block(asked, list(places)))
     return blocks

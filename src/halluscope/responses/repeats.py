@@ -17,18 +17,18 @@ def places_of_repeats(
     Returns:
         The place of each repeat, but not of the first response that it repeats.
     """
-    seen = set()
+    earlier = set()
     repeats = set()
-    for place, key in enumerate(zip(ids, about, texts, strict=True)):
+    for place, response in enumerate(zip(ids, about, texts, strict=True)):
         if not any(ids[place]):
             continue
-        if key in seen:
+        if response in earlier:
             repeats.add(place)
-        seen.add(key)
+        earlier.add(response)
     return repeats
 
 
 def some_column_is_unique(ids: Sequence[tuple[str, ...]]) -> bool:
     """Whether responses are told apart by one of the columns that may hold an id."""
     columns = zip(*ids, strict=True)
-    return any("" not in column and len({*column}) == len(column) for column in columns)
+    return any("" not in column and len(set(column)) == len(column) for column in columns)
