@@ -175,7 +175,7 @@ def note_of_unfinished(result: Mapping[str, int], rows: int, read_as: str = "") 
 
 def _note_of_unmarked(heard: Spoken) -> str:
     return (
-        f"{heard.unmarked:,} of {len(heard.texts):,} responses hold no mark of a thought, though most others end one that "
-        "their chat template began. If these were cut off while the model thought, they are thoughts that never end, but "
-        "they are scored as responses: leave them empty."
+        f"{heard.unmarked:,} of {len(heard.texts):,} responses hold no mark of a thought, though most others end one "
+        "that their chat template began. If these were cut off while the model thought, they are thoughts that never "
+        "end, but they are scored as responses: leave them empty."
     )
