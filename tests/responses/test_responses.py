@@ -716,8 +716,8 @@ yes or no|no-one|yes-man|know|eyes|1,000|_|**|(|]|<|y,es|n.o|y.e.s|.............
 
 # Marks of an answer
 MARKED = r"""**No**|__yes__|`no`|<b>|</b>|<answer>|</answer>|\\boxed{no}|{"answer": "yes"}|["no"]|Answer:|The answer is
-Final answer|# |> |~~|~~no~~|[yes]|response|</s>|\n\n|\nNo|Yes\n|no because|I'd say|well, no -
-\u201cno\u201d|"no"|no)|no there"""
+Final answer|# |> |~~|~~no~~|[yes]|response|</s>|\n\n|\nNo|Yes\n|no because|I'd say|well, no -|\u201cno\u201d
+"no"|no)|no there"""
 
 
 @pytest.mark.parametrize("name", parsers.PARSERS)

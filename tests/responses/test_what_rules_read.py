@@ -319,7 +319,7 @@ def test_hallusionbench_compares_with_its_own_rules():
 def pope(tmp_path_factory):
     """A file of 40 questions of POPE, and a function that writes a file of responses to them."""
     folder = tmp_path_factory.mktemp("pope")
-    about = {"text": "Is there a dog?"}
+    about = {"text": "Is there a dog in the image?"}
     questions = [
         about | {"question_id": number, "image": f"{number}.jpg", "label": ("no", "yes")[number % 2]}
         for number in range(40)
@@ -470,8 +470,10 @@ KEYS = (
 @pytest.mark.parametrize("name", SCORED)
 def test_every_benchmark_says_how_many_thoughts_never_end(name, form, tmp_path, capsys):
     dataset = small_datasets.build(name, tmp_path)
+    config = ":coco" if name == "pope" else ""
+    folder = dataset / "data" / config.removeprefix(":")
     rows = [
-        row for file in sorted(dataset.rglob("*.parquet")) for row in parquet.read_table(file).to_pylist()
+        row for table in sorted(folder.rglob("*.parquet")) for row in parquet.read_table(table).to_pylist()
     ]
     responses = [
         {key: row[key] for key in KEYS if key in row} | {"response": "No" if number else "<think>I see no"}
@@ -480,7 +482,17 @@ def test_every_benchmark_says_how_many_thoughts_never_end(name, form, tmp_path, 
     file = tmp_path / "cut.json"
     file.write_text(json.dumps(responses))
     metric, *options = SCORED[name]
-    words = ["score", metric, *options, "--responses", str(file), "--dataset", str(dataset), "--format", form]
+    words = [
+        "score",
+        metric,
+        *options,
+        "--responses",
+        str(file),
+        "--dataset",
+        f"{dataset}{config}",
+        "--format",
+        form,
+    ]
     count = f"1 of {len(rows):,} responses are a thought that never ends"
     capsys.readouterr()
     with pytest.warns(UserWarning, match=count):
