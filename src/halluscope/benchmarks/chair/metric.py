@@ -69,8 +69,8 @@ def compute(
         allow_other_synonyms: accept a list with another checksum; the signature says so.
         reader: what reads the words: "lemminflect", a dictionary with rules, or "nltk", which tags words and looks them
             up in WordNet as the published script does, with nltk's data (`nltk_words`).
-        bootstrap: the number of resamples of the captions behind each interval; 0 for no interval.
-        seed: the seed of the bootstrap.
+        bootstrap: 0 for no intervals; any other number gives the same ones, which leave out one caption at a time.
+        seed: moves nothing.
         level: the level of the interval, in (0, 1).
         image_ids: the images' ids; a repeated id is an error.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
