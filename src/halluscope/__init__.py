@@ -108,8 +108,8 @@ def compare(
         runs: folders that `score(..., out=...)` or `halluscope score ... --out` wrote, or folders of such folders.
         scores: the names of the scores to compare; by default the benchmark's principal score, or its first that
             is defined.
-        bootstrap: the number of paired resamples behind intervals and p values.
-        seed: the seed of the bootstrap.
+        bootstrap: 0 is refused, since a comparison needs intervals; other numbers make no difference.
+        seed: makes no difference: nothing is drawn.
         level: the level of the intervals, and 1 minus the significance level.
 
     Returns:

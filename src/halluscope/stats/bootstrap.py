@@ -1,4 +1,4 @@
-"""Makes percentile intervals by resampling the counts of rows (images, captions, sets); nothing is judged again.
+"""The options of intervals, and draws with replacement for those that need them: correlations, and corrected scores.
 
 Resamples are drawn and scored in parts to save memory; the draws are the same as if all were drawn at once.
 """
@@ -16,7 +16,6 @@ from halluscope.validation import LARGEST_SEED, share
 AT_ONCE = 2**24  # How many numbers of the resamples are in memory at a time (128 MiB)
 
 # How many resamples every command takes by default.
-# Two models' p value is then at least 0.0004, so Holm's correction of up to 125 differences can leave one below 0.05.
 RESAMPLES = 5000
 
 # The method of `halluscope.stats.intervals`, in a signature.
@@ -31,7 +30,7 @@ def parts(resamples: int, numbers: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """How an interval is made."""
+    """Whether intervals are made, at which level, and by how many draws, where draws are needed."""
 
     resamples: int = option(
         0,

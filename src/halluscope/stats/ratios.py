@@ -43,12 +43,6 @@ def defined_mean(values: Floats) -> Floats:
     return np.asarray(ratio(np.where(defined, values, 0.0).sum(axis=-1), defined.sum(axis=-1)))
 
 
-def weighted_mean(values: Floats, weights: Floats) -> Floats:
-    """Return the mean of the defined values [rows] for each row of weights [resamples, rows]."""
-    defined = ~np.isnan(values)
-    return ratio(weights @ np.where(defined, values, 0.0), weights @ defined.astype(float))
-
-
 def wilson(count: int, total: int, level: float = 0.95) -> tuple[float, float]:
     """Return Wilson's score interval of the share `count` / `total`.
 

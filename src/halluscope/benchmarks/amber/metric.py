@@ -58,7 +58,7 @@ SUFFIXES = ("", *(f"/{name}" for name in GROUPS))
 EPSILON = 0.001
 BENEATH_F = {"/existence": 0.001}
 
-# Score -> its numerator and denominator, each [resamples]
+# Score -> its numerator and denominator, each [sums]
 Counts = Mapping[str, tuple[Floats, Floats]]
 
 # "official" is the rule of the authors' script; lmms-eval reads AMBER and POPE by different rules.
@@ -103,8 +103,8 @@ def compute(
         similar: pairs of words that count as synonyms, a file of pairs (JSON), or a dataset of them, such as
             "amber:similar"; by default none. The script has pairs whose vectors in spaCy's en_core_web_lg have a cosine
             above 0.8; `halluscope build amber --vectors en_core_web_lg` finds them.
-        bootstrap: the number of resamples of the images behind each interval; 0 for no interval.
-        seed: the seed of the bootstrap.
+        bootstrap: 0 for no intervals; any other number gives the same ones, which leave out one image at a time.
+        seed: moves nothing.
         level: the level of the interval, in (0, 1).
         per_row: also give, for each row, what was found, with its places in the text as it was read, and its part in
             `hal`, `accuracy` and `unreadable`.

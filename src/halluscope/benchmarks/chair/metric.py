@@ -71,8 +71,8 @@ def compute(
         reader: what reads the words: "lemminflect", a dictionary with rules; "nltk", which tags words and looks them
             up in WordNet as OPERA's script does, with nltk's data (`nltk_words`); or "textblob", which brings words
             into the singular as the first script does (`textblob_words`).
-        bootstrap: the number of resamples of the captions behind each interval; 0 for no interval.
-        seed: the seed of the bootstrap.
+        bootstrap: 0 for no intervals; any other number gives the same ones, which leave out one caption at a time.
+        seed: moves nothing.
         level: the level of the interval, in (0, 1).
         image_ids: the images' ids; a repeated id is an error.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.

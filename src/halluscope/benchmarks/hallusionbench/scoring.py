@@ -1,4 +1,4 @@
-"""HallusionBench's scores: counts per set first, then ratios, then resampled sets.
+"""HallusionBench's scores: counts per set first, then ratios.
 
 Sources: HallusionBench, equations 2 to 7, sections 4.3.2 and 4.3.4, Figure 3; and the authors' script, where the paper
 leaves something open.

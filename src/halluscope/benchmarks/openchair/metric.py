@@ -85,8 +85,8 @@ def compute(
             (it is hallucinated) or "unsure"; if given, neither a reader nor a judge is asked.
         image_ids: the images' ids; a repeated id is an error.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
-        bootstrap: the number of resamples of the images behind each interval; 0 for no interval.
-        seed: the seed of the bootstrap.
+        bootstrap: 0 for no intervals; any other number gives the same ones, which leave out one image at a time.
+        seed: moves nothing.
         level: the level of the interval, in (0, 1).
         per_image: also give, for each image, its nouns, their places in the caption as it was read, and the votes on
             them.

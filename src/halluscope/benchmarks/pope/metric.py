@@ -97,10 +97,10 @@ def compute(
             project whose parser is used.
         objects: the class that each question asks about; adds averages over classes.
         sampling: "random", "popular" or "adversarial" for each question; adds the scores of each sampling.
-        image_ids: the image of each question; the interval then resamples images, because the responses about one
-            image depend on each other. Without images it resamples questions.
-        bootstrap: the number of resamples behind each interval; 0 for no interval.
-        seed: the seed of the bootstrap.
+        image_ids: the image of each question; intervals then leave out one image at a time, because the responses about
+            one image depend on each other. Without images they leave out questions.
+        bootstrap: 0 for no intervals; any other number gives the same ones.
+        seed: moves nothing.
         level: the level of the interval, in (0, 1).
         per_class: also give the table `classes`; needs `objects`.
         per_question: also give, for each question, how the response was read, and its own value of `accuracy`,

@@ -88,8 +88,8 @@ def compute(
         class_f: "of_means", F of the two class averages (Table 1), or "mean", the mean of each class's F (released
             code).
         all_average: "pooled", counts over all cells, or "image", the mean over images (released code).
-        bootstrap: the number of resamples of the images behind each interval; 0 for no interval.
-        seed: the seed of the bootstrap.
+        bootstrap: 0 for no intervals; any other number gives the same ones, which leave out one image at a time.
+        seed: moves nothing.
         level: the level of the interval, in (0, 1).
         cells: bool [images, classes]; the same votes are also scored on these cells alone, such as those that POPE
             asks about (supplement, section 2). An image without any such cell is left out of these scores.
