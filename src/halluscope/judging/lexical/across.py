@@ -98,7 +98,7 @@ def _affirmed(mention: Candidate, question: list[str], answer: list[str]) -> boo
         return True
     denies = not QUESTIONS.denials.isdisjoint(answer[:6])
     if mention.definite and QUESTIONS.existence.isdisjoint(question):
-        if question[:1] == ["where"] and denies:
+        if question[:1] == ["where"] and (denies or not QUESTIONS.gone.isdisjoint(answer[:6])):
             return not _answers_nowhere(answer)
         return not ((denies and "there" in answer[:6]) or "none" in answer)
     if denies:
