@@ -70,7 +70,8 @@ class LexicalJudge:
         names = {cls: cls.split("/") for cls in self._classes}
         words = {cls: _spellings([*names[cls], *vocabulary.mentions.get(cls, ())]) for cls in names}
         self._names = frozenset().union(*map(_all_forms, names.values()))
-        self._objects = object_phrases(_with_misspellings(words, self._names))
+        self._meant = _misspellings(words, self._names)
+        self._objects = object_phrases(words)
         self._compounds = compound_phrases()
         self._cues = cue_phrases()
         self._inverted = GRAMMAR.inverted | GRAMMAR.orders
@@ -145,6 +146,8 @@ class LexicalJudge:
     def _read(self, sentence: Sentence, found: list[Candidate]) -> None:
         """Add the mentions in one sentence, each with the rule that takes it back."""
         words = sentence.words
+        if not self._meant.keys().isdisjoint(words):
+            words[:] = [self._meant.get(word, word) for word in words]
         indices = self._places(words)
         for first in indices:
             if inside := self._compounds.at(words, first):
@@ -191,18 +194,12 @@ def _all_forms(phrases: Iterable[str]) -> set[str]:
     return {form for phrase in normal if phrase for form in forms(phrase)}
 
 
-def _with_misspellings(words: dict[str, list[str]], names: frozenset[str]) -> dict[str, list[str]]:
-    """Return the words of each class with those that a mistyped letter makes of long ones."""
+def _misspellings(words: dict[str, list[str]], names: frozenset[str]) -> dict[str, str]:
+    """Return words that a mistyped letter makes of long words for the classes, each with the word that is meant."""
     known = {word for phrases in words.values() for word in phrases}
-    usual = names | (SPELLING.as_usual & known)
-    typed_for: dict[str, list[str]] = {}
-    for typed, name in [*spelling.misspellings(sorted(usual)).items(), *spelling.common().items()]:
-        if typed not in known:
-            typed_for.setdefault(name, []).append(typed)
-    return {
-        cls: phrases + [typed for phrase in phrases for typed in typed_for.get(phrase, ())]
-        for cls, phrases in words.items()
-    }
+    long = names | (SPELLING.as_usual & known)
+    meant = spelling.misspellings(sorted(long)) | spelling.common()
+    return {typed: word for typed, word in meant.items() if typed not in known and word in known}
 
 
 def _spellings(phrases: Iterable[str]) -> list[str]:

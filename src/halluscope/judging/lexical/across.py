@@ -107,7 +107,7 @@ def _affirmed(is_definite: bool, question: list[str], answer: list[str]) -> bool
         return True
     denies = not QUESTIONS.denials.isdisjoint(answer[:6])
     if is_definite and QUESTIONS.existence.isdisjoint(question):
-        if question[:1] == ["where"] and denies:
+        if question[:1] == ["where"] and (denies or not QUESTIONS.gone.isdisjoint(answer[:6])):
             return not _answers_nowhere(answer)
         return not ((denies and "there" in answer[:6]) or "none" in answer)
     if denies:

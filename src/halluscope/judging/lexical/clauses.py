@@ -31,7 +31,8 @@ def _has_plural_subject(words: list[str], joint: int, index: int) -> bool:
         return False
     if words[index - 1] in CLAUSE.before_noun:
         return False
-    return any(_is_plural(word) for word in words[joint + 1 : index])
+    subject = words[joint + 1 : index]
+    return "and" in subject or any(_is_plural(word) for word in subject)
 
 
 def _has_singular_subject(words: list[str], joint: int, index: int) -> bool:

@@ -7,6 +7,7 @@ from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
     CLAUSE,
     CORRECTIONS,
+    DEPICTION,
     GRAMMAR,
     HEDGES,
     LISTS,
@@ -135,9 +136,13 @@ class Reading:
         word = self.words[index]
         if cue.reach == "picture":
             # "A portrait of a woman with a dog", "of a man riding a horse".
+            if word == "on" and at(self.words, index + 2) in DEPICTION.mounts:
+                return self.words[index + 1] not in {"a", "an", "his", "her"}
             return word in GRAMMAR.ends_picture
         if cue.rule == "negated" and clauses.is_finite_verb(self.words, index):
             return True
+        if word == "and" and cue.rule == "negated":
+            return clauses.new_clause_after(self.words, index, self._start_of_clause(self._begun))
         if word.endswith("ing") and not is_determiner(self.words[index - 1]):
             return True
         if word == "next" and is_determiner(self.words[index - 1]):

@@ -471,6 +471,8 @@ def opens_picture(words: list[str]) -> int:
         return 0  # "In this illustration, a bear ..."
     while surface and at(words, surface + 1) in DEPICTION.surfaces:
         surface += 1
+    if not surface and at(words, 3) in DEPICTION.screens and at(words, 4) == "there":
+        surface = 3  # "On the computer monitor there is"
     following = at(words, surface + 1) if surface else ""
     if following == "," or following in GRAMMAR.indefinite:
         return surface + 1 + (following == ",")
