@@ -172,7 +172,7 @@ def compute(
     unparsed = None
     if votes is None:
         asked = int(np.count_nonzero(cast.votes != UNASKED))
-        unparsed = np.count_nonzero(cast.votes == OTHER) / max(1, asked)
+        unparsed = float(np.count_nonzero(cast.votes == OTHER) / max(1, asked))
     is_whole = votes is not None or poll.ask == "all"
     result: dict[str, Any] = points(score(hits, conventions)) | {
         "ignored": float((labels == IGNORED).mean()) if is_whole else None,
