@@ -223,7 +223,7 @@ class HallusionBench(Graded):
                 "bias": ["answers", reader] if bias == "answers" else bias,
                 **({"diagnosis": "paper"} if diagnosed and chosen["diagnosis"] == "paper" else {}),
             },
-            "unread": sum(map(np.sum, missed)) / max(1, sum(map(len, missed))) if asks else None,
+            "unread": float(sum(map(np.sum, missed)) / max(1, sum(map(len, missed)))) if asks else None,
             "uncertain": float((found == UNCERTAIN).mean()) if "correctness" in asks else None,
         }
         values = {name: np.broadcast_to(of, (repeats, len(rows))) for name, of in values.items()}

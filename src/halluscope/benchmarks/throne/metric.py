@@ -176,7 +176,7 @@ def compute(
     unparsed = None
     if votes is None:
         asked = int(np.count_nonzero(cast.votes != UNASKED))
-        unparsed = np.count_nonzero(cast.votes == OTHER) / max(1, asked)
+        unparsed = float(np.count_nonzero(cast.votes == OTHER) / max(1, asked))
     is_whole = votes is not None or poll.ask == "all"
     counts = hits.counts(conventions)
     result: dict[str, Any] = points(score(total_of(counts), conventions)) | {

@@ -1,0 +1,148 @@
+"""Results hold Python's own numbers, texts and lists, so that any program can write them down."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from halluscope import cli, get_benchmark, registry
+from halluscope.options import keywords
+from tests.runs.made import made
+from tests.test_contract import example, offline
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+ALL = registry.benchmarks()
+PLAIN = {bool, int, float, str, type(None)}
+each_benchmark = pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL])
+
+
+def strangers(value: Any, where: str = "result") -> list[str]:
+    """Return where a result holds something else than Python's own values."""
+    if type(value) is dict:
+        found = [f"{where}: the key {key!r}" for key in value if type(key) not in PLAIN]
+        for key, item in value.items():
+            found += strangers(item, f"{where}[{key!r}]")
+        return found
+    if type(value) in (list, tuple):
+        found = []
+        for place, item in enumerate(value):
+            found += strangers(item, f"{where}[{place}]")
+        return found
+    return [] if type(value) in PLAIN else [f"{where}: {type(value).__name__} {value!r}"]
+
+
+def asked_for_all(benchmark: Any) -> dict[str, Any]:
+    """Every table that a metric gives on request, and intervals."""
+    known = keywords(benchmark.compute)
+    wanted = ("per_class", "per_image", "per_row", "per_question")
+    return {"bootstrap": 20, **dict.fromkeys([name for name in wanted if name in known], True)}
+
+
+@each_benchmark
+def test_the_result_of_a_metric(benchmark: Any, tmp_path: Any) -> None:
+    predictions, references, options = example(benchmark)
+    options |= offline(benchmark, tmp_path) | asked_for_all(benchmark)
+    if benchmark.name == "pope":
+        options |= {"objects": ["dog"] * len(predictions), "sampling": ["random"] * len(predictions)}
+    result = benchmark.compute(predictions, references, **options)
+    assert strangers(result) == []
+    json.dumps(result)
+
+
+@pytest.mark.parametrize("benchmark", [pytest.param(one, id=one.name) for one in ALL if one.is_scored])
+def test_a_run_of_it(benchmark: Any, tmp_path: Any) -> None:
+    run = made(benchmark, tmp_path)
+    assert strangers(run.scores) == []
+    assert strangers(run.found) == []
+
+
+@pytest.mark.parametrize("verdicts", [np.array, list, lambda values: [*map(np.float32, values)]])
+def test_given_numbers_of_numpy(verdicts: Any) -> None:
+    """Ids, labels and verdicts may be numpy's: the result's are not."""
+    rows = [
+        {
+            **{
+                "id": np.int64(number),
+                "image_id": f"image {number}",
+                "question": "What is it?",
+                "type": "counting",
+            },
+            **{"answer": "A dog.", "topic": "animal", "contents": ["Dog"]},
+        }
+        for number in range(3)
+    ]
+    ratings = verdicts([6, 0, 3])
+    if not isinstance(ratings[0], float | np.float32):
+        got = get_benchmark("mmhal").compute(
+            ["x"] * 3, rows, ratings=ratings, bootstrap=10, per_question=True
+        )
+        assert got["rating"] == 3.0 and strangers(got) == []
+    regions = [{"phrase": "a dog", "x": 1, "y": 2, "width": 3, "height": 4}]
+    asked = [
+        {"id": row["id"], "image_id": row["id"], "question": "What?", "regions": regions} for row in rows
+    ]
+    both = [{"relevancy": number, "accuracy": number} for number in ratings]
+    got = get_benchmark("gavie").compute(["x"] * 3, asked, ratings=both, bootstrap=10, per_question=True)
+    assert got["accuracy"] == 3.0 and strangers(got) == []
+
+
+def test_given_codes_and_votes_of_numpy() -> None:
+    place = {"category": "VD", "subcategory": "ocr", "figure_id": 0, "question_id": 0, "visual_input": 1}
+    rows = [
+        {**place, "set_id": np.int64(number), "question": "Is it red?", "gt_answer": "yes"}
+        for number in range(3)
+    ]
+    codes = {"correctness": np.array([1, 0, 2]), "same": np.array([1, 0, 0])}
+    got = get_benchmark("hallusionbench").compute(["Yes"] * 3, rows, **codes, bootstrap=10, per_question=True)
+    assert math.isclose(got["aAcc"], 1 / 3) and strangers(got) == []
+    votes = np.array([[[1], [0]], [[0], [0]]], dtype=np.uint8)
+    got = get_benchmark("throne").compute(
+        ["a", "b"],
+        [["dog"], []],
+        vocabulary=["dog", "cat"],
+        votes=votes,
+        cells=np.ones((2, 2), dtype=bool),
+        image_ids=np.array([1, 2]),
+        bootstrap=10,
+        per_class=True,
+        per_image=True,
+    )
+    assert got["recall_all"] == 1.0 and strangers(got) == []
+    got = get_benchmark("pope").compute(
+        np.array(["Yes", "No"]),
+        np.array([True, False]),
+        objects=np.array([3, 4]),
+        image_ids=np.array([1, 2]),
+        bootstrap=10,
+        per_class=True,
+        per_question=True,
+    )
+    assert got["accuracy"] == 1.0 and strangers(got) == []
+
+
+def test_what_json_prints(capsys: Any, tmp_path: Any) -> None:
+    """Through the command, numbers are numbers: none is a text such as "np.float64(0.5)"."""
+    run = made(registry.benchmark("hqh"), tmp_path)
+    built = tmp_path / "hqh"
+    responses = tmp_path / "mine.jsonl"
+    responses.write_text(
+        "".join(json.dumps({"id": row["id"], "response": "two dogs"}) + "\n" for row in run.found)
+    )
+    words = [
+        "score",
+        "hqh",
+        "--responses",
+        str(responses),
+        "--dataset",
+        str(built),
+        "--bootstrap",
+        "20",
+        "--json",
+    ]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr().out
+    assert "np." not in printed and "array(" not in printed
+    (result,) = json.loads(printed)
+    assert result["main_hal"] == 0.0 and result["counts"]["all"]["judged"] == 8
