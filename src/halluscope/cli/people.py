@@ -106,10 +106,10 @@ def review_make(args: Namespace) -> None:
 
 
 def _rows(args: Namespace, _: Benchmark) -> Draft:
-    texts = {
-        file.name: [{**one.row, "response": one.text} for one in file.each]
-        for file in files.read(args.responses)
-    }
+    texts = {}
+    for file in files.read(args.responses):
+        files.check_complete(file)
+        texts[file.name] = [{**response.row, "response": response.text} for response in file.each]
     rows, source = read_rows(args.rows), Source.of(args.rows)
     images = review.Images(rows, args.images, source.folder)
     drawn = review.draw(images, args.sample, args.seed, args.stratum, texts)

@@ -316,6 +316,17 @@ def _no_text(where: str, row: Row, known: Sequence[str]) -> ValueError:
     )
 
 
+def check_complete(responses: Responses) -> None:
+    """Check that each row has a response, where no option leaves out rows without one."""
+    lacking = [response for response in responses.each if response.missing]
+    if lacking:
+        raise ValueError(
+            f"{responses.source}: {len(lacking):,} of {len(responses.each):,} rows have no {lacking[0].column}, the "
+            f"first of them {lacking[0].where}; expected the LVLM's text in each row. Ask the LVLM about them, or remove "
+            "these rows."
+        )
+
+
 def responses_in(
     located: Sequence[Located], columns: Sequence[str], blank: bool
 ) -> tuple[list[Response], Sequence[str]]:
