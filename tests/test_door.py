@@ -7,7 +7,6 @@ import csv
 import gzip
 import json
 import re
-import warnings
 from pathlib import Path
 
 import pytest
@@ -155,18 +154,6 @@ def test_labels_are_read_as_yes_and_no(labels, pope, capsys):
         yes_no = halluscope.score("pope", ["yes", "no"], dataset)
     assert result["accuracy"] == yes_no["accuracy"] == 0 and result["yes_ratio"] == 0.5
     assert keys_of(result["signature"])["labels"].split(",") == result["labels"]
-
-
-def test_texts_in_which_no_word_says_yes_are_named(pope):
-    dataset = questions(pope, "random")
-    with pytest.warns(
-        UserWarning, match="reads every response as yes, though 2 of 2 say neither yes nor no, such as 'Ja"
-    ):
-        assert halluscope.score("pope", ["Ja", "Nein"], dataset)["yes_ratio"] == 1
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", "The rule")
-        halluscope.score("pope", ["Yes", "Yes, it is."], dataset)
-        halluscope.score("pope", ["Ja", "No"], dataset)
 
 
 @pytest.mark.parametrize("other", [2, 0.5, None, "No.", ""])

@@ -227,7 +227,7 @@ def dataset(tmp_path, rows):
 
 def responses(right):
     said, _ = answers(right)
-    return [{"question_id": number, "response": text} for number, text in enumerate(said)]
+    return [{"question_id": number, "response": f"{text}, as I see"} for number, text in enumerate(said)]
 
 
 @pytest.fixture

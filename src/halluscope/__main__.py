@@ -15,7 +15,9 @@ def run() -> int:
 
         return main()
     except KeyboardInterrupt:
-        sys.stderr.write("halluscope: interrupted.\n")
+        from halluscope.terminal import tell_error
+
+        tell_error("interrupted.")
         return INTERRUPTED
 
 

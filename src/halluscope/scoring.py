@@ -38,6 +38,10 @@ from halluscope.sanitize import one_line, short_repr
 from halluscope.signature import changed, data_of
 from halluscope.validation import texts
 
+# How many bytes a file of responses may have so that an error about it also says what the file is, which is then read
+# a second time
+EXPLAINED = 16 * 2**20
+
 FUNCTIONS = ("load", "wanted", "inputs")  # The functions in a room's module `rows` that take options
 
 # What a dataset can be that is not the benchmark's as published: a build with --subset, or a file of another content.
@@ -159,7 +163,8 @@ def _inspecting(given: Any) -> Iterator[None]:
     except (LimitExceeded, MissingExtra):
         raise
     except ValueError as error:
-        if isinstance(given, str | Path) and path_of(given).is_file():
+        is_file = isinstance(given, str | Path) and path_of(given).is_file()
+        if is_file and path_of(given).stat().st_size <= EXPLAINED:
             with suppress(ValueError):
                 held = inspect(given)._replace(remarks=(), problem="")
                 error = type(error)(f"{error} The file holds {held}.")

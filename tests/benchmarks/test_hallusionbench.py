@@ -656,7 +656,7 @@ FIRST = "category VD, subcategory ocr, set_id 0, figure_id 0, question_id 0"
     [
         (perfect()[1:], {}, f"no response to 1 of the 12 rows of the dataset, such as {FIRST}"),
         (
-            [*perfect(), perfect()[0]],
+            [*perfect(), (perfect()[0][0], "I cannot tell.")],
             {},
             f"line 13: {FIRST} is already in .*line 1; expected one .*Remove one",
         ),

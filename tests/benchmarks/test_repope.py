@@ -153,12 +153,12 @@ def test_an_answer_right_by_pope_is_right_by_repope_where_both_agree(upstream):
     assert got["corrected"]["accuracy"] == pytest.approx(1 - 494 / 8185)
     asked = [row for row in rows.load(files) if not isinstance(row, LeftOut)]
     counted = [
-        {"question_id": n, "image": row.file_name, "prompt": row.question, "text": row.answer}
+        {"question_id": n, "image": row.file_name, "prompt": row.question, "text": f"{row.answer} it is"}
         for n, row in enumerate(asked)
     ]
     by_content = halluscope.score("repope", counted, files, bootstrap=0)
     assert (by_content["accuracy"], by_content["rows"], by_content.get("part")) == (1.0, 8185, None)
-    in_order = [{"response": answer} for answer in right]
+    in_order = [{"response": f"{answer} it is"} for answer in right]
     assert halluscope.score("repope", in_order, files)["accuracy"] == got["corrected"]["accuracy"]
 
 
@@ -174,6 +174,6 @@ def test_a_loaded_dataset_is_known_by_its_first_questions(upstream, sampling):
 
     file = upstream / f"repope/coco_repope_{sampling}.json"
     asked = [json.loads(line) for line in file.read_text().splitlines()]
-    said = [{"question_id": row["question_id"], "response": row["label"]} for row in asked]
+    said = [{"question_id": row["question_id"], "response": f"{row['label']} it is"} for row in asked]
     (loaded, read) = (halluscope.score("repope", said, one) for one in (Dataset.from_list(asked), str(file)))
     assert loaded == read and loaded["accuracy"] == 1

@@ -556,14 +556,13 @@ def test_bad_samples(tmp_path):
         ([], "holds no response"),
         ([sample(), PLAIN], "line 2 is not a sample: expected doc_id and filtered_resps"),
         ([sample(), "Yes."], "line 2 is not a sample"),
-        ([PLAIN, sample()], "line 2: expected an object with the LVLM's text under one of the keys response"),
         ([sample(doc={})], rf"{no_row} \(doc\); expected a sample of pope or pope_c"),
         ([others], "a sample of the task 'throne_coco'; expected a sample of pope or pope_c"),
         ([{"doc_id": 0, "filtered_resps": "A", "acc": 1.0}], no_row),
         ([sample(doc_id=[0])], r"line 1: doc_id is \[0\]; expected a whole number or a string"),
         ([sample(), sample()], r"line 2: the document 0 is already in .*line 1"),
         ([sample(filtered_resps=["Yes.", "No."])], r"is \['Yes.', 'No.'\]; expected the LVLM's text"),
-        ([sample(filtered_resps=[None])], "response is None; expected the LVLM's text"),
+        ([sample(filtered_resps=[None])], r"response is \[None\]; expected the LVLM's text"),
     ):
         with pytest.raises(ValueError, match=said):
             read(write(tmp_path / "samples.jsonl", rows))

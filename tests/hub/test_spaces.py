@@ -97,13 +97,13 @@ def test_the_page_scores_as_the_package_does():
         assert said.rows["data"] == [["1", "dog", "couch", ""], ["2", "", "", ""], ["3", "cat", "", "couch"]]
 
 
-KEYS = "line 1: expected an object with the LVLM's text under one of the keys response, model_prediction, "
+KEYS = "line 1: expected an object with the LVLM's text under one of the keys response, raw_response, "
 BAD_INPUT = [
     ("throne", LINES, "a dog\na cat", "dog", "There are 2 predictions and 1 references"),
     ("throne", LINES, "", "", "predictions is empty"),
     ("throne", LINES, "a dog", "unicorn", "'unicorn'"),
     ("throne", JSON_LINES, "a dog", "[]", "Descriptions, one image per line, line 1: 'a dog' cannot be read"),
-    ("throne", JSON_LINES, '{"id": 1}', "[]", KEYS + "prediction, output"),
+    ("throne", JSON_LINES, '{"id": 1}', "[]", KEYS + "model_prediction, prediction"),
     ("throne", JSON_LINES, '{"caption": 1}', "[]", "line 1: caption is 1; expected the LVLM's text"),
     ("throne", JSON_LINES, '"a dog"', '{"boxes": []}', "line 1 has none of the keys objects; it has boxes"),
     ("throne", LINES, "x" * 5_000_001, "", "is larger than the limit 'page' of 5,000,000 characters"),
@@ -165,7 +165,7 @@ def test_over_http(served):
     message, texts, chart, figures, each, signature = score("A dog.", "dog")
     assert ["precision_all", "1.0000"] in figures["data"] and not message
     data = data_of("coco", [["", "dog"]])
-    assert signature.startswith(f"throne|data:{data}|responses:given|judges:lexical-4")
+    assert signature.startswith(f"throne|data:{data}|responses:given|judges:lexical-5")
     assert each["headers"] == ["line", "found", "hallucinated", "missed"]
     assert each["data"] == [["1", "dog", "", ""]]
     assert "dog: found" in texts and chart.startswith("<figure")

@@ -356,7 +356,11 @@ def test_entities_in_entities(tmp_path):
 
 def test_many_columns_and_many_ids(tmp_path):
     start = time.process_time()
-    names = [f"c{number}" for number in range(60_000)]
-    assert len(found(tmp_path / "a.csv", f"{','.join(names)}\n{','.join(names)}\n")[0]) == 60_000
+    names = [f"c{number}" for number in range(300_000)]
+    assert (
+        len(found(tmp_path / "a.csv", f"{','.join(names[:9_000])}\n{','.join(names[:9_000])}\n")[0]) == 9_000
+    )
+    with pytest.raises(ValueError, match="'columns' of 10,000 columns"):
+        found(tmp_path / "b.csv", f"{','.join(names)}\n{','.join(names)}\n")
     assert len(found(tmp_path / "a.json", json.dumps(dict.fromkeys(map(str, range(60_000)), "")))) == 60_000
     assert time.process_time() - start < 5

@@ -349,12 +349,16 @@ def stderr_of(*words):
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_the_command_says_it_once_per_file_on_standard_error(form, pope):
     dataset, written = pope
-    bold = ["**No**", "**Yes**"] * 20
-    files = [written("first", bold), written("second", bold), written("plain", ["No", "Yes"] * 20)]
+    bold = ["**No**", "**Yes**", "**Yes**", "**Yes**"] * 10
+    files = [
+        written("first", bold),
+        written("second", bold),
+        written("plain", ["No", "Yes", "Yes", "Yes"] * 10),
+    ]
     words = ["--responses", *files, "--dataset", dataset, "--format", form, "--bootstrap", "0"]
     lines = [line for line in stderr_of("score", "pope", *words) if "otherwise" in line]
     assert [line.split(": ")[1] for line in lines] == ["first", "second"]
-    assert all("20 of 40" in line and "100.00 % by 'strict'" in line for line in lines)
+    assert all("10 of 40" in line and "75.00 % by 'strict'" in line for line in lines)
 
 
 def test_explain_shows_what_rules_read_and_does_not_repeat_it(tmp_path, capsys):
@@ -377,8 +381,8 @@ def test_explain_shows_what_rules_read_and_does_not_repeat_it(tmp_path, capsys):
 
 def test_score_in_python_warns(pope):
     dataset, written = pope
-    with pytest.warns(UserWarning, match="bold: 'pope' reads 20 of 40 responses otherwise"):
-        halluscope.score("pope", written("bold", ["**No**", "**Yes**"] * 20), dataset)
+    with pytest.warns(UserWarning, match="bold: 'pope' reads 10 of 40 responses otherwise"):
+        halluscope.score("pope", written("bold", ["**No**", "**Yes**", "**Yes**", "**Yes**"] * 10), dataset)
 
 
 def test_no_published_file_of_popes_responses_is_read_otherwise(upstream):

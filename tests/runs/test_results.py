@@ -24,7 +24,7 @@ ROWS = [
     }
     for number, (image, name) in enumerate(ASKED, 1)
 ]
-GOOD = [row["answer"].capitalize() for row in ROWS]
+GOOD = [f"{row['answer'].capitalize()}, as far as I see." for row in ROWS]
 BAD = ["Yes"] * len(ROWS)
 
 

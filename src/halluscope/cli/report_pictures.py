@@ -1,12 +1,11 @@
 """Finds the pictures of a report's page: where the user says, or else in the datasets that the runs name."""
 
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from halluscope.errors import NoImages
-from halluscope.reading.pictures import Find
 from halluscope.reporting.page.content import Picture
 from halluscope.reporting.page.pictures import pictures
 from halluscope.runs.folder import Run
@@ -52,15 +51,18 @@ def find_pictures(args: Namespace, runs: Mapping[str, Run], wanted: set[str]) ->
         owners = credits(args.credits)
         if images.openers and not owners.keys() & images.openers.keys():
             tell(f"{one_line(args.credits)} names no licence for any of these images.")
-    there = sorted(images.openers)
-    return pictures(there, images.open, owners, not is_quiet()) if there else {}
+    if not images.openers:
+        return {}
+    return pictures(sorted(images.openers), images.open, owners, not is_quiet())
 
 
 def _named_by_user(args: Namespace, wanted: set[str]) -> Images:
     from halluscope.reading.datasets import Source
 
     images = Images()
-    dataset = None if args.dataset == NONE else args.dataset
+    dataset = args.dataset
+    if dataset == NONE:
+        dataset = None
     if dataset and Source.of(dataset).path.is_file():
         if not args.images:
             _say_none(f"{dataset} is a file without images; --images FOLDER names them.")
@@ -85,7 +87,7 @@ def _named_by_runs(runs: Iterable[Run], wanted: set[str]) -> Images:
     for dataset in datasets:
         try:
             images.add(dataset, None, wanted)
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             problems.append(str(error))
     if images.openers:
         _say_missing(images, wanted, ", ".join(datasets))
@@ -97,27 +99,28 @@ def _named_by_runs(runs: Iterable[Run], wanted: set[str]) -> Images:
 
 
 def _datasets_of(runs: Iterable[Run]) -> list[str]:
-    """Return the folders of the runs' datasets: those that the runs name, or else those where `build` puts them."""
-    from halluscope.reading.datasets import Source, home
+    """Return the runs' datasets that are folders here: as a run names them, or else where `build` puts them."""
+    from halluscope.reading.datasets import Source
 
     folders: dict[str, None] = {}
     for run in runs:
-        named = [dataset for dataset in _named_in(run) if Source.of(dataset).folder]
-        if not named:
-            for built in run.ready.matched.built:
-                if home(built["name"]).is_dir():
-                    config = f":{built['config']}" if built.get("config") else ""
-                    named.append(f"{built['name']}{config}")
-        folders.update(dict.fromkeys(named))
+        own = [dataset for dataset in run.about.get("dataset", ()) if Source.of(dataset).folder]
+        for dataset in own or _where_built(run):
+            folders[dataset] = None
     return list(folders)
 
 
-def _named_in(run: Run) -> Collection[str]:
-    datasets = run.about.get("dataset") or []
-    return [datasets] if isinstance(datasets, str) else datasets
+def _where_built(run: Run) -> Iterator[str]:
+    from halluscope.reading.datasets import home
+
+    for dataset in run.ready.matched.built:
+        name = dataset["name"]
+        config = dataset.get("config")
+        if home(name).is_dir():
+            yield f"{name}:{config}" if config else name
 
 
-def _opener(find: Find, key: object) -> Callable[[], Any]:
+def _opener(find: Callable[[Any], Any], key: object) -> Callable[[], Any]:
     return lambda: find(key)
 
 

@@ -47,7 +47,7 @@ def plain(text: str) -> str:
     """Return a text by what a reader sees: one width, one case, one kind of quotes, no invisible characters.
 
     >>> plain("\\uff5b\\u201cVer\\u200bdict\\u201d")
-    '{"verdict'
+    '{"verdict"'
     """
     visible = []
     for character in unicodedata.normalize("NFKD", text):

@@ -322,8 +322,8 @@ def check_complete(responses: Responses) -> None:
     if lacking:
         raise ValueError(
             f"{responses.source}: {len(lacking):,} of {len(responses.each):,} rows have no {lacking[0].column}, the "
-            f"first of them {lacking[0].where}; expected the LVLM's text in each row. Ask the LVLM about them, or remove "
-            "these rows."
+            f"first of them {lacking[0].where}; expected the LVLM's text in each row. Ask the LVLM about them, or "
+            "remove these rows."
         )
 
 
@@ -523,6 +523,8 @@ def _lists(row: Row, how: Reading) -> dict[str, tuple[dict[str, str], list[Row]]
     """Return an object's lists of objects by their keys, or else those in its objects, each with what its key names:
     a part, or an image.
     """
+    if not any(isinstance(value, list | Mapping) for value in row.values()):
+        return {}  # most rows; what follows takes several times as long as reading them
     parts = {
         name: {"image" if is_image_file(name) else tables.KEY: name}
         if _is_id(name)

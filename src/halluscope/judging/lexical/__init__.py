@@ -170,6 +170,9 @@ class LexicalJudge:
             end = index + 1
             reading.move_to(index)
             cue = self._cues.at(words, index)
+            if cue and self._cuts_name(sentence, index, cue[0]):
+                alone = self._cues.at([words[index]], 0)  # "no" in "no parking meters"
+                cue = (index + 1, alone[1]) if alone else None
             if (cue is None or cue[1].reach == "picture") and (named := self._named(sentence, index)):
                 end = named[0]
                 reading.add(index, *named)
@@ -178,6 +181,14 @@ class LexicalJudge:
             elif words[index] in self._inverted and rules.opens_hypothesis(words, index):
                 reading.open(end, rules.HYPOTHESIS)
             reading.skip_to(end)
+
+    def _cuts_name(self, sentence: Sentence, begun: int, end: int) -> bool:
+        """Whether a phrase ends within a class name that begins in it: "is a toy" in "there is a toy bear"."""
+        for index in range(begun + 1, end):
+            named = self._named(sentence, index)
+            if named is not None and named[0] > end:
+                return True
+        return False
 
     def _named(self, sentence: Sentence, index: int) -> tuple[int, tuple[str, ...]] | None:
         """Return the end and the classes of the longest class name at this place; "surf-board" is "surfboard" too."""

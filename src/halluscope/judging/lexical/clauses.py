@@ -6,6 +6,9 @@ from halluscope.judging.lexical.tables import CLAUSE, GRAMMAR, Cue, at, is_deter
 VERB_WITHIN = 12
 LIST_WITHIN = 24
 
+# How many words back a verb is searched; no clause that people write is longer
+FARTHEST = 80
+
 
 def is_finite_verb(words: list[str], index: int) -> bool:
     """Whether the word at a place is a verb of its own clause: "a cat sleeps", "the cats sleep", "a door is"."""
@@ -53,8 +56,9 @@ def _has_singular_subject(words: list[str], joint: int, index: int) -> bool:
 
 
 def has_verb(words: list[str], start: int, end: int) -> bool:
-    """Whether a finite verb stands between two places."""
-    return any(is_finite_verb(words, index) for index in range(start, min(end, len(words))))
+    """Whether a finite verb stands between two places, at most `FARTHEST` words before the second."""
+    end = min(end, len(words))
+    return any(is_finite_verb(words, index) for index in range(max(start, end - FARTHEST), end))
 
 
 def new_clause_after(words: list[str], joint: int, begun: int) -> bool:
@@ -123,7 +127,7 @@ def pictured_list_goes_on(words: list[str], comma: int, begun: int) -> bool:
     """Whether what a picture shows goes on after a comma: "a drawing of a car, a bicycle and a person".
 
     `begun` is the place of the picture. If the picture itself is a later item of a list, as in "a bed, a painting of a
-    cat, and a chair", the list goes on without it.
+    cat, and a vase", the list goes on without it.
     """
     if _is_later_item(words, begun):
         return False

@@ -1,6 +1,8 @@
 """One sentence while it is being read: which cues are in force, and which mentions they and the rules take back."""
 
+from bisect import bisect_left
 from collections.abc import Callable
+from functools import cached_property
 
 from halluscope.judging.lexical import absence, clauses, rules
 from halluscope.judging.lexical.sentences import Candidate, Sentence
@@ -60,9 +62,8 @@ class Reading:
         self.opened = self._next = 0
         self._is_modal = False  # whether the cue for the clause is a word such as "might"
         self._is_relative = False  # whether the cue for the clause is in a relative clause
-        self._begun = self._clause_start = (
-            0  # where the last cue, and the clause of the last cue for a clause, begin
-        )
+        self._begun = 0  # where the last cue begins
+        self._clause_start = 0  # where the clause of the last cue for a clause begins
 
     def open(self, index: int, cue: Cue, begun: int = 0) -> None:
         """Put a cue in force from the word at `index` on; the cue's own words begin at `begun`."""
@@ -83,10 +84,13 @@ class Reading:
 
     def _start_of_clause(self, index: int) -> int:
         """Return where the clause with the word at a place begins."""
-        for before in range(index - 1, -1, -1):
-            if self.words[before] in CLAUSE.ends_clause:
-                return before + 1
-        return 0
+        before = bisect_left(self._clause_ends, index)
+        return self._clause_ends[before - 1] + 1 if before else 0
+
+    @cached_property
+    def _clause_ends(self) -> list[int]:
+        """The places of words that end a clause, in order."""
+        return [place for place, word in enumerate(self.words) if word in CLAUSE.ends_clause]
 
     def move_to(self, index: int) -> None:
         """End the cues that no longer reach this word."""

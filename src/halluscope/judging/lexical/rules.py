@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from itertools import islice
 
-from halluscope.judging.lexical.clauses import is_finite_verb
+from halluscope.judging.lexical.clauses import FARTHEST, is_finite_verb
 from halluscope.judging.lexical.sentences import Candidate, Sentence
 from halluscope.judging.lexical.tables import (
     ABSENT,
@@ -228,7 +228,7 @@ def belongs_to_nobody(mention: Candidate) -> bool:
 
 
 def _may_own(mention: Candidate) -> bool:
-    """Whether a mention is of somebody who owns things: a person or an animal, but not "the chair's seat"."""
+    """Whether a mention is of somebody who owns things: a person or an animal, but not "the table's top"."""
     owner = mention.words[mention.end - 1]
     return "person" in map(str.lower, mention.classes) or owner in tables()["compounds"]["groups"]["animals"]
 
@@ -400,9 +400,10 @@ def _excepts(words: list[str], index: int) -> bool:
     if at(words, index + 1) in CLAUSE.opens_own_clause or not at(words, index + 1)[:1].isalnum():
         return False
     after = index + 1
-    while after < len(words) and words[after].isalnum():
+    while after < min(len(words), index + FARTHEST) and words[after].isalnum():
         after += 1
-    whole = max((place for place in range(index) if words[place] in AFTER.everything), default=0)
+    first = max(0, index - FARTHEST)
+    whole = max((place for place in range(first, index) if words[place] in AFTER.everything), default=first)
     verbs = (is_finite_verb(words, place) for place in range(whole, after))
     return not any(verbs)
 
