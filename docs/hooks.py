@@ -13,8 +13,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from halluscope import registry
+from halluscope.benchmark import Benchmark, Dataset
 from halluscope.options import Option
-from halluscope.registry import Benchmark, Dataset
 
 ROOT = Path(__file__).resolve().parent.parent
 ELSEWHERE = {
@@ -122,8 +122,10 @@ def _help(option: Option) -> str:
 
 
 def _scores(room: Benchmark) -> str:
-    better = {registry.HIGHER: "higher is better", registry.LOWER: "lower is better", "": ""}
-    rows = [f"| `{score}` | {better[direction]} |" for score, direction in room.scores.items()]
+    rows = []
+    for name, score in room.scores.items():
+        better = f"{score.better} is better" if score.better else ""
+        rows.append(f"| `{name}` | {better} |")
     principal = f"Models are compared by `{room.principal}`."
     return "\n".join(["## Scores", principal, "", "| score | |", "|---|---|", *rows]) if rows else ""
 

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from halluscope.benchmark import Benchmark
 from halluscope.options import defaults
-from halluscope.registry import Benchmark
 from tests.test_contract import example, offline
 
 # Things whose every answer is an error

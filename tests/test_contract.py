@@ -12,13 +12,13 @@ import pytest
 
 import halluscope
 from halluscope import cli, registry
+from halluscope.benchmark import HIGHER, LOWER, PACKAGES, QUESTION, Benchmark
 from halluscope.building import spec
 from halluscope.errors import HubError, RegistryError
 from halluscope.hub import contents
 from halluscope.hub.space import LINES, Page
 from halluscope.options import defaults, keywords
 from halluscope.paths import share
-from halluscope.registry import HIGHER, LOWER, QUESTION, Benchmark
 from halluscope.runs import folder as folders
 from halluscope.runs.page import shown
 from halluscope.scoring import FUNCTIONS
@@ -284,7 +284,7 @@ def test_what_info_prints(benchmark, capsys):
     assert cli.main(["info", benchmark.name]) == 0
     printed = capsys.readouterr().out
     assert (
-        f"{benchmark.principal}: {benchmark.scores[benchmark.principal]} is better (the principal score)"
+        f"{benchmark.principal}: {benchmark.scores[benchmark.principal].better} is better (the principal score)"
         in printed
     )
     assert inspect.cleandoc(benchmark.citation) in printed
@@ -351,12 +351,11 @@ def test_the_record_is_complete(room):
         assert share("dataset_cards", f"{dataset.name}.md").is_file()
         assert share("builders", f"{dataset.name}.py").is_file()
         assert room.builder(dataset).name == dataset.name
-    directions = {*room.scores.values(), *room.extra_numbers.values()}
+    directions = {score.better for score in (*room.scores.values(), *room.extra_numbers.values())}
     assert directions <= {HIGHER, LOWER, ""}
-    assert {*room.means, *room.points} <= room.scores.keys()
     assert all((QUESTION in prompt) == (QUESTION in room.prompt) for prompt in room.prompts.values())
     if room.has_metric:
-        assert room.scores[room.principal] in (HIGHER, LOWER)
+        assert room.scores[room.principal].better in (HIGHER, LOWER)
         card = share("metrics", room.name, "README.md").read_text(encoding="utf-8")
         assert f"# {room.title}" in card and "```bibtex" in card
         assert room.items or not (room.is_scored or room.means)
@@ -368,8 +367,7 @@ def test_each_name_stands_for_one_thing():
     own = [name for room in registry.records() for name in {room.name, *(one.name for one in room.datasets)}]
     assert len(own) == len({*own})
     assert all(
-        importlib.import_module(f"{registry.PACKAGES}.{one.name}").BENCHMARK is one
-        for one in registry.records()
+        importlib.import_module(f"{PACKAGES}.{one.name}").BENCHMARK is one for one in registry.records()
     )
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from halluscope import registry, scoring
+from halluscope.benchmark import Benchmark
 from halluscope.options import taken
 from halluscope.reading.datasets import read_rows
-from halluscope.registry import Benchmark
 from tests import small_datasets
 from tests.harness.data import DATASETS
 

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halluscope import cli, registry
+from halluscope.benchmark import Benchmark
 from halluscope.hub.space import Page
 from halluscope.paths import share
-from halluscope.registry import Benchmark
 from tests import malformed_files, small_datasets
 from tests.malformed_files import BYTES, ODD
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from halluscope.benchmark import Benchmark
     from halluscope.judging.judge import ChatJudge, Judge
-    from halluscope.registry import Benchmark
     from halluscope.reporting.page.writing import Report
     from halluscope.runs.comparing import Result
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halluscope import registry
+from halluscope.benchmark import Benchmark
 from halluscope.building import spec
 from halluscope.errors import LimitExceeded
 from halluscope.files.cut_ends import CutEnds
 from halluscope.files.opening import ending, read_text
 from halluscope.judging import completions
 from halluscope.paths import path_of
-from halluscope.registry import Benchmark
 from halluscope.responses import files, text_column, thoughts
 from halluscope.responses.cells import is_nothing, text_in
 from halluscope.responses.column_facts import (

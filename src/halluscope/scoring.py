@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halluscope import registry
+from halluscope.benchmark import QUESTION as QUESTION_OF_ROW
+from halluscope.benchmark import Benchmark
 from halluscope.building import spec
 from halluscope.building.build_info import STATS, read_stats
 from halluscope.building.fetch import sha256_of
@@ -17,7 +19,6 @@ from halluscope.inspection import inspect, letters
 from halluscope.options import ALL, MatchingOptions, check, keywords, taken
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, check_distinct, is_subset, sources
-from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.responses import files
 from halluscope.responses.files import Given, Reading
@@ -111,7 +112,7 @@ def prepare(
         wanted=partial(wanted, **choice),
         only={column: options[column] for column in one.also if options.get(column)},
         options=matching,
-        prompt="" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
+        prompt="" if QUESTION_OF_ROW in benchmark.prompt else benchmark.prompt,
         target=benchmark.target,
         index_columns=one.index,
         also_by=one.also_by,

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halluscope import cli, registry
+from halluscope.benchmark import LOWER
 from halluscope.benchmarks.hqm import metric as hqm
-from halluscope.registry import LOWER
 from halluscope.reporting import published
 from halluscope.stats.correlation import by_chance
 from halluscope.stats.ratios import wilson

@@ -24,6 +24,7 @@ from huggingface_hub import DatasetCard
 from PIL import Image as Pillow
 
 from halluscope import cli, limits, registry
+from halluscope.benchmark import Dataset
 from halluscope.building import build_info, fetch, output
 from halluscope.building import spec as specs
 from halluscope.building.output import Order, Table
@@ -530,7 +531,7 @@ def test_without_out_it_goes_to_datasets_under_the_working_directory(
 
 
 @pytest.mark.parametrize("dataset", [pytest.param(one, id=one.name) for one in registry.datasets()])
-def test_options_of_every_builder(dataset: registry.Dataset) -> None:
+def test_options_of_every_builder(dataset: Dataset) -> None:
     builder = small_datasets.builder(dataset.name)
     options = vars(builder.parser().parse_args([]))
     shared = {"source": None, "out": None, "force": False, "subset": False, "cache": None}

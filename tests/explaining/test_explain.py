@@ -11,13 +11,13 @@ import pytest
 
 import halluscope
 from halluscope import cli, registry
+from halluscope.benchmark import Benchmark
 from halluscope.cli import common
 from halluscope.explaining import protocols
 from halluscope.explaining.explained import Explanation
 from halluscope.explaining.protocols import CHOSEN, LABELS
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.options import keywords
-from halluscope.registry import Benchmark
 from halluscope.scoring import FUNCTIONS
 from halluscope.vocabularies import load
 from tests import small_datasets

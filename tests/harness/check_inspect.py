@@ -16,7 +16,7 @@ from zlib import crc32
 from inspect_ai.log import read_eval_log
 
 from halluscope import registry
-from halluscope.registry import SIGNATURE
+from halluscope.benchmark import SIGNATURE
 from tests.harness import data as harness_data
 from tests.harness.check_lmms_eval import said, same
 from tests.scripted_server import Said, ScriptedServer, reply

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
-from halluscope.registry import SIGNATURE
+from halluscope.benchmark import SIGNATURE
 from halluscope.stats.tallies import standard_error
 from tests.harness import data as harness_data
 

@@ -9,8 +9,8 @@ from typing import Any
 from PIL import Image
 
 from halluscope import registry
+from halluscope.benchmark import Dataset
 from halluscope.reading.datasets import read_rows
-from halluscope.registry import Dataset
 from halluscope.signature import changed
 from tests import small_datasets
 

@@ -21,11 +21,11 @@ from PIL import Image as Pillow
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
+from halluscope.benchmark import SIGNATURE
 from halluscope.files.pictures import data_uri, open_picture
 from halluscope.harness import functions
 from halluscope.harness import inspect_tasks as tasks
 from halluscope.harness.functions import Evaluation
-from halluscope.registry import SIGNATURE
 from halluscope.signature import keys_of
 from tests.harness import data as harness_data
 from tests.scripted_server import reply

@@ -17,6 +17,7 @@ from PIL import Image as Pillow
 
 from halluscope import registry, scoring
 from halluscope.answering import sources
+from halluscope.benchmark import HIGHER, Judges
 from halluscope.errors import JudgeUnavailable, OutputError
 from halluscope.harness import functions as harness
 from halluscope.harness import tasks
@@ -24,7 +25,6 @@ from halluscope.harness.functions import Settings
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import pictures
 from halluscope.reading.datasets import read_rows
-from halluscope.registry import HIGHER, Judges
 from halluscope.responses import files
 from halluscope.signature import data_of
 from tests.files.disk import content, full

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry, scoring
-from halluscope.registry import Benchmark
+from halluscope.benchmark import Benchmark
 from halluscope.runs import folder as folders
 from halluscope.runs.folder import Run
 from tests import small_datasets

@@ -13,8 +13,8 @@ import pytest
 
 import halluscope
 from halluscope import registry, vocabularies
+from halluscope.benchmark import Benchmark
 from halluscope.errors import OutputError, RunError
-from halluscope.registry import Benchmark
 from halluscope.runs import folder as folders
 from halluscope.runs.comparing import compare
 from halluscope.runs.folder import check, differences

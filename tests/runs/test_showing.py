@@ -12,9 +12,9 @@ from PIL import Image
 
 import halluscope
 from halluscope import registry
+from halluscope.benchmark import Benchmark
 from halluscope.errors import OutputError
 from halluscope.paths import share
-from halluscope.registry import Benchmark
 from tests.test_contract import example, offline
 
 SCORED = [one for one in registry.benchmarks() if one.is_scored]

@@ -10,6 +10,7 @@ from typing import Any
 from PIL.Image import Image
 
 from halluscope import registry
+from halluscope.benchmark import Benchmark, Dataset
 from halluscope.errors import HalluscopeError, NoImages
 from halluscope.paths import path_of
 from halluscope.reading import pictures
@@ -17,7 +18,6 @@ from halluscope.reading.datasets import Row, home, read_rows
 from halluscope.reading.datasets import Source as Written
 from halluscope.reading.datasets import configs as config_names
 from halluscope.reading.pictures import Find
-from halluscope.registry import Benchmark, Dataset
 from halluscope.sanitize import short_repr
 
 # The environment variable that names a folder with a folder per dataset, or an organisation of the Hub

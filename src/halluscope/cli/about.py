@@ -100,8 +100,8 @@ def info(args: Namespace) -> None:
         lines.append(f"\n{benchmark.judges.of_published}")
     if benchmark.has_metric:
         lines.append("\nscores")
-    for name, direction in benchmark.scores.items():
-        better = f"{direction} is better" if direction else "neither way is better"
+    for name, score in benchmark.scores.items():
+        better = f"{score.better} is better" if score.better else "neither way is better"
         lines.append(f"  {name}: {better}{' (the principal score)' if name == benchmark.principal else ''}")
     if benchmark.is_scored:
         lines.append("\nprotocols (halluscope explain compares them)")

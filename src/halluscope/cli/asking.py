@@ -9,12 +9,12 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from halluscope import registry, scoring
+from halluscope.benchmark import Benchmark
 from halluscope.cli import common
 from halluscope.judging.cache import Cache
 from halluscope.judging.client import ENDPOINT, sending_nothing
 from halluscope.judging.cost import VerdictPlan, VotePlan, check_prices, price
 from halluscope.judging.judge import AT_ONCE
-from halluscope.registry import Benchmark
 from halluscope.reporting import requests as tables
 from halluscope.reporting.tables import Values
 from halluscope.sanitize import one_line

@@ -7,11 +7,11 @@ from typing import Any
 
 from halluscope import registry, scoring
 from halluscope.arguments import Parser
+from halluscope.benchmark import Benchmark
 from halluscope.files.writing import check_new
 from halluscope.judging.cache import cache_of, default_path
 from halluscope.options import ALL, MatchingOptions
 from halluscope.paths import path_of
-from halluscope.registry import Benchmark
 from halluscope.reporting.formats import CSV, JSON, LATEX, text_notes, written
 from halluscope.reporting.tables import Report, Values, to_json
 from halluscope.scoring import Ready

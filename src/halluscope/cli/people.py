@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry, vocabularies
+from halluscope.benchmark import Benchmark
 from halluscope.cli import common
 from halluscope.files.writing import json_line, new_file
 from halluscope.judging.options import VoteOptions
 from halluscope.options import defaults
 from halluscope.paths import path_of
 from halluscope.reading.datasets import Source, read_rows
-from halluscope.registry import Benchmark
 from halluscope.reliability import agreement, certificate, review
 from halluscope.reliability.sheet import (
     AGREE,

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import registry
+from halluscope.benchmark import LOWER
 from halluscope.cli import common
 from halluscope.errors import OutputError
 from halluscope.files.opening import file_key
 from halluscope.files.writing import check_new, real
 from halluscope.judging.cache import Cache
 from halluscope.reading.datasets import read_rows, without_pictures
-from halluscope.registry import LOWER
 from halluscope.reliability import hqm
 from halluscope.reliability import parallel as forms
 from halluscope.reliability.hqm import AGREE, CONTENT, CRITERION, DISAGREE, PARALLEL, RETEST

@@ -6,9 +6,9 @@ from itertools import combinations
 from typing import Any
 
 from halluscope import registry, scoring
+from halluscope.benchmark import Benchmark
 from halluscope.cli import common
 from halluscope.explaining import explained, protocols
-from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON, LINE, text_notes
 from halluscope.reporting.tables import ROWS, Notes, Report, Table, counted, finite, plain, share

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halluscope import registry, scoring
+from halluscope.benchmark import QUESTION, Benchmark
 from halluscope.explaining.protocols import (
     ASPECTS,
     CHOSEN,
@@ -29,7 +30,6 @@ from halluscope.explaining.protocols import (
     Way,
 )
 from halluscope.options import MatchingOptions, taken
-from halluscope.registry import QUESTION, Benchmark
 from halluscope.reporting.tables import (
     NO_SCORES,
     Cell,

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from halluscope.benchmark import Benchmark
 from halluscope.options import check_names
-from halluscope.registry import Benchmark
 from halluscope.reporting.tables import Values
 from halluscope.vocabularies import read_toml
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from halluscope.benchmark import Benchmark, Dataset, Judges
 from halluscope.judging import options
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.options import Option
-from halluscope.registry import Benchmark, Dataset, Judges
+from halluscope.registry import of_facts
 from halluscope.vocabularies import read_toml
 
 
@@ -36,12 +37,13 @@ def record(module: str) -> Benchmark:
             chosen.append(options.for_given_verdicts(named, verdict["columns"], verdict["does"]))
         judged["judges"] = Judges("verdicts", judge["default"], judge["rules"], judge["published"])
         judged["input_options"] = tuple(verdict["given"])
-    return Benchmark(
+    facts = {
         **about,
-        extra_numbers={"questions": "", "images": "", **of.get("extra_numbers", {})},
-        datasets=(dataset,),
-        options=tuple(chosen),
-        items="per_question",
-        engine={"rows": "GRADED", "report": "VIEW"},
+        "extra_numbers": {"questions": "", "images": "", **of.get("extra_numbers", {})},
+        "datasets": (dataset,),
+        "options": tuple(chosen),
+        "items": "per_question",
+        "engine": {"rows": "GRADED", "report": "VIEW"},
         **judged,
-    )
+    }
+    return of_facts(facts)

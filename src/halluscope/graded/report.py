@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from halluscope.benchmark import Benchmark
 from halluscope.graded.metric import Graded
 from halluscope.graded.rows import Values
 from halluscope.judging.verdicts import Criterion
-from halluscope.registry import Benchmark, benchmark
+from halluscope.registry import benchmark
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
     UNREADABLE,

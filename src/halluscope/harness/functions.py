@@ -22,6 +22,7 @@ from halluscope import registry, scoring
 from halluscope.answering import sources
 from halluscope.answering.answer import about
 from halluscope.answering.sources import Source
+from halluscope.benchmark import SIGNATURE, Benchmark
 from halluscope.errors import OutputError
 from halluscope.files.opening import parse, read_text
 from halluscope.files.writing import json_line, new_file
@@ -29,7 +30,6 @@ from halluscope.options import check, taken
 from halluscope.paths import cache_folder
 from halluscope.reading.datasets import Row
 from halluscope.reading.datasets import Source as Written
-from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.responses.files import TASK
 from halluscope.responses.names import PROMPT
 from halluscope.sanitize import one_line, short_repr

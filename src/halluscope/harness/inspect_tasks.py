@@ -26,11 +26,11 @@ from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 from halluscope import registry, scoring
 from halluscope.answering.answer import about
+from halluscope.benchmark import SIGNATURE
 from halluscope.files.pictures import data_uri
 from halluscope.harness import functions
 from halluscope.harness.functions import CLUSTER, Evaluation, Scored, Settings, nothing
 from halluscope.reading.datasets import Row
-from halluscope.registry import SIGNATURE
 from halluscope.sanitize import short_repr
 
 # How many encoded images are cached: rows about the same image follow each other

@@ -10,12 +10,12 @@ from pathlib import Path
 from string import Template
 
 from halluscope import registry
+from halluscope.benchmark import HIGHER, LOWER, Benchmark
 from halluscope.errors import OutputError
 from halluscope.files.opening import read_text
 from halluscope.files.writing import new_file
 from halluscope.harness.functions import CLUSTERED, averaged, marks
 from halluscope.paths import cache_folder
-from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.version import __version__
 
 HARNESSES = ("lm-eval", "lmms-eval")
@@ -63,8 +63,8 @@ def files(harness: str, benchmark: Benchmark) -> dict[str, str]:
     of_lm_eval = harness == "lm_eval"
     means = averaged(benchmark) if of_lm_eval else ()
     scores = {
-        name: (direction or None, "mean" if name in means else SCORE)
-        for name, direction in benchmark.scores.items()
+        name: (score.better or None, "mean" if name in means else SCORE)
+        for name, score in benchmark.scores.items()
     }
     if of_lm_eval:
         scores |= {f"{name}{CLUSTERED}": (None, ERROR) for name in benchmark.means}
@@ -128,8 +128,8 @@ def _readme(benchmark: Benchmark, tag: str, tasks: list[str], independent: bool)
         tag=tag,
         tasks="\n".join(tasks),
         scores="\n".join(
-            f"| `{name}` | {_BETTER[way]} | {_WHAT[name in benchmark.means]} |"
-            for name, way in benchmark.scores.items()
+            f"| `{name}` | {_BETTER[score.better]} | {_WHAT[score.is_mean]} |"
+            for name, score in benchmark.scores.items()
         ),
         errors=errors,
         judge=judge,

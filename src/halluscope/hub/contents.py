@@ -11,6 +11,7 @@ import yaml
 from huggingface_hub import EvalResultEntry, constants, eval_result_entries_to_yaml
 
 from halluscope import registry
+from halluscope.benchmark import HIGHER, Benchmark
 from halluscope.building import build_info, output
 from halluscope.building import spec as specs
 from halluscope.building.build_info import SPEC, STATS
@@ -21,7 +22,6 @@ from halluscope.options import defaults
 from halluscope.paths import share
 from halluscope.reading.datasets import home
 from halluscope.reading.tables import damaged
-from halluscope.registry import HIGHER, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.tables import Values, is_defined
 from halluscope.runs.folder import Run, differences, read

@@ -9,6 +9,7 @@ import datasets
 import evaluate
 
 from halluscope import registry
+from halluscope.benchmark import Benchmark
 from halluscope.reporting.tables import Values
 from halluscope.validation import listed
 
@@ -84,7 +85,7 @@ class Module(evaluate.Metric):  # type: ignore[misc]
         self._predictions += predictions
         self._references += references
 
-    def _record(self) -> registry.Benchmark:
+    def _record(self) -> Benchmark:
         return registry.benchmark(type(self).benchmark)
 
     def _info(self) -> evaluate.MetricInfo:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from halluscope import registry
-from halluscope.registry import HIGHER, LOWER, Benchmark, Direction
+from halluscope.benchmark import HIGHER, LOWER, Benchmark, Direction
 from halluscope.reporting import published
 from halluscope.reporting.result_files import score, scores
 from halluscope.reporting.tables import Cell, Json, Notes, Number, Report, Table, Values, plain

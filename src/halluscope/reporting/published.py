@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from halluscope import registry
-from halluscope.registry import Benchmark, Dataset
+from halluscope.benchmark import Benchmark, Dataset
 from halluscope.reporting.tables import Cell, Named, Table, plain, scored
 from halluscope.signature import keys_of
 

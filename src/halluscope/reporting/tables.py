@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from halluscope.registry import LOWER, Benchmark, benchmark
+from halluscope.benchmark import LOWER, Benchmark
+from halluscope.registry import benchmark
 from halluscope.signature import keys_of
 from halluscope.vocabularies import read_toml
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from halluscope.benchmark import Benchmark
 from halluscope.errors import RunError
 from halluscope.judging.cache import sha256
-from halluscope.registry import Benchmark
 from halluscope.reliability.certificate import by_length, name_of, sealed
 from halluscope.reliability.sheet import NO_MARK, VERDICT, YES_MARK, Entry, read_sheet, rows_about
 from halluscope.reporting.tables import Json, Notes, Table, estimate, plain, scored

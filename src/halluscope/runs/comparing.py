@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from halluscope import registry
+from halluscope.benchmark import HIGHER, LOWER, Benchmark
 from halluscope.errors import RunError
-from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting.formats import TABLE, written
 from halluscope.reporting.tables import (
     ROWS,

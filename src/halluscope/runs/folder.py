@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from halluscope import registry, scoring
+from halluscope.benchmark import SIGNATURE, Benchmark
 from halluscope.building.fetch import sha256_of
 from halluscope.errors import RunError
 from halluscope.files.opening import PACKED, ending, json_rows, leads_out, read_json, read_text
@@ -39,7 +40,6 @@ from halluscope.judging.judge import KnownJudge, is_greedy
 from halluscope.judging.verdicts import ITEMS, RUN
 from halluscope.judging.votes import VoteResult
 from halluscope.paths import path_of
-from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.report_items import Item
 from halluscope.reporting.tables import Values, finite, to_json
 from halluscope.responses.match import Matched

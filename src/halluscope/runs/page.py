@@ -12,10 +12,10 @@ from PIL.Image import Image
 from tqdm import tqdm
 
 from halluscope import registry
+from halluscope.benchmark import QUESTION, SIGNATURE, Benchmark
 from halluscope.errors import MissingExtra, RunError
 from halluscope.judging.cache import Record
 from halluscope.judging.verdicts import NOBODY
-from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting.figures.plots import figures
 from halluscope.reporting.formats import upright, with_intervals
 from halluscope.reporting.page.content import Figure, Headline, Page, Picture
@@ -193,7 +193,7 @@ def page(
         drawn,
         models,
         images,
-        "" if registry.QUESTION in benchmark.prompt else benchmark.prompt,
+        "" if QUESTION in benchmark.prompt else benchmark.prompt,
         facts,
         benchmark.citation.strip(),
         [f"{line}." for line in verdicts(compared, benchmark)] if compared else [],

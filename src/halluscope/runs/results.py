@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from halluscope import scoring
+from halluscope.benchmark import SIGNATURE, Benchmark
 from halluscope.building import spec
 from halluscope.errors import RunError
 from halluscope.files.writing import check_new
 from halluscope.options import check_names, defaults
 from halluscope.paths import path_of
 from halluscope.reading.datasets import SUBSET
-from halluscope.registry import SIGNATURE, Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import LATEX, MARKDOWN, TABLE
 from halluscope.reporting.tables import (

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from halluscope.benchmark import HIGHER, LOWER, Benchmark
 from halluscope.judging.votes import FAILED, OTHER, UNASKED
-from halluscope.registry import HIGHER, LOWER, Benchmark
 from halluscope.reporting.figures import charts
 from halluscope.reporting.figures.charts import Floats, Point
 from halluscope.reporting.page import content
@@ -134,7 +134,7 @@ def two_scores(benchmark: Benchmark, results: Sequence[Values]) -> Sequence[str]
     principal score and recall, or the principal score and the next one.
     """
     first = benchmark.principal
-    directed = [name for name, direction in benchmark.scores.items() if direction and "/" not in name]
+    directed = [name for name, score in benchmark.scores.items() if score.better and "/" not in name]
     pairs = [(f"precision{end}", f"recall{end}") for end in ("_" + first.rpartition("_")[2], "")]
     pairs += [(first, name) for name in sorted(directed, key=lambda name: name != "recall") if name != first]
     return next((pair for pair in pairs if sum(has_scores(one, pair) for one in results) > 1), ())
