@@ -110,7 +110,8 @@ def outcome(
             if "--partial" in message:
                 continue
             break
-        parts = ", ".join(filter(None, (*(result.get("samplings") or ()), result.get("questions_version"))))
+        samplings = [name.removeprefix("rows/") for name in result if name.startswith("rows/")]
+        parts = ", ".join(filter(None, (*samplings, result.get("questions_version"))))
         how = " ".join([name, *([f"({parts})"] if parts else []), "by", result["matched"], *more])
         shown = [_shown(score, result[score]) for score in scores if _is_defined(result[score])]
         return how, ", ".join(shown), result

@@ -17,8 +17,12 @@ FLOORS = (
     *("judging", "judging.models", "judging.lexical", "judging.label_scoring"),
     *("judging.resolve", "judging.options", "judging.verdicts", "judging.cost"),
     *(
+        "benchmark",
         "reading",
         "responses",
+        "metric",
+        "labelled",
+        "judged",
         "registry",
         "reporting",
         "building",

@@ -93,6 +93,8 @@ def check_values(options: Any) -> None:
     """Check the values of a dataclass of options, each by what its field declares."""
     for one in _options(type(options)):
         rule, value = one.metadata, getattr(options, one.name)
+        if value is None and one.default is None:
+            continue
         name, form, what = rule["called"] or one.name, rule["option"], rule["what"]
         if rule["check"]:
             rule["check"](value)
@@ -159,6 +161,24 @@ class MatchingOptions:
 
 
 ALL = "all"  # The word that stands for each of an option's choices, if the option allows it (`Option.every`)
+
+
+def takes(kind: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Decorate a function of `**options` so that its signature names the fields of a dataclass of options."""
+
+    def decorated(function: Callable[..., T]) -> Callable[..., T]:
+        own = inspect.signature(function)
+        parameters = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        for one in fields(kind):
+            parameters.append(
+                inspect.Parameter(
+                    one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type
+                )
+            )
+        function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return function
+
+    return decorated
 
 
 def defaults(function: Callable[..., Any]) -> dict[str, Any]:

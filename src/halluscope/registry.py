@@ -114,5 +114,10 @@ def with_columns(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
 @cache
 def _all() -> dict[str, Benchmark]:
     packages = importlib.import_module(PACKAGES)
-    names = [one.name for one in iter_modules(packages.__path__) if one.ispkg]
-    return {name: importlib.import_module(f"{PACKAGES}.{name}").BENCHMARK for name in names}
+    found = {}
+    for package in iter_modules(packages.__path__):
+        module = importlib.import_module(f"{PACKAGES}.{package.name}")
+        if not hasattr(module, "BENCHMARK"):
+            module = importlib.import_module(f"{PACKAGES}.{package.name}.metric")
+        found[package.name] = module.METRIC if hasattr(module, "METRIC") else module.BENCHMARK
+    return found

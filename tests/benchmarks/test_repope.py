@@ -76,7 +76,7 @@ def test_other_answers_to_the_same_questions():
         corrected=["no", None, "yes", "yes"],
     )
     assert (got["accuracy"], got["corrected"]["accuracy"], got["difference"]["accuracy"]) == (0.5, 0.0, -0.5)
-    assert (got["corrected"]["rows"], got["corrected"]["samplings"]["random"]["rows"]) == (3, 1)
+    assert (got["corrected"]["rows"], got["corrected"]["rows/random"]) == (3, 1)
     alone = compute(
         ["Yes", "No", "No"],
         ["no", "yes", "yes"],

@@ -190,8 +190,10 @@ def recounted(items: Sequence[Item], left_out: bool) -> dict[str, float]:
 def check_pope(found: Shown) -> None:
     scores: Mapping[str, Any] = found.scores
     groups = {"": (found.items, scores)}
-    for name, table in scores.get("samplings", {}).items():
-        groups[name] = ([item for item in found.items if item.parts == {"sampling": name}], table)
+    for name in ("random", "popular", "adversarial"):
+        table = {key.removesuffix(f"/{name}"): scores[key] for key in scores if key.endswith(f"/{name}")}
+        if table:
+            groups[name] = ([item for item in found.items if item.parts == {"sampling": name}], table)
     assert len(groups) > 1 or not found.items[0].parts
     keys = keys_of(scores["signature"])
     left_out = (keys.get("convention") or keys["parser"]) == "repope"

@@ -476,8 +476,10 @@ def test_what_a_room_states(benchmark):
     for score in (*stated.compared, *stated.shown):
         benchmark.direction(score)  # raises KeyError for a score that the benchmark does not have
     for one in stated.each:
-        assert {*one.needs, *one.discrepancy.get("unless", {})} <= known
-        for score in (*one.scores, *one.discrepancy.get("scores", ())):
+        unless = one.discrepancy.unless if one.discrepancy else {}
+        moved = one.discrepancy.scores if one.discrepancy else ()
+        assert {*one.needs, *unless} <= known
+        for score in (*one.scores, *moved):
             benchmark.direction(score)
         for way in one.ways.values():
             assert 0 < len(way.said) <= 88, f"{one.name}: {way} is not said, or does not fit on a line"

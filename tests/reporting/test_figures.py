@@ -212,16 +212,15 @@ def test_scores_against_each_other():
 
 
 def test_groups_of_a_score():
-    """Groups have names with "/", or separate tables; a group that is undefined everywhere is left out."""
+    """Groups have names with "/"; a group that is undefined everywhere is left out."""
     benchmark = registry.benchmark("hqh")
     result = {"main_hal": 0.3, "main_hal/count": 0.5, "main_hal/OCR": 0.25, "main_hal/color": None}
     result |= {"overall_hal/count": float("nan"), "interval": {"main_hal/count": (0.25, 0.75)}}
     name, (found,) = plots.groups(benchmark, [result])
     assert name == "main_hal" and [*found] == ["count", "OCR"]
     assert found["count"] == Point(0.5, 0.25, 0.75) and math.isnan(found["OCR"].low)
-    nested = {"samplings": {one: {"accuracy": 0.5} for one in ("random", "popular")}}
-    nested["interval"] = {"samplings": {"random": {"accuracy": (0.4, 0.6)}}}
-    name, (found, nothing) = plots.groups(registry.benchmark("pope"), [nested, {}])
+    sampled = {"accuracy/random": 0.5, "accuracy/popular": 0.5, "interval": {"accuracy/random": (0.4, 0.6)}}
+    name, (found, nothing) = plots.groups(registry.benchmark("pope"), [sampled, {}])
     assert name == "accuracy" and found["random"] == Point(0.5, 0.4, 0.6)
     assert math.isnan(nothing["popular"].value)
     assert plots.groups(benchmark, [{"main_hal/count": 0.5}])[1] == []

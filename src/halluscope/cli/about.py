@@ -106,9 +106,8 @@ def info(args: Namespace) -> None:
     if benchmark.is_scored:
         lines.append("\nprotocols (halluscope explain compares them)")
         for one in protocols.load(benchmark).each:
-            lines.append(
-                f"  {one.name}: {one.by}{f' (not equal: {why})' if (why := one.discrepancy.get('why')) else ''}"
-            )
+            unequal = f" (not equal: {one.discrepancy.why})" if one.discrepancy else ""
+            lines.append(f"  {one.name}: {one.by}{unequal}")
     if benchmark.has_metric:
         lines.append("\noptions")
         for option in benchmark.options:

@@ -8,7 +8,7 @@ other is changed, and the score is computed after each change, so the parts sum 
 import math
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import chain, combinations, pairwise, zip_longest
 from typing import Any, TypeVar
@@ -218,7 +218,9 @@ class Explanation:
         """Yield where a score is that prints as this number, in percent or not, and in its own program too."""
         value, digits = float(number), max(0, -int(Decimal(number).as_tuple().exponent))
         for one, about in zip(self.protocols, protocols, strict=True):
-            other = one.discrepancy.get("scores", self.benchmark.scores) if about["discrepancy"] else ()
+            other: Collection[str] = ()
+            if one.discrepancy is not None and about["discrepancy"]:
+                other = one.discrepancy.scores or self.benchmark.scores
             names = {
                 one.called.get(score, score)
                 for score in self.benchmark.scores
@@ -227,9 +229,9 @@ class Explanation:
             for setting in self.settings(one):
                 for key, score in flat(self.result(setting)):
                     *above, last = key.split("/")
-                    is_score = (
-                        isinstance(score, float) and {key, last} & names and NO_SCORES.isdisjoint(above)
-                    )
+                    whole = key.partition("/")[0]
+                    is_named = not names.isdisjoint((key, whole, last))
+                    is_score = isinstance(score, float) and is_named and NO_SCORES.isdisjoint(above)
                     if is_score and any(
                         abs(score * times - value) <= 0.5 * 10**-digits + 1e-9 for times in (1, 100)
                     ):

@@ -1,19 +1,18 @@
-"""The protocols of a benchmark, as its package states them in protocols.toml: who scores it in which way.
+"""What a protocol is: who scores a benchmark in which way.
 
-A protocol that is `like` another states only its differences. A package without the file has one protocol: its metric
-with the given options.
+A benchmark's protocols stand in its package's module `protocols`. A benchmark without that module has one protocol: its
+metric with the given options.
 """
 
+import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from typing import Any
 
-from halluscope.benchmark import Benchmark
+from halluscope.benchmark import PACKAGES, Benchmark
 from halluscope.options import check_names
 from halluscope.reporting.tables import Values
-from halluscope.vocabularies import read_toml
-
-FILE = "protocols.toml"
 
 # What can differ between two protocols, in the order in which a score is made; and what options choose of it.
 PROMPT, ROWS, LABELS, PARSER, COUNTING = ASPECTS = ("prompt", "rows", "labels", "parser", "counting")
@@ -32,37 +31,67 @@ class Way:
 
 
 @dataclass(frozen=True)
+class Discrepancy:
+    """Why the program that a protocol is named after prints other numbers than the protocol has here."""
+
+    why: str
+    scores: Sequence[str] = ()  # the scores that this moves; () for all
+    # the options that together remove it, with their values; True stands for any value
+    unless: Values = field(default_factory=dict)
+
+    def is_removed(self, options: Values) -> bool:
+        """Whether these options remove it."""
+        if not self.unless:
+            return False
+        for name, value in self.unless.items():
+            given = options.get(name)
+            if value is True and not given:
+                return False
+            if value is not True and given != value:
+                return False
+        return True
+
+
+@dataclass(frozen=True)
 class Protocol:
+    """A way in which a benchmark is scored."""
+
     name: str
     by: str  # who uses it, and the source for that
-    # which rows count, which labels are right, how a response is read or who judges it, and how readings become scores
-    ways: Mapping[str, Way]
+    rows: Way  # which rows count
+    labels: Way  # which answers are right
+    parser: Way  # how a response is read, or who judges it
+    counting: Way  # how readings become scores
     prompt: str = ""  # what is asked, with {question} for a row's own question; "" where it is not known
     scores: Sequence[str] = ()  # the scores that it reports; () for all
     # score -> its key in a result, where that is another name
     called: Mapping[str, str] = field(default_factory=dict)
     needs: Sequence[str] = ()  # options without which it cannot be computed
-    # `why` the program that it is named after prints other numbers, with the options that remove it; the `scores` that
-    # this moves, or all; `unless`: the options that together remove it, with their values; true stands for any value
-    discrepancy: Values = field(default_factory=dict)
+    discrepancy: Discrepancy | None = None
     only_named: bool = False  # whether it is computed only when the user names it
+
+    @property
+    def ways(self) -> dict[str, Way]:
+        """What it does in the aspects that options choose."""
+        return {ROWS: self.rows, LABELS: self.labels, PARSER: self.parser, COUNTING: self.counting}
+
+    def but(self, name: str, *, by: str = "", only_named: bool = False, **changes: Any) -> "Protocol":
+        """Return a protocol that differs from this one only in what is given; it is not only named unless said."""
+        return replace(self, name=name, by=by or self.by, only_named=only_named, **changes)
 
     def reports(self, score: str) -> bool:
         return not self.scores or score in self.scores
 
     def unequal(self, options: Values) -> str | None:
         """Return why its own program prints other numbers than it has with these options; None if it does not."""
-        unless = self.discrepancy.get("unless", {})
-        removed = [
-            options.get(name) == value if value is not True else bool(options.get(name))
-            for name, value in unless.items()
-        ]
-        return None if removed and all(removed) else self.discrepancy.get("why")
+        if self.discrepancy is None or self.discrepancy.is_removed(options):
+            return None
+        return self.discrepancy.why
 
 
 @dataclass(frozen=True)
 class Protocols:
-    """The protocols that a package states, and what is shown of them."""
+    """The protocols of a benchmark, and what is shown of them."""
 
     each: Sequence[Protocol]  # the protocols; the first is that of the benchmark's authors
     compared: Sequence[str]  # the scores whose differences are shown unless the user names others
@@ -75,29 +104,33 @@ class Protocols:
     @property
     def settled(self) -> set[str]:
         """The options that every protocol sets."""
-        sets = ({name for way in one.ways.values() for name in way.options} for one in self.each)
-        return set.intersection(*sets)
+        settled = []
+        for protocol in self.each:
+            settled.append({name for way in protocol.ways.values() for name in way.options})
+        return set.intersection(*settled)
 
     def chosen(self, names: Sequence[str] = ()) -> list[Protocol]:
         """Return the protocols of these names; the usual ones if there are none."""
-        check_names("There is no protocol", names, [one.name for one in self.each])
-        return [one for one in self.each if (one.name in names if names else not one.only_named)]
+        check_names("There is no protocol", names, [protocol.name for protocol in self.each])
+        if names:
+            return [protocol for protocol in self.each if protocol.name in names]
+        return [protocol for protocol in self.each if not protocol.only_named]
 
 
 def load(benchmark: Benchmark) -> Protocols:
-    file = benchmark.folder / FILE
-    if not file.is_file():
-        same = "as `halluscope score` does with the same options"
-        ways = dict(zip(CHOSEN, map(Way, ("all that are scored", "the dataset's", same, same)), strict=True))
-        own = Protocol("halluscope", "this project", ways, benchmark.prompt)
-        return Protocols([own], [benchmark.principal], list(benchmark.scores))
-    stated = dict(read_toml(str(file), FILE))
-    known: dict[str, dict[str, Any]] = {"": {}}
-    for facts in stated.pop("protocols"):
-        known[facts["name"]] = {**known[facts.get("like", "")], "only_named": False, **facts}
-    each = []
-    for facts in [*known.values()][1:]:
-        ways = {aspect: Way(**facts.get(aspect, {})) for aspect in CHOSEN}
-        about = {name: value for name, value in facts.items() if name not in (*CHOSEN, "like")}
-        each.append(Protocol(ways=ways, **about))
-    return Protocols(each, **{"shown": stated["compared"]} | stated)
+    """Return the protocols of a benchmark."""
+    module = f"{PACKAGES}.{benchmark.name}.protocols"
+    if find_spec(module) is not None:
+        protocols: Protocols = importlib.import_module(module).PROTOCOLS
+        return protocols
+    same = Way("as `halluscope score` does with the same options")
+    own = Protocol(
+        "halluscope",
+        by="this project",
+        rows=Way("all that are scored"),
+        labels=Way("the dataset's"),
+        parser=same,
+        counting=same,
+        prompt=benchmark.prompt,
+    )
+    return Protocols([own], compared=[benchmark.principal], shown=list(benchmark.scores))

@@ -1,5 +1,1 @@
 """POPE: yes/no questions about single objects (Li et al., EMNLP 2023), complete (THRONE, section 5.4) or sampled."""
-
-from halluscope.registry import declared
-
-BENCHMARK = declared(__file__)

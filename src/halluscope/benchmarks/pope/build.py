@@ -28,7 +28,7 @@ from halluscope.benchmarks.pope.rows import (
     read_official,
     unique_questions,
 )
-from halluscope.building.command import builder
+from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import Order, Table
 from halluscope.errors import BuildError
@@ -178,5 +178,53 @@ def correct(order: Order) -> Path:
     return order.save(out, [table], numbers, sources)
 
 
-QUESTIONS = builder(__file__, "pope", make)
-CORRECTED = builder(__file__, "repope", correct)
+QUESTIONS = Builder(
+    "pope",
+    about="""Builds pope: the official questions about COCO, A-OKVQA and GQA, or new ones from any COCO-format file.
+
+    halluscope build pope                                           # downloads about 4 MB
+    halluscope build pope --source POPE/output                      # the authors' files, if you have them
+    halluscope build pope --source llava_pope_test.jsonl            # another version of the questions about COCO
+    halluscope build pope --from-annotations instances.json --images-count 500 --objects 3 --seed 0
+""",
+    source="the folder of the official files, POPE's output/, or one file of another version (default: download)",
+    options={
+        "--from-annotations": {
+            "type": "path",
+            "help": "make new questions from this COCO-format annotation file instead",
+        },
+        "--configs": {
+            "nargs": "+",
+            "choices": CONFIGS,
+            "default": CONFIGS,
+            "help": "which official questions to build (default: all)",
+        },
+        "--images-count": {
+            "type": "whole",
+            "default": 500,
+            "help": "for new questions, how many images (default: 500)",
+        },
+        "--objects": {
+            "type": "whole",
+            "default": 3,
+            "help": "for new questions, how many present and how many absent objects per image (default: 3)",
+        },
+        "--seed": {
+            "type": "whole",
+            "default": 0,
+            "help": "for new questions, the seed of the draws (default: 0)",
+        },
+    },
+    make=make,
+)
+
+CORRECTED = Builder(
+    "repope",
+    about="""Builds repope: POPE's questions about COCO with corrected answers; ambiguous questions are left out.
+
+    halluscope build repope                                         # downloads 1 MB
+    halluscope build repope --source RePOPE/annotations
+""",
+    source="the folder of the authors' files, RePOPE's annotations/ (default: download)",
+    make=correct,
+)

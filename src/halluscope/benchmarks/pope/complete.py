@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from halluscope import vocabularies
 from halluscope.building.build_info import STATS, compare, read_stats
-from halluscope.building.command import builder
+from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched, sha256_of
 from halluscope.building.output import GROUP_ROWS, Order, Table
 from halluscope.errors import BuildError
@@ -133,5 +133,28 @@ def make(order: Order) -> Path:
     return order.save(out, tables(built, spec.vocabulary or "coco"), numbers, {of: source})
 
 
-COMPLETE = builder(__file__, "pope_c", make)
-COMPLETE_OBJECTS365 = builder(__file__, "pope_c_objects365", make)
+COMPLETE = Builder(
+    "pope_c",
+    about="""Builds pope_c: POPE's question about every class of every image (POPE-Complete; THRONE, section 5.4).
+
+It is made from throne_coco, which must be built first:
+
+    halluscope build pope_c                                  # from datasets/throne_coco
+    halluscope build pope_c --source FOLDER
+""",
+    source="a built throne_coco (default: datasets/throne_coco)",
+    make=make,
+)
+
+COMPLETE_OBJECTS365 = Builder(
+    "pope_c_objects365",
+    about="""Builds pope_c_objects365: POPE's question about every class of every image (POPE-Complete; THRONE, 5.4).
+
+It is made from throne_objects365, which must be built first:
+
+    halluscope build pope_c_objects365                                  # from datasets/throne_objects365
+    halluscope build pope_c_objects365 --source FOLDER
+""",
+    source="a built throne_objects365 (default: datasets/throne_objects365)",
+    make=make,
+)

@@ -1,50 +1,41 @@
-"""POPE: yes/no questions about single objects (Li et al., EMNLP 2023), complete or sampled.
+"""POPE: yes/no questions about single objects (Li et al., EMNLP 2023), sampled, or complete (THRONE, section 5.4).
 
-Each response is read as yes, no or neither by a named rule (`halluscope.responses.parsers`), and compared with what is
-in the image.
+A named rule reads each response as yes, no or neither. Yes is the positive class.
 """
 
-import math
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import compress
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from halluscope.benchmarks.pope import BENCHMARK
+from halluscope.benchmark import Dataset, Score
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.labelled import Answers, Labelled
+from halluscope.metric import Options, Scores
+from halluscope.options import Option, option, takes
 from halluscope.reading.yes_no_labels import as_words
-from halluscope.responses import parsers as replies
-from halluscope.responses.read_otherwise import LEAST_SHARE, Readings, warn_if_read_otherwise
-from halluscope.responses.thoughts import REMOVED, choice, spoken
-from halluscope.signature import data_of_texts, form_of, signature
-from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.correlation import warn_if_shuffled
-from halluscope.stats.intervals import NUMBERS_AT_ONCE, Names, leave_out, refusal
+from halluscope.responses import parsers
+from halluscope.stats.counts import Cells
+from halluscope.stats.intervals import Counts, refusal
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
-from halluscope.stats.stated import of_scores
-from halluscope.stats.tallies import Ints, numbers, points, rows_of
-from halluscope.validation import Id, flags, ids, listed, paired, texts, word, words
+from halluscope.stats.tallies import numbers, rows_of
+from halluscope.validation import Id, ids, listed, paired, texts, word, words
 
-LABELS = ("yes", "no")
-
-# Of more responses than this, a sample tells first whether it is worth reading all by `strict` too
-MANY_RESPONSES, SAMPLED = 20_000, 4_000
-
-# The scores of each table; the responses about one question or class have all or some of them.
-SCORES = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
-
-# Counts [..., classes, 2 labels, 3 answers], whole numbers: label 0 (absent) or 1 (present); answer NO, YES or OTHER.
-Counts = Floats
+LABELS = ("no", "yes")  # in the order of their numbers, NO and YES
 ABSENT, PRESENT = 0, 1
 
-CELLS = "cells"  # the name of the counts that the scores are made from
+PARSERS = (*parsers.PARSERS, parsers.VCD)
+
+COUNTS = "answers"  # the name of the counts
 
 
-class Convention(NamedTuple):
+@dataclass(frozen=True)
+class Convention:
     """How unreadable responses are counted; they never count as yes."""
 
     # whether they are wrong in accuracy, and responses in the yes ratio; otherwise both leave them out
@@ -63,24 +54,335 @@ CONVENTIONS = {
 }
 
 
+def own_convention(parser: str) -> str:
+    """Return the convention of the project whose parser it is."""
+    return parser if parser in CONVENTIONS else "usual"
+
+
+@dataclass(frozen=True)
+class PopeOptions(Options):
+    """The options of POPE's metric."""
+
+    parser: str = option(
+        "pope",
+        "how a response is read (default: pope, the official rule); all shows a row per parser",
+        about='how a response is read: "pope" (official), "strict", "lmms-eval", "vlmevalkit", "repope", '
+        '"first-word", or "vcd", which reads by the right answer; see `halluscope.responses.parsers`',
+        choices=PARSERS,
+        every=True,
+        apart=(parsers.VCD,),
+    )
+    convention: str | None = option(
+        None,
+        "how unreadable responses are counted (default: as in the project whose parser is used)",
+        choices=tuple(CONVENTIONS),
+    )
+    per_class: bool = option(
+        False,
+        "also print a table of the classes",
+        about="also give the table `classes`; needs `objects`",
+    )
+    per_question: bool = option(
+        False,
+        about="also give, for each question, how the response was read, and its own value of `accuracy`, "
+        "`yes_ratio` and `unparsed`",
+    )
+
+    @property
+    def convention_name(self) -> str:
+        """The name of the convention that is used."""
+        return self.convention or own_convention(self.parser)
+
+    @property
+    def counting(self) -> Convention:
+        """The convention that is used."""
+        return CONVENTIONS[self.convention_name]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The rows in groups, such as classes."""
+
+    names: list[Any]
+    number: NDArray[np.int64]  # of each row's group: [rows]
+
+    @classmethod
+    def of(cls, values: Sequence[Any] | None, rows: int, order: Sequence[Any] = ()) -> "Groups":
+        """Group rows by a value, in this order of the values; without values, all rows are one group."""
+        if values is None:
+            return cls([None], np.zeros(rows, dtype=np.int64))
+        present = dict.fromkeys(values)
+        names = [name for name in order if name in present] or list(present)
+        numbers = {name: number for number, name in enumerate(names)}
+        return cls(names, np.fromiter(map(numbers.__getitem__, values), np.int64, rows))
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The questions that were answered: columns with an entry per question."""
+
+    answers: list[str]
+    objects: list[Id] | None = None
+    sampling: list[str] | None = None
+    image_ids: list[Id] | None = None
+    questions: list[str] | None = None
+    forms: list[str] | None = None
+
+    @cached_property
+    def right(self) -> Answers:
+        """The right answers' numbers."""
+        return np.fromiter(map("yes".__eq__, self.answers), np.int8, len(self.answers))
+
+    @cached_property
+    def samplings(self) -> Groups:
+        return Groups.of(self.sampling, len(self.answers), SAMPLINGS)
+
+    @cached_property
+    def classes(self) -> Groups:
+        return Groups.of(self.objects, len(self.answers))
+
+    def only(self, kept: Sequence[bool], answers: Sequence[str]) -> "Questions":
+        """Return some of the questions, with other answers."""
+
+        def some(values: list[Any] | None) -> list[Any] | None:
+            if values is None:
+                return None
+            return [value for value, is_kept in zip(values, kept, strict=True) if is_kept]
+
+        return Questions(
+            list(answers),
+            some(self.objects),
+            some(self.sampling),
+            some(self.image_ids),
+            some(self.questions),
+            some(self.forms),
+        )
+
+
+class Pope(Labelled):
+    name = "pope"
+    title = "POPE"
+    about = "yes/no questions about objects, sampled or complete"
+    description = """\
+POPE measures object hallucination in the responses of large vision-language models to questions such as "Is there a dog
+in the image?". A named rule reads each response as yes, no or neither; yes is the positive class.
+"""
+    citation = """\
+@inproceedings{li2023pope,
+  title={Evaluating Object Hallucination in Large Vision-Language Models},
+  author={Li, Yifan and Du, Yifan and Zhou, Kun and Wang, Jinpeng and Zhao, Wayne Xin and Wen, Ji-Rong},
+  booktitle={Proceedings of the 2023 Conference on Empirical Methods in Natural Language Processing},
+  pages={292--305},
+  year={2023}
+}
+"""
+    links = ("https://arxiv.org/abs/2305.10355",)
+    licence = (
+        "POPE's questions: MIT. RePOPE's answers: their repository states no licence, so build them where you use "
+        "them. Images (only in pope_c and pope_c_objects365, if built with them): each under the terms of its owner."
+    )
+    compared = (
+        "The metric gives the scores of the authors' script for the same responses: tests/benchmarks/test_pope.py, "
+        "tests/golden/pope_official.json."
+    )
+
+    principal = "accuracy"
+    scores = {
+        "accuracy": Score("higher", is_mean=True),
+        "precision": Score("higher"),
+        "recall": Score("higher"),
+        "f1": Score("higher"),
+        "f0.5": Score("higher"),
+        "precision_cls": Score("higher"),
+        "recall_cls": Score("higher"),
+        "f1_cls": Score("higher"),
+        "f0.5_cls": Score("higher"),
+        "yes_ratio": Score(is_mean=True),
+        "unparsed": Score("lower", is_mean=True),
+    }
+    extra_numbers = {"f1_mean": Score("higher"), "undefined_classes": Score(), "rows": Score()}
+    items = "per_question"
+    max_new_tokens = 64
+    prompts = {"short": "{question}\nAnswer the question using a single word or phrase."}
+    datasets = (
+        Dataset(
+            "pope",
+            id=("question_id",),
+            columns=("image_id", "object", "question", "answer"),
+            also={"sampling": SAMPLINGS},
+            config="coco",
+            builder="build:QUESTIONS",
+            harness_task={"lmms_eval": "halluscope_pope"},
+        ),
+        Dataset(
+            "repope",
+            id=("question_id",),
+            columns=("image_id", "object", "question", "answer", "labels"),
+            also={"sampling": SAMPLINGS},
+            own=("question_id", "image_id", "object", "question", "answer"),
+            builder="build:CORRECTED",
+        ),
+        Dataset(
+            "pope_c",
+            id=("question_id",),
+            columns=("image_id", "object", "question", "answer"),
+            config="questions",
+            images="images",
+            builder="complete:COMPLETE",
+        ),
+        Dataset(
+            "pope_c_objects365",
+            id=("question_id",),
+            columns=("image_id", "object", "question", "answer"),
+            config="questions",
+            images="images",
+            builder="complete:COMPLETE_OBJECTS365",
+        ),
+    )
+    options_type = PopeOptions
+    row_options = (
+        Option("sampling", "score only the questions of this sampling", choices=SAMPLINGS),
+        Option(
+            "corrected",
+            "also score by these corrected right answers: RePOPE's dataset or files",
+            many=True,
+            metavar="DATASET",
+        ),
+    )
+    labels = LABELS
+
+    def read(self, texts: Sequence[str], rows: Questions, options: PopeOptions) -> Answers:
+        if options.parser == parsers.VCD:
+            return parsers.by_label(texts, rows.right.view(bool))
+        return parsers.read(texts, options.parser)
+
+    def read_strictly(self, texts: Sequence[str]) -> Answers:
+        return parsers.read(texts, parsers.STRICT)
+
+    def is_read_by_strict(self, rows: Questions, options: PopeOptions) -> bool:
+        # `strict` cannot read answers to negated questions
+        is_for_forms = options.parser == parsers.FIRST_WORD and rows.forms is not None
+        return is_for_forms or super().is_read_by_strict(rows, options)
+
+    def reads_empty_as(self, options: PopeOptions) -> str:
+        return parsers.of_empty(options.parser)
+
+    def count(self, rows: Questions, readings: Answers, options: PopeOptions) -> Cells:
+        """Count answers: [samplings, classes, 2 labels, 3 readings]."""
+        shape = (len(rows.samplings.names), len(rows.classes.names), len(LABELS), len(LABELS) + 1)
+        place = (rows.samplings.number, rows.classes.number, rows.right, readings)
+        images = None if rows.image_ids is None else numbers(rows.image_ids)
+        return Cells(COUNTS, shape, np.ravel_multi_index(place, shape), images)
+
+    def score(self, rows: Questions, sums: Counts, options: PopeOptions) -> Scores:
+        answers = sums[COUNTS]
+        has_classes = rows.objects is not None
+        scores = scores_of(answers.sum(axis=1), options.counting, has_classes)
+        if rows.sampling is None:
+            return scores
+        f1 = []
+        for number, sampling in enumerate(rows.samplings.names):
+            part = scores_of(answers[:, number], options.counting, has_classes)
+            f1.append(part["f1"])
+            for name, values in part.items():
+                scores[f"{name}/{sampling}"] = values
+        scores["f1_mean"] = np.mean(f1, axis=0)
+        return scores
+
+    def facts(
+        self, rows: Questions, readings: Answers, total: Counts, options: PopeOptions
+    ) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        for part, answers in self._tables(rows, total).items():
+            facts[f"rows{part}"] = int(answers.sum())
+            if rows.objects is not None:
+                precision, recall = precision_recall(answers, options.counting)
+                facts[f"undefined_classes{part}"] = int(np.isnan(precision + recall).sum())
+        if options.per_class:
+            facts["classes"] = self._classes(rows, total, options)
+        if options.per_question:
+            facts["per_question"] = self._questions(rows, readings, options)
+        return facts
+
+    def refusals(self, rows: Questions, total: Counts, options: PopeOptions) -> dict[str, str]:
+        refused = {}
+        if rows.objects is not None:
+            for part, answers in self._tables(rows, total).items():
+                for name, reason in class_refusals(answers, options.counting).items():
+                    refused[f"{name}{part}"] = reason
+        return refused
+
+    def identity(self, rows: Questions) -> Iterable[tuple[str, ...]]:
+        columns = []
+        for values in (rows.image_ids, rows.objects, rows.sampling, rows.questions):
+            columns.append([""] * len(rows.answers) if values is None else map(str, values))
+        return zip(*columns, rows.answers, strict=True)
+
+    def signed(self, rows: Questions, options: PopeOptions) -> dict[str, Any]:
+        signed: dict[str, Any] = {"parser": options.parser}
+        if options.convention_name != own_convention(options.parser):
+            signed["convention"] = options.convention_name
+        signed["objects"] = "no" if rows.objects is None else len(rows.classes.names)
+        signed["sampling"] = "no" if rows.sampling is None else rows.samplings.names
+        return signed
+
+    def forms(self, rows: Questions) -> Sequence[str]:
+        return rows.forms or ()
+
+    def leaves_out(self, rows: Questions) -> str:
+        return "rows" if rows.image_ids is None else "images"
+
+    def _tables(self, rows: Questions, total: Counts) -> dict[str, Floats]:
+        """Return the counts [classes, labels, readings] of all rows and each sampling, by the ends of their names."""
+        answers = total[COUNTS][0]
+        tables = {"": answers.sum(axis=0)}
+        if rows.sampling is not None:
+            for number, sampling in enumerate(rows.samplings.names):
+                tables[f"/{sampling}"] = answers[number]
+        return tables
+
+    def _classes(self, rows: Questions, total: Counts, options: PopeOptions) -> dict[Any, dict[str, Any]]:
+        """Return the scores of each class."""
+        answers = total[COUNTS][0].sum(axis=0)[:, np.newaxis]
+        table: dict[str, Any] = {"rows": answers.sum(axis=(1, 2, 3)).astype(int)}
+        table.update(scores_of(answers, options.counting))
+        del table["unparsed"]
+        return dict(zip(rows.classes.names, rows_of(table), strict=True))
+
+    def _questions(self, rows: Questions, readings: Answers, options: PopeOptions) -> list[dict[str, Any]]:
+        """Return how each response was read, and what it adds to the scores that are means."""
+        questions = []
+        for label, answer in zip(rows.answers, readings.tolist(), strict=True):
+            said = self.word_of(answer)
+            is_counted = options.counting.unread_wrong or said is not None
+            is_yes = (label if options.counting.yes_of_labels else said) == "yes"
+            questions.append(
+                {
+                    "answer": label,
+                    "said": said,
+                    "accuracy": said == label if is_counted else None,
+                    "yes_ratio": is_yes if is_counted else None,
+                    "unparsed": said is None,
+                }
+            )
+        return questions
+
+
+METRIC = Pope()
+
+
+@takes(PopeOptions)
 def compute(
     predictions: Sequence[str],
     references: Sequence[str],
     *,
-    parser: str = "pope",
-    convention: str | None = None,
     objects: Sequence[Id] | None = None,
     sampling: Sequence[str] | None = None,
     image_ids: Sequence[Hashable] | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
-    per_class: bool = False,
-    per_question: bool = False,
     questions: Sequence[str] | None = None,
     forms: Sequence[str] | None = None,
     corrected: Sequence[str | None] | None = None,
-    thoughts: str = REMOVED,
+    **options: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's responses to yes/no questions about objects. Yes is the positive class.
 
@@ -94,25 +396,15 @@ def compute(
         references: the right answers, "yes" or "no", one per question: a list, an array, a column of a table, or a
             tensor. On both sides True and 1 are taken for "yes", False and 0 for "no", and right answers may have
             capitals ("Yes").
-        parser: "pope" (official), "strict", "lmms-eval", "vlmevalkit", "repope", "first-word", or "vcd", which reads
-            by the right answer; see `halluscope.responses.parsers`.
-        convention: how unreadable responses are counted, "usual", "lmms-eval" or "repope"; by default as in the
-            project whose parser is used.
         objects: the class that each question asks about; adds averages over classes.
         sampling: "random", "popular" or "adversarial" for each question; adds the scores of each sampling.
         image_ids: the image of each question; intervals then leave out one image at a time, because the responses about
             one image depend on each other. Without images they leave out questions.
-        bootstrap: 0 for no intervals; any other number gives the same ones.
-        seed: moves nothing.
-        level: the level of the interval, in (0, 1).
-        per_class: also give the table `classes`; needs `objects`.
-        per_question: also give, for each question, how the response was read, and its own value of `accuracy`,
-            `yes_ratio` and `unparsed`.
         questions: the text of each question, for the digest of the data in the signature; it changes no score.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
         corrected: corrected right answers to the same questions, such as RePOPE's (Neuhaus and Hein, 2025): "yes",
             "no", or None for a question to leave out; the same responses are also scored by them.
-        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" reads them too.
+        options: the fields of `PopeOptions`, by name.
 
     Returns:
         `accuracy precision recall f1 f0.5`, `yes_ratio`, the share of responses read as yes, and `unparsed`,
@@ -121,279 +413,126 @@ def compute(
         end; `signature`; and on request `interval`, `classes` and `per_question`.
         With `objects` also `precision_cls recall_cls f1_cls f0.5_cls`, where F is that of the two averages, and
         `undefined_classes`, the number of classes without a precision or a recall.
-        With `sampling` also `samplings`, name -> the same scores, and `f1_mean`, the mean of the samplings' F1.
+        With `sampling` also the same scores of each sampling, such as `accuracy/random`, and `f1_mean`, the mean of
+        the samplings' F1.
         With `corrected` also `corrected`, the result by the corrected answers (without `per_question`), with a
-        signature of its own, and `difference`, for each score in `SCORES` its value by the corrected answers minus its
-        value by `references`.
+        signature of its own, and `difference`, for each of the first seven scores its value by the corrected answers
+        minus its value by `references`.
 
     Raises:
         ValueError: for any bad input.
     """
-    flags(per_class=per_class, per_question=per_question)
-    said, references = paired(as_words(predictions), as_words(references, any_case=True))
-    references = words("references", references, LABELS)
-    rows = len(references)
-    given: dict[str, tuple[Any, Any]] = {
-        "image_ids": (image_ids, ids),
-        "objects": (objects, ids),
-        "sampling": (sampling, partial(words, known=SAMPLINGS)),
-        "questions": (questions, texts),
-        "forms": (forms, texts),
-    }
-    columns: dict[str, Any] = {
-        name: values if values is None else check(name, values, rows=rows)
-        for name, (values, check) in given.items()
-    }
-    others = None if corrected is None else _answers(corrected, rows)
-    BENCHMARK.check_choices(parser=parser)
-    heard = spoken(said, thoughts, replies.of_empty(parser))
-    predictions = heard.texts
-    resampling = Bootstrap(bootstrap, seed, level)
-    if per_class and objects is None:
-        raise ValueError("per_class needs objects: the class that each question asks about.")
-    own = own_convention(parser)
-    convention = own if convention is None else convention
-    BENCHMARK.check_choices(convention=convention)
-    by, by_class = CONVENTIONS[convention], objects is not None
-    sampled, samplings = _groups(columns["sampling"], rows, SAMPLINGS)
-    asked, classes = _groups(columns["objects"], rows)
-    shape = (len(samplings), len(classes), 2, 3)
-    present = np.fromiter(map("yes".__eq__, references), bool, rows)
-    answers = (
-        replies.by_label(predictions, present) if parser == replies.VCD else replies.read(predictions, parser)
+    responses, references = paired(as_words(predictions), as_words(references, any_case=True))
+    answers = words("references", references, ("yes", "no"))
+    rows = Questions(
+        answers,
+        None if objects is None else ids("objects", objects, len(answers)),
+        None if sampling is None else words("sampling", sampling, SAMPLINGS, len(answers)),
+        None if image_ids is None else ids("image_ids", image_ids, len(answers)),
+        None if questions is None else texts("questions", questions, len(answers)),
+        None if forms is None else texts("forms", forms, len(answers)),
     )
-    place = present * 3 + answers  # of each response in the flat table of its sampling and class
-    cell = (sampled * len(classes) + asked) * 6 + place
-    counts = _count(cell, shape)
-    says_yes = answers == YES
-    warn_if_shuffled(says_yes[:, None], present[:, None])
-
-    def score(sums: Mapping[str, Counts]) -> dict[str, Any]:
-        """Score sums of cells [sums, samplings, classes, 2, 3]."""
-        counts = sums[CELLS]
-        found: dict[str, Any] = _scores(counts.sum(axis=1), by, by_class)
-        if sampling is not None:
-            parts = {name: _scores(counts[:, i], by, by_class) for i, name in enumerate(samplings)}
-            found |= {"samplings": parts, "f1_mean": np.mean([of["f1"] for of in parts.values()], axis=0)}
-        return found
-
-    result = points(score({CELLS: counts[None]}))
-    _compare_with_strict(predictions, parser, answers, present, result["accuracy"], forms is not None)
-    tables = [result, *result.get("samplings", {}).values()]
-    for of, count in zip(tables, [counts.sum(axis=0), *counts], strict=False):
-        of["rows"] = int(count.sum())
-        if by_class:
-            of["undefined_classes"] = int(np.isnan(sum(_precision_recall(count, by))).sum())
-    about, blank = ("image_ids", "objects", "sampling", "questions"), [""] * rows
-    data = [map(str, columns[name]) if columns[name] else blank for name in about]
-    result |= {
-        **heard.counts(),
-        "signature": signature(
-            "pope",
-            data=data_of_texts("pope", zip(*data, references, strict=True)),
-            parser=parser,
-            **({} if convention == own else {"convention": convention}),
-            objects=len(classes) if by_class else "no",
-            sampling="no" if sampling is None else samplings,
-            **form_of(columns["forms"] or ()),
-            **choice(thoughts),
-            interval=resampling.over("rows" if image_ids is None else "images"),
-        ),
-    }
-    if bootstrap:
-        kinds = None
-        if image_ids is None:  # rows of the same cell move the scores alike
-            cells, kinds = np.unique(cell, return_inverse=True)
-            blocks = _blocks(cells, np.arange(len(cells)), shape)
-        else:
-            blocks = _blocks(cell, numbers(columns["image_ids"]), shape)
-        refused = _refused(counts, samplings, by) if by_class else {}
-        left_out = leave_out(score, {CELLS: counts[None]}, blocks, refused=refused, kinds=kinds)
-        result |= of_scores(left_out, resampling.level)
-    if per_class:
-        of_class = counts.sum(axis=0)[:, None]
-        table = {"rows": of_class.sum(axis=(1, 2, 3)).astype(int), **_scores(of_class, by)}
-        del table["unparsed"]
-        result["classes"] = dict(zip(classes, rows_of(table), strict=True))
-    if per_question:
-        result["per_question"] = [
-            {"answer": label, "said": said_as, **_of_question(label, said_as, by)}
-            for label, said_as in zip(references, map(replies.word_of, answers.tolist()), strict=True)
-        ]
+    others = None if corrected is None else corrected_answers(corrected, len(answers))
+    chosen = METRIC.chosen(options)
+    if chosen.per_class and objects is None:
+        raise ValueError("per_class needs objects: the class that each question asks about.")
+    result = METRIC.evaluate(responses, rows, chosen)
     if others is not None:
-        kept = [answer is not None for answer in others]
-        also: dict[str, Any] = {
-            name: values and [*compress(values, kept)] for name, values in columns.items()
-        }
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they are about the same responses
-            result["corrected"] = compute(
-                [*compress(said, kept)],
-                [*filter(None, others)],
-                **also,
-                parser=parser,
-                convention=convention,
-                bootstrap=bootstrap,
-                seed=seed,
-                level=level,
-                per_class=per_class,
-                thoughts=thoughts,
-            )
-        result["difference"] = {name: result["corrected"][name] - result[name] for name in SCORES}
+        result.update(compared_with(others, responses, rows, options, result))
     return result
 
 
-def _of_question(label: str, said: str | None, by: Convention) -> dict[str, bool | None]:
-    """Return what a question adds to the scores that are means; None where it does not count."""
-    counts = by.unread_wrong or said is not None
-    return {
-        "accuracy": said == label if counts else None,
-        "yes_ratio": (label if by.yes_of_labels else said) == "yes" if counts else None,
-        "unparsed": said is None,
-    }
-
-
-def own_convention(parser: str) -> str:
-    """Return the convention of the project whose parser it is."""
-    return parser if parser in CONVENTIONS else "usual"
-
-
-def _compare_with_strict(
-    predictions: Sequence[str],
-    parser: str,
-    answers: Any,
-    present: Any,
-    accuracy: float,
-    has_forms: bool,
-) -> None:
-    """Warn if a parser reads many responses otherwise than `strict`, which cannot read answers to negated questions."""
-    is_for_forms = parser == replies.FIRST_WORD and has_forms
-    if parser == replies.STRICT or is_for_forms:
-        return
-    if len(predictions) > MANY_RESPONSES and _is_read_alike(predictions, answers):
-        return
-    readings = Readings(
-        predictions,
-        parser,
-        answers,
-        replies.read(predictions, replies.STRICT),
-        np.where(present, YES, NO),
-        replies.word_of,
-        accuracy=accuracy,
-    )
-    warn_if_read_otherwise(readings)
-
-
-def _is_read_alike(predictions: Sequence[str], answers: Any) -> bool:
-    """Whether `strict` reads a random sample otherwise so rarely that it reads few of all responses otherwise.
-
-    If it read 5 % of all otherwise, it would be under half as many of `SAMPLED` in one of 10^13 samples.
-    """
-    rows = np.random.default_rng(0).choice(len(predictions), SAMPLED, replace=False)
-    by_strict = replies.read([predictions[row] for row in rows.tolist()], replies.STRICT)
-    return bool((by_strict != answers[rows]).mean() < LEAST_SHARE / 2)
-
-
-def _answers(corrected: Any, rows: int) -> list[str | None]:
-    found = listed(
+def corrected_answers(corrected: Any, rows: int) -> list[str | None]:
+    """Return corrected answers, checked."""
+    answers = listed(
         "corrected", as_words(corrected, any_case=True), "a list, 'yes', 'no' or None per row", rows
     )
-    for row, answer in enumerate(found):
+    for row, answer in enumerate(answers):
         if answer is not None:
-            word(f"corrected[{row}]", answer, LABELS)
-    if not any(found):
+            word(f"corrected[{row}]", answer, ("yes", "no"))
+    if not any(answers):
         raise ValueError(
             "corrected has no answer to any of the questions; expected 'yes', 'no' or None per row."
         )
-    return found
+    return answers
 
 
-def _groups(values: Sequence[Any] | None, rows: int, order: Sequence[Any] = ()) -> tuple[Ints, list[Any]]:
-    """Return the group number of each row, and the groups' names; without values, all rows are one group."""
-    if not values:
-        return np.zeros(rows, dtype=np.int64), [None]
-    found = dict.fromkeys(values)
-    names = [name for name in order if name in found] or list(found)
-    number = {name: i for i, name in enumerate(names)}
-    return np.fromiter(map(number.__getitem__, values), np.int64, rows), names
+def compared_with(
+    corrected: Sequence[str | None],
+    responses: Sequence[str],
+    rows: Questions,
+    options: Mapping[str, Any],
+    result: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return the result by corrected answers, and how far it is from the one by the questions' own."""
+    kept = [answer is not None for answer in corrected]
+    said = [text for text, is_kept in zip(responses, kept, strict=True) if is_kept]
+    others = rows.only(kept, [answer for answer in corrected if answer is not None])
+    chosen = METRIC.chosen({name: value for name, value in options.items() if name != "per_question"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are about the same responses
+        other = METRIC.evaluate(said, others, chosen)
+    difference = {}
+    for name in ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed"):
+        difference[name] = other[name] - result[name]
+    return {"corrected": other, "difference": difference}
 
 
-def _count(cell: Ints, shape: tuple[int, ...]) -> Counts:
-    """Count rows by their place in a flattened table of this shape."""
-    return np.bincount(cell, minlength=math.prod(shape)).reshape(shape).astype(float)
+# From counts to scores
 
 
-def _scores(counts: Counts, by: Convention, by_class: bool = False) -> dict[str, Floats]:
-    """Score counts [..., classes, 2, 3]: arrays [...] of fractions, NaN where undefined (POPE, section 5.1).
+def scores_of(answers: Floats, convention: Convention, has_classes: bool = False) -> Scores:
+    """Return the scores of counts [sums, classes, labels, readings] (POPE, section 5.1); NaN where undefined.
 
     The averages over classes (THRONE, section 5.4) leave out classes where they are undefined; F is that of averages.
     """
-    pooled = counts.sum(axis=-3)
-    rows, unread = pooled.sum(axis=(-2, -1)), pooled[..., OTHER].sum(axis=-1)
-    scored = rows if by.unread_wrong else rows - unread
-    yes = pooled[..., PRESENT, :] if by.yes_of_labels else pooled[..., YES]
-    found = {
-        "accuracy": ratio(pooled[..., ABSENT, NO] + pooled[..., PRESENT, YES], scored),
-        **_with_f(_precision_recall(pooled, by)),
-        "yes_ratio": ratio(yes.sum(axis=-1), scored),
-        "unparsed": ratio(unread, rows),
+    pooled = answers.sum(axis=-3)
+    every = pooled.sum(axis=(-2, -1))
+    unread = pooled[..., OTHER].sum(axis=-1)
+    right = pooled[..., ABSENT, NO] + pooled[..., PRESENT, YES]
+    counted = every if convention.unread_wrong else every - unread
+    says_yes = pooled[..., YES].sum(axis=-1)
+    if convention.yes_of_labels:
+        says_yes = pooled[..., PRESENT, :].sum(axis=-1)
+    precision, recall = precision_recall(pooled, convention)
+    scores = {
+        "accuracy": ratio(right, counted),
+        "precision": precision,
+        "recall": recall,
+        "f1": f_of_means(precision, recall, 1.0),
+        "f0.5": f_of_means(precision, recall, 0.5),
+        "yes_ratio": ratio(says_yes, counted),
+        "unparsed": ratio(unread, every),
     }
-    return found | (_with_f(map(defined_mean, _precision_recall(counts, by)), "_cls") if by_class else {})
+    if has_classes:
+        precisions, recalls = precision_recall(answers, convention)
+        precision, recall = defined_mean(precisions), defined_mean(recalls)
+        scores["precision_cls"] = precision
+        scores["recall_cls"] = recall
+        scores["f1_cls"] = f_of_means(precision, recall, 1.0)
+        scores["f0.5_cls"] = f_of_means(precision, recall, 0.5)
+    return scores
 
 
-def _with_f(means: Iterable[Floats], suffix: str = "") -> dict[str, Floats]:
-    precision, recall = means
-    every = {"precision": precision, "recall": recall}
-    every |= {f"f{beta:g}": f_of_means(precision, recall, beta) for beta in (1.0, 0.5)}
-    return {f"{name}{suffix}": values for name, values in every.items()}
+def precision_recall(answers: Floats, convention: Convention) -> tuple[Floats, Floats]:
+    """Return both of counts [..., labels, readings]."""
+    hits = answers[..., PRESENT, YES]
+    missed = answers[..., PRESENT, NO]
+    if convention.unread_missed:
+        missed = missed + answers[..., PRESENT, OTHER]
+    return ratio(hits, answers[..., YES].sum(axis=-1)), ratio(hits, hits + missed)
 
 
-def _precision_recall(counts: Counts, by: Convention) -> tuple[Floats, Floats]:
-    true = counts[..., PRESENT, YES]
-    missed = counts[..., PRESENT, NO] + by.unread_missed * counts[..., PRESENT, OTHER]
-    return ratio(true, counts[..., YES].sum(axis=-1)), ratio(true, true + missed)
-
-
-def _refused(counts: Counts, samplings: Sequence[Any], by: Convention) -> dict[Names, str]:
-    """Say which means over the classes of counts [samplings, classes, 2, 3] have no interval, by the names that lead to
-    the score, since too many of the classes have no value.
-    """
-    tables: dict[Names, Counts] = {(): counts.sum(axis=0)}
-    if samplings != [None]:
-        for name, of_sampling in zip(samplings, counts, strict=True):
-            tables["samplings", name] = of_sampling
-    refused: dict[Names, str] = {}
-    for path, table in tables.items():
-        asked = table[table.any(axis=(1, 2))]
-        refused |= {(*path, name): reason for name, reason in _class_refusals(asked, by).items()}
-    return refused
-
-
-def _class_refusals(counts: Counts, by: Convention) -> dict[str, str]:
-    """Say which means over the classes of counts [classes, 2, 3] have no interval: score -> reason."""
-    precision, recall = map(np.isnan, _precision_recall(counts, by))
-    undefined = {
-        "precision_cls": (precision, "a precision"),
-        "recall_cls": (recall, "a recall"),
-        "f1_cls": (precision | recall, "a precision or a recall"),
-        "f0.5_cls": (precision | recall, "a precision or a recall"),
+def class_refusals(answers: Floats, convention: Convention) -> dict[str, str]:
+    """Say which means over the classes of counts [classes, labels, readings] have no interval: score -> reason."""
+    asked = answers[answers.any(axis=(1, 2))]
+    precision, recall = precision_recall(asked, convention)
+    no_precision, no_recall = np.isnan(precision), np.isnan(recall)
+    either = int((no_precision | no_recall).sum())
+    of_f = refusal(either, len(asked), "a precision or a recall")
+    return {
+        "precision_cls": refusal(int(no_precision.sum()), len(asked), "a precision"),
+        "recall_cls": refusal(int(no_recall.sum()), len(asked), "a recall"),
+        "f1_cls": of_f,
+        "f0.5_cls": of_f,
     }
-    reasons = {}
-    for score, (is_undefined, what) in undefined.items():
-        reasons[score] = refusal(int(is_undefined.sum()), len(counts), what)
-    return reasons
-
-
-def _blocks(cell: Ints, image: Ints, shape: tuple[int, ...]) -> Iterator[Mapping[str, Counts]]:
-    """Yield counts [some images, samplings, classes, 2, 3], some images at a time, of rows in cells of a flat table."""
-    cells = math.prod(shape)
-    order = np.argsort(image, kind="stable")
-    image = image[order]
-    cell = cell[order]
-    images = int(image[-1]) + 1
-    step = max(1, NUMBERS_AT_ONCE // cells)
-    for first in range(0, images, step):
-        some = min(step, images - first)
-        start, end = np.searchsorted(image, [first, first + some])
-        place = (image[start:end] - first) * cells + cell[start:end]
-        yield {CELLS: _count(place, (some, *shape))}

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope.benchmarks.pope.metric import CONVENTIONS, own_convention
+from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.reporting.report_items import (
     ABSENT,
     FOUND,
@@ -21,106 +22,175 @@ from halluscope.reporting.report_items import (
 )
 from halluscope.reporting.tables import (
     Cell,
-    Declared,
     Named,
     Notes,
     Report,
     Table,
     class_table,
+    filled,
     gap,
+    is_defined,
     score,
     share,
 )
+from halluscope.signature import keys_of
 
-POOLED = "pooled"
+Values = Mapping[str, Any]
+
+POOLED = "pooled"  # the name of all rows together, beside the samplings
+
+# Whether the object is there, and whether the response says so -> the outcome for it
+OUTCOMES = {
+    (True, True): FOUND,
+    (True, False): MISSED,
+    (False, True): HALLUCINATED,
+    (False, False): ABSENT,
+}
 
 BADNESS = {"": 0.0, UNREADABLE: 1.0, WRONG_NO: 2.0, WRONG_YES: 3.0}
 
 # The scores shown, followed by the mean of the samplings' F1, which LLaVA reports.
 COLUMNS = ("accuracy", "precision", "recall", "f1", "yes_ratio", "unparsed", "f1_mean")
 
-meaning = Declared(__file__).meaning
+UNDEFINED = "The accuracy is undefined: there is no response to count."
+
+# What the scores mean, by the convention
+MEANING = {
+    "usual": "{accuracy} of 100 questions are answered correctly; the response is yes to {yes_ratio} of 100.",
+    "lmms-eval": "{accuracy} of 100 questions are answered correctly.",
+    "repope": "{accuracy} of 100 readable responses are right; they are yes to {yes_ratio} of 100.",
+}
+
+
+def meaning(scores: Values) -> str:
+    """Say in a sentence what the accuracy means."""
+    if not is_defined(scores["accuracy"]):
+        return UNDEFINED
+    keys = keys_of(scores["signature"])
+    convention = keys.get("convention") or own_convention(keys["parser"])
+    return filled(MEANING[convention], scores)
 
 
 def report(results: Named, *, every: bool = False, **_: Any) -> Report:
-    """Return tables of the results, in percent, and the signatures."""
-    rows: list[list[Cell]] = []
+    """Return tables of the results, in percent, and the signatures; with `every`, without rows for samplings."""
+    rows = []
     for name, result in results:
-        ends, parts = result.get("interval", {}), result.get("samplings", {})
-        if len(parts) == 1:
-            parts = dict.fromkeys(parts, result)
-        else:
-            of = ends.get("samplings", {})
-            each = (
-                {} if every else {part: {**one, "interval": of.get(part, {})} for part, one in parts.items()}
-            )
-            parts = {**each, POOLED: result}
-        about = [name, result["parser"]]
-        rows += [
-            [*about, part, one["rows"], *(score(one, column) for column in COLUMNS)]
-            for part, one in parts.items()
-        ]
+        for part, scores in parts_shown(result, every).items():
+            row: list[Cell] = [name, result["parser"], part, scores["rows"]]
+            for column in COLUMNS:
+                row.append(score(scores, column))
+            rows.append(row)
     header = ["responses", "parser", "sampling", "rows"]
-    found: list[Table | Notes] = [
+    parts: list[Table | Notes] = [
         Table("scores", [*header, *COLUMNS], rows, left=3, ranked=True, intervals=("accuracy", "f1"))
     ]
     if any("corrected" in result for _, result in results):
-        names = ("f1", "corrected f1", "moved", "rank", "corrected rank")
-        found.append(Table("corrected", [*header, *names], [*_correction(results)], left=3))
+        names = ["f1", "corrected f1", "moved", "rank", "corrected rank"]
+        parts.append(Table("corrected", [*header, *names], list(correction(results)), left=3))
     for name, result in results:
-        read = f"{name}, {result['parser']}"
-        found.append(Notes([f"signature: {result['signature']}"], read))
+        label = f"{name}, {result['parser']}"
+        parts.append(Notes([f"signature: {result['signature']}"], label))
         if "classes" in result:
-            found.append(class_table(result, read))
+            parts.append(class_table(result, label))
+    return parts
+
+
+def samplings(result: Values) -> dict[str, dict[str, Any]]:
+    """Return each sampling's scores and intervals, by the names that the whole has."""
+    found: dict[str, dict[str, Any]] = {}
+    for sampling in SAMPLINGS:
+        if f"rows/{sampling}" in result:
+            scores = of_part(result, sampling)
+            scores["interval"] = of_part(result.get("interval", {}), sampling)
+            found[sampling] = scores
     return found
 
 
-def _correction(results: Named) -> Iterator[list[Cell]]:
+def of_part(values: Values, part: str) -> dict[str, Any]:
+    """Return a part's values, such as those of "accuracy/random", by the names of the whole."""
+    end = f"/{part}"
+    return {name.removesuffix(end): value for name, value in values.items() if name.endswith(end)}
+
+
+def parts_shown(result: Values, every: bool) -> dict[str, Values]:
+    """Return what has a row in the table: each sampling and all together, or the only sampling."""
+    parts: dict[str, Values] = dict(samplings(result))
+    if len(parts) == 1:
+        return dict.fromkeys(parts, result)
+    if every:
+        return {POOLED: result}
+    parts[POOLED] = result
+    return parts
+
+
+def correction(results: Named) -> Iterator[list[Cell]]:
     """Yield each sampling's F1 and rank by POPE's own right answers and by the corrected ones."""
-    both = [
-        [{**one.get("samplings", {}), POOLED: one} for one in (result, result["corrected"])]
-        for _, result in results
-    ]
-    for sampling in sorted(dict.fromkeys(part for own, _ in both for part in own), key=POOLED.__eq__):
-        pairs = [[of[sampling]["f1"] for of in each] for each in both]
-        for (name, result), (_, other), pair in zip(results, both, pairs, strict=True):
-            own, corrected = pair
+    own = [{**samplings(result), POOLED: result} for _, result in results]
+    corrected = [{**samplings(result["corrected"]), POOLED: result["corrected"]} for _, result in results]
+    known = dict.fromkeys(part for parts in own for part in parts)
+    for sampling in sorted(known, key=POOLED.__eq__):
+        before = [parts[sampling]["f1"] for parts in own]
+        after = [parts[sampling]["f1"] for parts in corrected]
+        for number, (name, result) in enumerate(results):
             yield [
                 name,
                 result["parser"],
                 sampling,
-                other[sampling]["rows"],
-                share(own),
-                share(corrected),
-                gap(corrected - own, False),
-                *(1 + sum(each[i] > pair[i] for each in pairs) for i in (0, 1)),
+                corrected[number][sampling]["rows"],
+                share(before[number]),
+                share(after[number]),
+                gap(after[number] - before[number], False),
+                rank(before, number),
+                rank(after, number),
             ]
 
 
-def items(
-    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Any = None
-) -> Iterator[Item]:
+def rank(values: Sequence[float], number: int) -> int:
+    """Return the rank of one of some values: 1 for the greatest, and for those equal to it."""
+    return 1 + sum(value > values[number] for value in values)
+
+
+def items(rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:
     """Yield a run's rows as items, one per row, in order."""
-    named = options.get("convention") or own_convention(options.get("parser", ""))
-    misses_unread = CONVENTIONS[named].unread_missed
+    convention = options.get("convention") or own_convention(options.get("parser", ""))
+    misses_unread = CONVENTIONS[convention].unread_missed
     for row, text in zip(rows, judged_texts(rows, options), strict=True):
-        asked, said, right = row["inputs"], row["said"], row["answer"]
-        error, facts = answer_error(said, right), answer_facts(said, right)
-        outcomes = (FOUND, MISSED) if right == "yes" else (HALLUCINATED, ABSENT)
-        outcome = outcomes[said != "yes"]
-        is_counted = said or (outcome == MISSED and misses_unread)
-        if better := asked.get("corrected"):
-            facts.append(Fact("corrected answer", [(better, answer_kind(said, better))]))
-        elif "corrected" in asked:
-            facts.append(Fact("corrected answer", [("none: the question is ambiguous", "open")]))
+        asked = row["inputs"]
+        error = answer_error(row["said"], row["answer"])
+        image = str(asked["image_ids"]) if "image_ids" in asked else None
         yield Item(
             id=f"{row['sampling']} {row['question_id']}".strip(),
             text=text,
-            image=str(asked["image_ids"]) if "image_ids" in asked else None,
+            image=image,
             question=asked.get("questions", ""),
-            facts=facts,
+            facts=known_of(row),
             errors=[error] if error else [],
-            classes={str(asked["objects"]): outcome} if is_counted and "objects" in asked else {},
+            classes=outcome_of(row, misses_unread),
             parts={"sampling": row["sampling"]} if row["sampling"] else {},
             badness=BADNESS[error],
         )
+
+
+def known_of(row: Values) -> list[Fact]:
+    """Return what is known of a row: how its response was read, the right answer, and the corrected one."""
+    facts = answer_facts(row["said"], row["answer"])
+    asked = row["inputs"]
+    if "corrected" in asked:
+        answer = asked["corrected"]
+        if answer:
+            facts.append(Fact("corrected answer", [(answer, answer_kind(row["said"], answer))]))
+        else:
+            facts.append(Fact("corrected answer", [("none: the question is ambiguous", "open")]))
+    return facts
+
+
+def outcome_of(row: Values, misses_unread: bool) -> dict[str, str]:
+    """Return the outcome for the class that is asked about; {} if it is not known, or the row does not count for it."""
+    asked = row["inputs"]
+    if "objects" not in asked:
+        return {}
+    is_there = row["answer"] == "yes"
+    if row["said"] is None and not (is_there and misses_unread):
+        return {}
+    outcome = OUTCOMES[is_there, row["said"] == "yes"]
+    return {str(asked["objects"]): outcome}
