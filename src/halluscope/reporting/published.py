@@ -40,14 +40,15 @@ class Published:
 @cache
 def tables() -> dict[str, PublishedTable]:
     """Return the published tables of all benchmarks, by name."""
-    tables = {}
+    by_name = {}
     for benchmark in registry.records():
-        module = f"halluscope.benchmarks.{benchmark.name}.published"
-        if find_spec(module) is None:
+        module_name = f"halluscope.benchmarks.{benchmark.name}.published"
+        if find_spec(module_name) is None:
             continue
-        for table in import_module(module).TABLES:
-            tables[table.name] = table
-    return tables
+        module = import_module(module_name)
+        for printed in module.TABLES:
+            by_name[printed.name] = printed
+    return by_name
 
 
 def load(name: str, chosen: Mapping[str, str] | None = None) -> Published:
@@ -55,12 +56,14 @@ def load(name: str, chosen: Mapping[str, str] | None = None) -> Published:
 
     Of the rows that state a fact in `chosen`, those that state another value are left out.
     """
-    table = tables()[name]
+    printed = tables()[name]
     results = []
-    for row in table.rows():
-        if _fits(row, chosen or {}):
-            results.append((row.label, table.scores(row)))
-    return Published(table.source, results)
+    for row in printed.rows():
+        if chosen and not _fits(row, chosen):
+            continue
+        scores = printed.scores(row)
+        results.append((row.label, scores))
+    return Published(printed.source, results)
 
 
 def _fits(row: PublishedRow, chosen: Mapping[str, str]) -> bool:
@@ -72,10 +75,12 @@ def of(benchmark: Benchmark, options: Mapping[str, Any]) -> Published | None:
     dataset = dataset_of(benchmark, options)
     if dataset is None:
         return None
+    printed = tables()[dataset.name]
     chosen = {}
     for option in benchmark.options:
-        if option.name in tables()[dataset.name].chosen_by:
-            chosen[option.name] = options.get(option.name) or option.choices[0]
+        if option.name in printed.chosen_by:
+            usual = option.choices[0]
+            chosen[option.name] = options.get(option.name) or usual
     return load(dataset.name, chosen)
 
 
@@ -97,8 +102,10 @@ def _is_chosen(dataset: Dataset, options: Mapping[str, Any]) -> bool:
 def in_percent(benchmark: Benchmark, options: Mapping[str, Any], score: str) -> bool:
     """Whether a score is printed in percent: where its paper prints it so, or else if it is a share."""
     dataset = dataset_of(benchmark, options)
-    if dataset is not None and score in tables()[dataset.name].not_in_percent:
-        return False
+    if dataset is not None:
+        printed = tables()[dataset.name]
+        if score in printed.not_in_percent:
+            return False
     return not benchmark.is_points(score)
 
 
@@ -111,7 +118,9 @@ def table(paper: Published, benchmark: Benchmark) -> Table:
     for label, scores in paper.results:
         row: list[Cell] = [label]
         for column in columns:
-            row.append(_cell(scores.get(column), benchmark.is_points(column)))
+            value = scores.get(column)
+            is_points = benchmark.is_points(column)
+            row.append(_cell(value, is_points))
         rows.append(row)
     header = [HEAD]
     header.extend(columns)
@@ -143,7 +152,8 @@ def computed(benchmark: Benchmark, results: Named) -> Table | None:
         row: list[Cell] = [label]
         for column in columns:
             value = file.scores.get(column)
-            row.append(scored(value, benchmark.is_points(column)))
+            is_points = benchmark.is_points(column)
+            row.append(scored(value, is_points))
         row.append(file.printed)
         rows.append(row)
     header = ["file"]
