@@ -1,4 +1,4 @@
-"""Compares every published.toml with the papers' text, cell by cell: python perf/published_tables.py FOLDER.
+"""Compares every published table with the papers' text, cell by cell: python perf/published_tables.py FOLDER.
 
 FOLDER holds the papers as text files, with one line per row of a table. A row of ours is found if a line, or a few
 consecutive lines, hold its numbers, in the table's order, and its name. The name may also be in a line above, as in
@@ -7,13 +7,11 @@ tables that name a model once. This is a script, not a test, because the papers'
 
 import re
 import sys
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from halluscope import registry
-from halluscope.reporting.published import FILE
+from halluscope.reporting import published
+from halluscope.reporting.published_table import PublishedRow
 
 JOINED = 3
 """One row may take up to this many lines: long names and cells are broken."""
@@ -25,20 +23,6 @@ FEWEST = 4
 """The fewest numbers in a part of a row that is printed in two tables."""
 
 NUMBER = re.compile(r"[-\u2212]?\d[\d,]*(?:\.\d+)?K?")
-
-
-def tables() -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
-    """Yield each published table: the benchmark's name, the table's name, and the rows."""
-    for benchmark in registry.records():
-        file = benchmark.folder / FILE
-        if file.is_file():
-            for table in tomllib.loads(file.read_text(encoding="utf-8"))["tables"]:
-                yield benchmark.name, table["name"], table.get("results", [])
-
-
-def values(row: Mapping[str, Any]) -> list[float]:
-    """Return the row's printed numbers, in order."""
-    return [float(value) for name, value in row.items() if isinstance(value, int | float) and name != "line"]
 
 
 def numbers(line: str) -> list[float]:
@@ -58,9 +42,10 @@ def holds(found: Sequence[float], wanted: Sequence[float]) -> bool:
     return all(any(number == other for other in remaining) for number in wanted)
 
 
-def stands(row: Mapping[str, Any], lines: Sequence[str]) -> bool:
+def stands(row: PublishedRow, lines: Sequence[str]) -> bool:
     """Whether a paper holds the row, in one place or, if it is printed in two tables, in two."""
-    wanted, name = values(row), plain(str(row["name"]).rpartition("/")[2].partition(" (")[0])
+    wanted = list(row.printed.values())
+    name = plain(row.name.rpartition("/")[2].partition(" (")[0])
     places = list(_places(name, lines))
     if any(holds(found, wanted) for found in places):
         return True
@@ -89,12 +74,14 @@ def main(folder: Path) -> int:
     """Print the outcome for each table, and return the number of rows not found, which is the exit status."""
     papers = [file.read_text(encoding="utf-8").split("\n") for file in sorted(folder.glob("*.txt"))]
     missing = 0
-    for room, table, rows in tables():
+    for table in published.tables().values():
+        benchmark = table.file.parent.parent.name
+        rows = table.rows()
         lost = [row for row in rows if not any(stands(row, lines) for lines in papers)]
-        cells = sum(len(values(row)) for row in rows)
-        print(f"{room}/{table}: {len(rows) - len(lost)} of {len(rows)} rows, {cells} cells")
+        cells = sum(len(row.printed) for row in rows)
+        print(f"{benchmark}/{table.name}: {len(rows) - len(lost)} of {len(rows)} rows, {cells} cells")
         for row in lost:
-            print(f"  not found: {row['name']}: {values(row)}")
+            print(f"  not found: {row.name}: {list(row.printed.values())}")
         missing += len(lost)
     return missing
 

@@ -5,7 +5,7 @@
 UPSTREAM is a folder with `wild/`, whose manifest.json says whose each file is and which scores were printed for it, and
 with the datasets. Each file of responses is scored without options, except that one that lacks rows gets `--partial`,
 and AMBER's two columns of texts are named. Any other file is named as `halluscope inspect` does. With `--into`, the
-table goes into the page, and the scores of files that lack no rows into reference.toml of the benchmarks' packages,
+table goes into the page, and the scores of files that lack no rows into public_files.csv of the benchmarks' packages,
 from where `score --published` shows them.
 """
 
@@ -21,9 +21,10 @@ from typing import Any
 from urllib.parse import quote
 
 import halluscope
-from halluscope import cli, registry
+from halluscope import cli
 from halluscope.inspection import inspect
-from halluscope.reporting import published
+from halluscope.reporting import public_files
+from halluscope.reporting.public_files import PublicFile
 from halluscope.signature import keys_of
 from results import put, read_options
 
@@ -48,7 +49,6 @@ COUNTS = ("questions",)
 
 BETWEEN = "<!-- public files: begin -->", "<!-- public files: end -->"
 HEAD = "| file | rows | read as | ours | printed |\n| --- | ---: | --- | --- | --- |"
-ABOUT = "# Scores of public files under this package: `make results` writes them.\n"
 
 
 def main() -> None:
@@ -57,7 +57,8 @@ def main() -> None:
     upstream: Path = options.upstream
     manifest = json.loads((upstream / "wild" / "manifest.json").read_text(encoding="utf-8"))
     warnings.simplefilter("ignore")
-    lines, references = [HEAD], defaultdict[str, list[str]](list)
+    lines = [HEAD]
+    files: dict[str, list[PublicFile]] = defaultdict(list)  # by benchmark
     with tempfile.TemporaryDirectory() as folder:
         _build("amber", upstream / "amber", folder)
         template = next(one["file"] for one in manifest if "template" in one["file"])
@@ -71,13 +72,13 @@ def main() -> None:
                 f"| {' | '.join(str(cell).replace('|', '/').replace(chr(10), ' ') for cell in cells)} |"
             )
             if result and not read_as.endswith(" partial") and ours.partition(" ")[0] not in COUNTS:
-                references[read_as.split()[0]].append(_reference(entry, result))
+                benchmark = read_as.split()[0]
+                files[benchmark].append(_public_file(entry, result))
     print("\n".join(lines))
     if options.into:
         put(options.into, "\n".join(lines), BETWEEN)
-        for name, entries in references.items():
-            file = registry.benchmark(name).folder / published.REFERENCE
-            file.write_text(ABOUT + "\n".join(entries), encoding="utf-8")
+        for benchmark, its_files in files.items():
+            public_files.write(benchmark, its_files)
 
 
 def outcome(
@@ -118,20 +119,20 @@ def outcome(
     return f"refused: {message.replace(str(upstream), 'UPSTREAM')[:400]}", "", None
 
 
-def _reference(entry: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """Return one file's scores as published.REFERENCE has them."""
-    scores = BENCHMARKS[entry["benchmark"]][3]
-    numbers = {score: round(result[score], 6) for score in scores if _is_defined(result[score])}
-    facts = {
-        "repository": entry["repo"],
-        "path": entry["path"],
-        "commit": entry["commit"],
-        "data": keys_of(result["signature"])["data"],
-        "printed": _figures(entry["printed"]),
-    }
-    lines = [f"{name} = {json.dumps(value)}" for name, value in facts.items()]
-    table = ", ".join(f"{json.dumps(score)} = {value}" for score, value in numbers.items())
-    return "\n".join(["[[files]]", *lines, f"scores = {{{table}}}", ""])
+def _public_file(entry: Mapping[str, Any], result: Mapping[str, Any]) -> PublicFile:
+    """Return one file's scores, to be kept in its benchmark's package."""
+    scores = {}
+    for score in BENCHMARKS[entry["benchmark"]][3]:
+        if _is_defined(result[score]):
+            scores[score] = round(result[score], 6)
+    return PublicFile(
+        repository=entry["repo"],
+        path=entry["path"],
+        commit=entry["commit"],
+        data=keys_of(result["signature"])["data"],
+        printed=_figures(entry["printed"]),
+        scores=scores,
+    )
 
 
 def _is_defined(value: Any) -> bool:

@@ -1,0 +1,36 @@
+"""The papers' tables about HallusionBench, as printed: in percent, except the columns that are named."""
+
+from pathlib import Path
+
+from halluscope.reporting.published_table import PublishedTable
+
+FOLDER = Path(__file__).parent / "published"
+
+SOURCE = "Guan et al., HallusionBench, CVPR 2024"
+URL = "https://arxiv.org/abs/2310.14566"
+
+TABLES = (
+    PublishedTable(
+        file=FOLDER / "hallusionbench.csv",
+        title="HallusionBench",
+        source=f"{SOURCE}, Tables 2 and 3",
+        url=URL,
+        facts=("parameters", "judged_by"),
+        not_in_percent=("pct_diff", "fp_ratio"),
+    ),
+    PublishedTable(
+        file=FOLDER / "hallusionbench_questions.csv",
+        title="HallusionBench: questions by subcategory and visual input",
+        source=f"{SOURCE}, Figure 2",
+        url=URL,
+        not_in_percent=("no_visual", "original", "edited", "questions"),
+    ),
+    PublishedTable(
+        file=FOLDER / "hallusionbench_benchmarks.csv",
+        title="HallusionBench beside other benchmarks",
+        source=f"{SOURCE}, Table 1",
+        url=URL,
+        facts=("format", "control_pairs", "purpose"),
+        not_in_percent=("questions", "edited_questions", "images", "edited_images"),
+    ),
+)
