@@ -30,6 +30,14 @@ class JudgingFailed(HalluscopeError):
     """Too many prompts have no readable vote or verdict."""
 
 
+class WithoutEffect(HalluscopeError):
+    """An option cannot matter in a call; `name` is the option's name."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
 class CacheError(HalluscopeError):
     """The cache of votes and replies cannot be read or written."""
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halluscope import registry, scoring
+from halluscope.errors import WithoutEffect
 from halluscope.explaining.protocols import (
     ASPECTS,
     CHOSEN,
@@ -103,11 +104,22 @@ class Explanation:
         ready = self.ready(setting)
         key = f"{id(ready)} {sorted(options.items())}"
         if key not in self._made:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", READ_OTHERWISE)  # what rules read differently is shown
-                self._made[key] = scoring.compute(self.benchmark, ready, options)
+            is_one = len({setting[aspect].name for aspect in CHOSEN}) == 1
+            self._made[key] = self._computed(ready, options, is_one)
         result: Values = self._made[key]
         return result
+
+    def _computed(self, ready: Ready, options: Values, is_one_protocol: bool) -> Values:
+        """Score, between two protocols without an option of one that cannot matter beside those of the other."""
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", READ_OTHERWISE)  # what rules read differently is shown
+                return scoring.compute(self.benchmark, ready, options)
+        except WithoutEffect as error:
+            if is_one_protocol or error.name not in options:
+                raise
+            others = {name: value for name, value in options.items() if name != error.name}
+            return self._computed(ready, others, is_one_protocol)
 
     def score(self, setting: Setting, name: str) -> float:
         value = self.result(setting).get(setting[COUNTING].called.get(name, name))

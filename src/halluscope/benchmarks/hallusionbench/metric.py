@@ -10,6 +10,7 @@ response agrees with the response to the control question.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import compress
 from typing import Any
@@ -25,6 +26,7 @@ from halluscope.judging import free_text, guard
 from halluscope.judging.options import GIVEN, VerdictOptions
 from halluscope.judging.prompts import PromptSpec, Refusal, fill, json_object, json_of
 from halluscope.judging.verdicts import Criterion, Judged
+from halluscope.options import check_effect
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
 from halluscope.reporting.tables import Named, Table, group_table, is_defined, ranked, score, table
 from halluscope.responses import parsers
@@ -152,7 +154,7 @@ class HallusionBench(Graded):
                 f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
             )
         rows, texts = ([*compress(of, counts)] for of in (case.rows, case.texts))
-        return Case(rows, texts, case.chosen, options)
+        return replace(case, rows=rows, texts=texts, options=options)
 
     def check(self, rows: Sequence[Any]) -> None:
         if without := [row for row in rows if not row.question.strip()]:
@@ -177,6 +179,7 @@ class HallusionBench(Graded):
         grading = self.grading(case, not asks)
         rule = grading.judge if grading.named(self.rules) else None
         by_model = bool(asks and not rule)
+        _check_effects(case, self, asks, rule)
         reader, read = READERS[rule or OURS]
         bias = chosen["bias"] or ("answers" if rule and "correctness" in asks else "official")
         if rule or bias == "answers":
@@ -325,6 +328,19 @@ class HallusionBench(Graded):
 
 def _word_of(code: int) -> str | None:
     return {ANSWERS[free_text.NO]: free_text.NO, ANSWERS[free_text.YES]: free_text.YES}.get(code)
+
+
+def _check_effects(case: Case, metric: HallusionBench, asks: Sequence[str], rule: str | None) -> None:
+    """Refuse options that cannot matter: how replies are read where none is, and a diagnosis that is not made."""
+    if not asks:
+        check_effect(case.written, metric.reply_options, "the verdicts are given, so no reply is read")
+        if rule and case.chosen["bias"] != "answers":
+            why = "the verdicts are given, and no yes is read from responses (bias='answers')"
+            check_effect(case.written, ["judge"], why, {"judge": metric.data["judge"]["default"]})
+    protocol = case.chosen["protocol"]
+    if protocol != "official":
+        why = f"the protocol {protocol!r} leaves out the questions without a visual, so it diagnoses nothing"
+        check_effect(case.written, ["same", "diagnosis"], why, {"diagnosis": metric.choices["diagnosis"][0]})
 
 
 def _codes(name: str, values: Any, rows: int) -> Ints:
