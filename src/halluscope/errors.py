@@ -31,11 +31,15 @@ class JudgingFailed(HalluscopeError):
 
 
 class WithoutEffect(HalluscopeError):
-    """An option cannot matter in a call; `name` is the option's name."""
+    """An option cannot matter in a call.
 
-    def __init__(self, message: str, name: str) -> None:
-        super().__init__(message)
+    `name` is the option's name, and `reason` says what it is and why it cannot matter.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{reason}; leave {name} out.")
         self.name = name
+        self.reason = reason
 
 
 class CacheError(HalluscopeError):

@@ -223,7 +223,7 @@ def check_effect(
         value = options.get(name)
         is_usual = usual is not None and name in usual and value == usual[name]
         if value is not None and not is_usual:
-            raise WithoutEffect(f"{name} is {short_repr(value)}, but {why}; leave {name} out.", name)
+            raise WithoutEffect(name, f"{name} is {short_repr(value)}, but {why}")
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -1,25 +1,40 @@
 """Verdicts that a user gives: as numbers, or as a judge's own texts, which are read as the replies to a prompt."""
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halluscope.judging.options import GIVEN
-from halluscope.judging.prompts import said_of
+from halluscope.judging.prompts import Refusal, said_of
 from halluscope.judging.verdicts import Criterion, Judged, from_given, reply_of
 from halluscope.options import check_effect
 from halluscope.validation import listed
 
 if TYPE_CHECKING:
-    from halluscope.graded.metric import Case, Graded, Verdict
+    from halluscope.graded.metric import Case, Graded, Prompt, Verdict
 
 AUTHORS = "authors"
 """Whose prompt other people's texts reply to, unless the user says otherwise."""
 
+READABLE = "readable"
+"""The number of a verdict that says whether its reply could be read; the authors' rules rate other replies 0."""
 
-def judged(graded: "Graded", case: "Case", given: Any) -> Judged:
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read of one given verdict."""
+
+    verdict: Any  # as `from_given` takes it; None for a text that cannot be read
+    readable: float = 1.0
+    of_text: "Verdict | None" = None
+    refusal: Refusal | None = None
+
+
+def judged(graded: "Graded", case: "Case", verdicts: Any) -> Judged:
     """Return the verdicts that a user gives.
 
     Raises:
@@ -27,62 +42,79 @@ def judged(graded: "Graded", case: "Case", given: Any) -> Judged:
         ValueError: for bad verdicts, and if none of the texts can be read.
     """
     name = graded.option
-    verdicts = listed(name, given, "a list, one per row", len(case.rows))
-    names = [criterion.name for criterion in graded.criteria]
-    replies = [reply_of(verdict, names) for verdict in verdicts]
+    rows = len(case.rows)
+    verdicts = listed(name, verdicts, "a list, one per row", rows)
+    replies = _replies(verdicts, graded.criteria)
     if all(reply is None for reply in replies):
         why = f"the {name} are given as numbers, so no reply is read"
         check_effect(case.written, graded.reply_options, why)
-        return from_given(name, verdicts, graded.criteria, len(case.rows))
-    return _of_texts(graded, case, verdicts, replies)
-
-
-def _of_texts(
-    graded: "Graded", case: "Case", verdicts: Sequence[Any], replies: Sequence[str | None]
-) -> Judged:
-    """Read the texts as replies to the prompt that the options name, and take numbers as they are."""
-    written = {name: case.written.get(name) for name in graded.choices}
-    if written.get("prompts", AUTHORS) is None and AUTHORS in graded.choices["prompts"]:
-        written["prompts"] = AUTHORS
-    prompt = graded.prompt(**graded.defaults(written))
-    numbers: list[Any] = []
-    readable: list[
-        float
-    ] = []  # whether a text could be read; of the authors' readings, which give 0 otherwise
-    read: list[Verdict | None] = []
-    refusals = []
+        return from_given(name, verdicts, graded.criteria, rows)
+    prompt = _prompt(graded, case)
+    readings = []
     for verdict, reply, response in zip(verdicts, replies, case.texts, strict=True):
         if reply is None:
-            numbers.append(verdict)
-            readable.append(1.0)
-            continue
-        found = graded.read_text(prompt, reply, response)
-        read.append(found)
-        if found is None:
-            refusals.append(graded.refusal(prompt, reply, ""))
-            numbers.append(None)
-            readable.append(np.nan)
+            readings.append(Reading(verdict))
         else:
-            numbers.append(_plain(graded.criteria, found.numbers))
-            readable.append(float(found.numbers.get("readable", 1.0)))
-    if refusals:
-        message = f"{len(refusals):,} of the {len(read):,} texts in {graded.option} have no readable verdict."
-        message += said_of(refusals)
-        if len(refusals) == len(read):
-            raise ValueError(
-                f"{message} Say by `prompts` which prompt they reply to, if there is another one."
-            )
-        warnings.warn(message, stacklevel=4)
-    graded.warn([read])
-    of_numbers = from_given(graded.option, numbers, graded.criteria, len(case.rows))
-    criteria = [*of_numbers.criteria]
-    values = dict(of_numbers.values)
+            readings.append(_read(graded, prompt, reply, response))
+    _check_texts(graded, readings, len(replies) - replies.count(None))
+    graded.warn([[reading.of_text for reading in readings]])
+    numbers = from_given(name, [reading.verdict for reading in readings], graded.criteria, rows)
+    return _with_flags(graded, numbers, readings)._replace(key=[GIVEN, prompt.key])
+
+
+def _replies(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str | None]:
+    """Return each verdict's text, None for one in numbers; a bare text beside bare numbers is a bad number."""
+    names = [criterion.name for criterion in criteria]
+    replies = [reply_of(verdict, names) for verdict in verdicts]
+    for verdict, reply in zip(verdicts, replies, strict=True):
+        if verdict is not None and reply is None:
+            return [
+                None if isinstance(other, str) else text
+                for other, text in zip(verdicts, replies, strict=True)
+            ]
+    return replies
+
+
+def _prompt(graded: "Graded", case: "Case") -> "Prompt":
+    """Return the prompt that texts reply to: the authors', if there is one and the user names no other."""
+    written = {name: case.written.get(name) for name in graded.choices}
+    whose = graded.choices.get("prompts", ())
+    if AUTHORS in whose and written["prompts"] is None:
+        written["prompts"] = AUTHORS
+    return graded.prompt(**graded.defaults(written))
+
+
+def _read(graded: "Graded", prompt: "Prompt", reply: str, response: str) -> Reading:
+    verdict = graded.read_text(prompt, reply, response)
+    if verdict is None:
+        return Reading(None, math.nan, refusal=graded.refusal(prompt, reply, ""))
+    numbers = {}
+    for criterion in graded.criteria:
+        numbers[criterion.name] = criterion.plain(verdict.numbers[criterion.name])
+    return Reading(numbers, float(verdict.numbers.get(READABLE, True)), verdict)
+
+
+def _check_texts(graded: "Graded", readings: Sequence[Reading], texts: int) -> None:
+    """Warn of texts that could not be read; refuse them if that is none."""
+    unread = [reading for reading in readings if reading.verdict is None and math.isnan(reading.readable)]
+    silent = sum(reading.readable == 0 for reading in readings)
+    count = len(unread) + silent
+    message = f"{count:,} of the {texts:,} texts in {graded.option} have no readable verdict."
+    message += said_of([reading.refusal for reading in unread])
+    if count == texts:
+        instead = ""
+        if "prompts" in graded.choices:
+            instead = f" If they reply to another prompt, name it by prompts ({', '.join(graded.choices['prompts'])})."
+        raise ValueError(message + instead)
+    if unread:
+        warnings.warn(message, stacklevel=5)
+
+
+def _with_flags(graded: "Graded", numbers: Judged, readings: Sequence[Reading]) -> Judged:
+    """Add what the authors' rules say beside the numbers: whether a reply could be read."""
+    criteria = [*numbers.criteria]
+    values = dict(numbers.values)
     for flag in graded.data["verdict"].get("flags", ()):
         criteria.append(Criterion(flag, bool))
-        values[flag] = np.array([readable])
-    return of_numbers._replace(criteria=criteria, values=values, key=[GIVEN, prompt.key])
-
-
-def _plain(criteria: Sequence[Criterion], numbers: Mapping[str, float]) -> dict[str, Any]:
-    """Return the numbers of a reply as a user would give them."""
-    return {criterion.name: criterion.plain(numbers[criterion.name]) for criterion in criteria}
+        values[flag] = np.array([[reading.readable for reading in readings]])
+    return numbers._replace(criteria=criteria, values=values)

@@ -127,8 +127,13 @@ def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: in
 
 def reply_of(verdict: Any, criteria: Collection[str]) -> str | None:
     """Return the judge's own text where a verdict states that in place of numbers; else None."""
+    if isinstance(verdict, str):
+        return verdict
     if not isinstance(verdict, Mapping) or not verdict.keys().isdisjoint(criteria):
         return None
+    completion = completions.reply_in(verdict)
+    if completion is not None:
+        return completion
     for name in REPLIES:
         if isinstance(verdict.get(name), str):
             text: str = verdict[name]
