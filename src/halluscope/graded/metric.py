@@ -340,7 +340,6 @@ class Graded(Rows):
         elif grading.named(self.rules):
             why = f"{grading.judge!r} gives the same verdicts each time and asks no model"
             check_effect(case.written, ASKING, why, usual_values(VerdictOptions) | usual)
-            check_effect(case.written, self.reply_options, why)
         elif grading.named(("",)):
             raise ValueError(
                 f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {self.option} of your own. "
@@ -358,6 +357,9 @@ class Graded(Rows):
         if given is not None:
             return of_user.judged(self, case, given)
         if grading.named(self.rules):
+            check_effect(
+                case.written, self.reply_options, f"{grading.judge!r} asks no model, so no reply is read"
+            )
             return self.by_rule(grading.judge, rows, texts)
         prompt, verdict = self.prompt(**case.chosen), self.data["verdict"]
         asks = [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
