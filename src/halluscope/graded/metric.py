@@ -355,6 +355,9 @@ class Graded(Rows):
         rows, texts, given = case.rows, case.texts, case.options[self.option]
         grading = self.grading(case, given is not None)
         if given is not None:
+            if grading.judge != NOBODY:
+                why = f"the {self.option} are given, so nothing is judged"
+                check_effect(case.written, ["judge"], why, {"judge": self.data["judge"]["default"]})
             return of_user.judged(self, case, given)
         if grading.named(self.rules):
             check_effect(

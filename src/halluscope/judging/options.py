@@ -29,7 +29,7 @@ from halluscope.judging.judge import (
 from halluscope.judging.prompts import PromptSpec
 from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import VoteResult
-from halluscope.options import Option, check_effect, check_values, declared, option, usual_values
+from halluscope.options import Option, check_values, declared, option
 from halluscope.validation import LARGEST_SEED, kind
 from halluscope.vocabularies import Vocabulary
 
@@ -98,20 +98,8 @@ class JudgeOptions:
         check_values(self)
 
 
-POLLING = (
-    "judges",
-    "questions",
-    "ask",
-    "engine",
-    "recheck",
-    "tokenizer",
-    "workers",
-    "device",
-    "leave_out",
-    "at_once",
-    "max_failed",
-)
-"""The options of `VoteOptions` that say who votes, on what and how, but not how votes are counted."""
+POLLING = ("judges", "questions", "engine", "recheck")
+"""The options of `VoteOptions` that can move votes, but not how votes are counted."""
 
 
 @dataclass(frozen=True)
@@ -261,18 +249,8 @@ def _recorded(poll: VoteResult | None, texts: int, vocabulary: Vocabulary) -> Vo
     return poll._replace(votes=votes_on, classes=vocabulary.classes)
 
 
-ASKING = (
-    "repeats",
-    "temperature",
-    "fresh",
-    "judge_seed",
-    "max_tokens",
-    "leave_out",
-    "at_once",
-    "max_failed",
-    "device",
-)
-"""The options of `VerdictOptions` that say how a language model is asked."""
+ASKING = ("repeats", "temperature", "fresh", "judge_seed", "max_tokens")
+"""The options of `VerdictOptions` that can move a language model's replies; others say only what asking costs."""
 
 
 @dataclass(frozen=True)
@@ -332,7 +310,6 @@ class VerdictOptions(JudgeOptions):
         from halluscope.judging.resolve import check_chat_name
 
         check_chat_name(self.judge, rules)
-        self._check_settings()
         if not is_greedy(self.chat):
             return
         if self.temperature:
@@ -344,19 +321,6 @@ class VerdictOptions(JudgeOptions):
             warnings.warn(
                 f"{self.chat.key} decodes greedily: its {self.repeats} repeats are equal.", stacklevel=4
             )
-
-    def _check_settings(self) -> None:
-        """Check that a setting of endpoints is for one, and a device for a model on this machine."""
-        from halluscope.judging.resolve import is_served
-
-        if not isinstance(self.judge, str):
-            return
-        settings = {"device": self.device, "leave_out": self.leave_out, "at_once": self.at_once}
-        if is_served(self.judge):
-            check_effect(settings, ["device"], "the judge is a model behind an endpoint")
-        else:
-            usual = usual_values(VerdictOptions)
-            check_effect(settings, ["leave_out", "at_once"], "the judge is a model on this machine", usual)
 
     @property
     def drawn(self) -> dict[str, str]:

@@ -114,12 +114,6 @@ def resolve(judges: Sequence[Voter], vocabulary: Vocabulary, **how: Any) -> list
             "engine, recheck and workers are for language models on this machine",
             _is_local,
         ),
-        (how["device"] is not None, "device is for language models on this machine", _is_local),
-        (
-            how["leave_out"],
-            f"leave_out is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]')",
-            is_served,
-        ),
         (
             how["at_once"] != AT_ONCE,
             f"at_once is for judges behind an endpoint ('{ENDPOINT}MODEL[@URL]')",
