@@ -335,7 +335,7 @@ class Graded(Rows):
         if given:
             why = f"the {self.option or 'verdicts'} are given, so nothing is judged"
             check_effect(case.written, ASKING, why, usual_values(VerdictOptions) | usual)
-            if not grading.named(self.rules):
+            if not grading.named([NOBODY, *self.rules]):
                 check_effect(case.written, ["judge"], why, usual)
         elif grading.named(self.rules):
             why = f"{grading.judge!r} gives the same verdicts each time and asks no model"
