@@ -35,7 +35,7 @@ def score_pope(tmp_path, capsys):
 def test_an_interval_is_shown_where_the_table_shows_one(score_pope, count, has_interval):
     (line,) = score_pope(count, "--format", "line").splitlines()
     score = line.rpartition(" = ")[2]
-    assert score.startswith("f1 ")
+    assert score.startswith("accuracy ")
     assert (" to " in score) is has_interval
     table = score_pope(count)
     assert (" to " in table) is has_interval
