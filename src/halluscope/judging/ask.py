@@ -26,7 +26,7 @@ from halluscope.judging.judge import (
     Pairs,
     is_greedy,
 )
-from halluscope.judging.prompts import PromptSpec, Refusal
+from halluscope.judging.prompts import PromptSpec, said_of
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import FAILED, NO, OTHER, UNASKED, YES, count, undecided
 from halluscope.sanitize import one_line, quoted, short_repr
@@ -239,7 +239,7 @@ def collect_verdicts(
         outcome = (
             f"{silent + len(unread)} of {total} prompts have no readable verdict from {key}: {silent} without a reply"
             f"{_reasons(judge, before)}, {len(unread)} with a reply that says something else"
-            f"{f' ({shown})' if shown else ''}.{_rules(refused)}"
+            f"{f' ({shown})' if shown else ''}.{said_of(refused)}"
         )
         run = (
             "Run again to ask for the missing replies (kept ones are not asked again); allow"
@@ -277,21 +277,6 @@ def _reasons(judge: Any, before: Counter[str]) -> str:
     """Return the most frequent reasons for missing replies, in brackets, for a message; "" if there are none."""
     most = (_failures(judge) - before).most_common(SHOWN)
     return f" ({', '.join(f'{reason}: {count:,}' for reason, count in most)})" if most else ""
-
-
-def _rules(refusals: Sequence[Refusal | None]) -> str:
-    """Return the rules that refused most replies, with what the first of these has instead, for a message."""
-    first: dict[str, Refusal] = {}
-    counts: Counter[str] = Counter()
-    for refusal in refusals:
-        if refusal is not None:
-            first.setdefault(refusal.rule, refusal)
-            counts[refusal.rule] += 1
-    said = ""
-    for rule, times in counts.most_common(SHOWN):
-        detail = f"; of the first: {first[rule].detail}" if first[rule].detail else ""
-        said += f" {times:,} refused by the rule: {rule}{detail}."
-    return said
 
 
 def _check_failed(failed: int, of: int, max_failed: float, outcome: str, advice: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from halluscope.benchmarks.pope import BENCHMARK
 from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.options import check_effect
 from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses import parsers as replies
 from halluscope.responses.read_otherwise import LEAST_SHARE, Readings, warn_if_read_otherwise
@@ -61,6 +62,9 @@ CONVENTIONS = {
     "lmms-eval": Convention(unread_missed=False, yes_of_labels=True),
     "repope": Convention(unread_missed=False, unread_wrong=False),
 }
+
+READ_ALL = ("pope", replies.VCD)
+"""The parsers that leave no response unreadable."""
 
 
 def compute(
@@ -154,6 +158,7 @@ def compute(
     own = own_convention(parser)
     convention = own if convention is None else convention
     BENCHMARK.check_choices(convention=convention)
+    _check_convention(convention, parser)
     by, by_class = CONVENTIONS[convention], objects is not None
     sampled, samplings = _groups(columns["sampling"], rows, SAMPLINGS)
     asked, classes = _groups(columns["objects"], rows)
@@ -292,6 +297,16 @@ def _is_read_alike(predictions: Sequence[str], answers: Any) -> bool:
     rows = np.random.default_rng(0).choice(len(predictions), SAMPLED, replace=False)
     by_strict = replies.read([predictions[row] for row in rows.tolist()], replies.STRICT)
     return bool((by_strict != answers[rows]).mean() < LEAST_SHARE / 2)
+
+
+def _check_convention(convention: str, parser: str) -> None:
+    """Refuse another convention where it cannot matter: a parser that reads every response leaves none to count."""
+    own = own_convention(parser)
+    if parser not in READ_ALL or convention == own:
+        return
+    if CONVENTIONS[convention].yes_of_labels == CONVENTIONS[own].yes_of_labels:
+        why = f"the parser {parser!r} reads every response as yes or no, so none is counted by a convention"
+        check_effect({"convention": convention}, ["convention"], why)
 
 
 def _answers(corrected: Any, rows: int) -> list[str | None]:

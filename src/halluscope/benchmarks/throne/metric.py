@@ -17,7 +17,7 @@ from halluscope import options as checks
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import BENCHMARK
 from halluscope.judging import votes as voting
-from halluscope.judging.options import VoteOptions
+from halluscope.judging.options import POLLING, VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
 from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
@@ -140,6 +140,11 @@ def compute(
     present = vocabulary.presence(references)
     conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
     poll = checks.build(VoteOptions, judging, "throne")
+    if votes is not None:
+        why = "votes are given, so nobody is asked"
+        checks.check_effect(judging, POLLING, why, checks.usual_values(VoteOptions))
+    if cells is None:
+        checks.check_effect({"cells_of": cells_of}, ["cells_of"], "it is about a sample, and cells is None")
     if votes is not None and (explain or certificate is not None):
         raise ValueError(
             f"{'explain' if explain else 'certificate'} is about judges that read the responses, but votes are given; "
