@@ -174,8 +174,8 @@ def _selection(count: YesCount) -> str:
     if not count.is_selected:
         return ""
     return (
-        f" (it was asked about {count.asked_cells:,} of {count.cells:,} such objects, where earlier votes left the label "
-        "open; ask='all', --ask all, asks about all)"
+        f" (it was asked about {count.asked_cells:,} of {count.cells:,} such objects, where earlier votes left the "
+        "label open; ask='all', --ask all, asks about all)"
     )
 
 

@@ -182,7 +182,9 @@ def compute(
     if votes is None:
         judges = count_asked(cast, present, predictions, questions)
     else:
-        names = names_of_given(cast.votes.shape[-1], len(questions.templates) if "questions" in judging else 0)
+        names = names_of_given(
+            cast.votes.shape[-1], len(questions.templates) if "questions" in judging else 0
+        )
         judges = yes_shares.count_yes(cast.votes, present, names)
     present_cells = int(np.count_nonzero(present))
     ignored_present = present_cells - int(np.count_nonzero(hits.present))
