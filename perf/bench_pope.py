@@ -10,7 +10,16 @@ from timing import compare, size
 
 CLASSES = 80
 # Every rule reads these alike, as it reads real responses: where rules differ, `compute` reads all by two of them
-SHORT = ["Yes", "No", "Yes.", "No, there isn't.", "Yes, there is.", "No.", "No, it is not there", "Yes, I see it"]
+SHORT = [
+    "Yes",
+    "No",
+    "Yes.",
+    "No, there isn't.",
+    "Yes, there is.",
+    "No.",
+    "No, it is not there",
+    "Yes, I see it",
+]
 FIVE = ("accuracy", "precision", "recall", "f1", "yes_ratio")
 BASELINE = "a plain loop over responses"
 
