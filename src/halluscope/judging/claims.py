@@ -153,6 +153,7 @@ def _locked(file: Path) -> sqlite3.Connection:
     SQLite's locks are the system's on each platform, and several connections of one process exclude each other too.
     """
     lock = sqlite3.connect(file, isolation_level=None)
+    lock.execute("PRAGMA journal_mode = OFF")  # nothing is written, so no file of changes is needed
     lock.execute("BEGIN EXCLUSIVE")
     return lock
 
