@@ -30,6 +30,18 @@ class JudgingFailed(HalluscopeError):
     """Too many prompts have no readable vote or verdict."""
 
 
+class WithoutEffect(HalluscopeError):
+    """An option cannot matter in a call.
+
+    `name` is the option's name, and `reason` says what it is and why it cannot matter.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{reason}; leave {name} out.")
+        self.name = name
+        self.reason = reason
+
+
 class CacheError(HalluscopeError):
     """The cache of votes and replies cannot be read or written."""
 

@@ -11,6 +11,7 @@ from textwrap import fill
 from typing import Any, NamedTuple, TypeVar
 
 from halluscope import limits
+from halluscope.errors import WithoutEffect
 from halluscope.sanitize import short_repr
 from halluscope.validation import finite, flags, kind, whole, word
 
@@ -80,6 +81,11 @@ def declared(kind: type) -> list[Option]:
         for one in _options(kind)
         if one.metadata["option"].help
     ]
+
+
+def usual_values(kind: type) -> dict[str, Any]:
+    """Return the defaults of a dataclass of options that have one."""
+    return {one.name: one.default for one in fields(kind) if one.default is not MISSING}
 
 
 def described(kind: type) -> str:
@@ -217,6 +223,27 @@ def check_names(lacking: str, names: Iterable[str], known: Iterable[str]) -> Non
             raise ValueError(
                 f"{lacking} {name!r:.80}.{nearest(name, known)} The known ones are {', '.join(known)}."
             )
+
+
+def check_effect(
+    options: Mapping[str, Any], names: Iterable[str], why: str, usual: Mapping[str, Any] | None = None
+) -> None:
+    """Refuse options that cannot matter in a call.
+
+    Args:
+        options: the options that the user wrote, by name.
+        names: those that cannot matter.
+        why: why they cannot, as the end of a sentence.
+        usual: the values that hold if nothing is written; to write these is no mistake.
+
+    Raises:
+        WithoutEffect: for the first such option.
+    """
+    for name in names:
+        value = options.get(name)
+        is_usual = usual is not None and name in usual and value == usual[name]
+        if value is not None and not is_usual:
+            raise WithoutEffect(name, f"{name} is {short_repr(value)}, but {why}")
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

@@ -133,4 +133,4 @@ def test_given_verdicts_ask_nobody(command, server, tmp_path):
         "\n".join(json.dumps({"id": i, "correct": True, "extra_claims": 0}) for i in range(8))
     )
     error = command("plan", "hqh", f"openai:m@{server.url}", "--judgements", str(judgements), ends=2)
-    assert "there is nothing to plan" in error
+    assert "but the judgements are given, so nothing is judged; leave judge out" in error

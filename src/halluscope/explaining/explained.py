@@ -17,6 +17,7 @@ import numpy as np
 
 from halluscope import registry, scoring
 from halluscope.benchmark import QUESTION, Benchmark
+from halluscope.errors import WithoutEffect
 from halluscope.explaining.protocols import (
     ASPECTS,
     CHOSEN,
@@ -79,6 +80,7 @@ class Explanation:
         self.benchmark, self.stated, self.protocols = benchmark, stated, chosen
         self.files: list[str] = []  # the names of the files of responses, one file per prompt
         self.not_computed: dict[str, str] = {}  # name of a protocol -> reason
+        self._without_effect: dict[str, list[str]] = {}  # key of a result -> why options were left out
         self._responses, self._dataset, self._options = responses, dataset, options
         self._matching, self._identity = matching, registry.first_dataset(benchmark)
         self._made: dict[str, Any] = {}
@@ -97,17 +99,47 @@ class Explanation:
         return self._once(self._relabelled, setting[PROMPT], rows[ROWS], rows[LABELS], labels[LABELS])
 
     def result(self, setting: Setting) -> Values:
+        key = self._key_of(setting)
+        if key not in self._made:
+            self._made[key] = self._computed(setting, key)
+        result: Values = self._made[key]
+        return result
+
+    def without_effect(self, protocol: Protocol) -> list[str]:
+        """Return why options of a protocol cannot matter here: it is computed without these."""
+        reasons: list[str] = []
+        for setting in self.settings(protocol):
+            reasons += self._without_effect.get(self._key_of(setting), ())
+        return list(dict.fromkeys(reasons))
+
+    def _key_of(self, setting: Setting) -> str:
+        return f"{id(self.ready(setting))} {sorted(self._options_of(setting).items())}"
+
+    def _options_of(self, setting: Setting) -> dict[str, Any]:
         options = self.options(*(setting[aspect].ways[aspect] for aspect in CHOSEN))
         if self.benchmark.items:
             options[self.benchmark.items] = True
+        return options
+
+    def _computed(self, setting: Setting, key: str) -> Values:
+        """Score without the options of protocols that cannot matter beside the user's or each other's."""
         ready = self.ready(setting)
-        key = f"{id(ready)} {sorted(options.items())}"
-        if key not in self._made:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", READ_OTHERWISE)  # what rules read differently is shown
-                self._made[key] = scoring.compute(self.benchmark, ready, options)
-        result: Values = self._made[key]
-        return result
+        options = self._options_of(setting)
+        protocols = {setting[aspect].name for aspect in CHOSEN}
+        of_protocols: set[str] = set()
+        for aspect in CHOSEN:
+            of_protocols.update(setting[aspect].ways[aspect].options)
+        while True:
+            try:
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", READ_OTHERWISE)  # what rules read differently is shown
+                    return scoring.compute(self.benchmark, ready, options)
+            except WithoutEffect as error:
+                is_users = len(protocols) == 1 and error.name not in of_protocols
+                if is_users or error.name not in options:
+                    raise
+                del options[error.name]
+                self._without_effect.setdefault(key, []).append(error.reason)
 
     def score(self, setting: Setting, name: str) -> float:
         value = self.result(setting).get(setting[COUNTING].called.get(name, name))
@@ -169,6 +201,7 @@ class Explanation:
             "prompt": protocol.prompt or None,
             **{aspect: way.said for aspect, way in protocol.ways.items()},
             "discrepancy": protocol.unequal(self.options(*protocol.ways.values())),
+            "without_effect": self.without_effect(protocol),
             "results": [
                 {
                     "responses": setting[PROMPT],
@@ -400,7 +433,9 @@ def report(
         which = "has one protocol" if len(stated.each) == 1 else f"is scored by one protocol here, {names[0]}"
         lines.append(f"{benchmark.title} {which}, so there is nothing to compare.")
     unequal = {one["name"]: one["discrepancy"] for one in protocols if one["discrepancy"]}
-    for what, reasons in (("not equal", unequal), ("not computed", found.not_computed)):
+    idle = {one["name"]: "; ".join(one["without_effect"]) for one in protocols if one["without_effect"]}
+    unlike_others = (("without effect", idle), ("not equal", unequal), ("not computed", found.not_computed))
+    for what, reasons in unlike_others:
         lines += (f"{what}: {of}, because {one_line(why, 300)}" for of, why in by_reason(reasons))
     ways, first = [], protocols[0]
     for one in protocols:

@@ -5,7 +5,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,12 +13,14 @@ import numpy as np
 
 from halluscope import options as options_of
 from halluscope.files.writing import json_text
+from halluscope.graded import given as of_user
 from halluscope.graded.rows import Rows, Values
 from halluscope.judging import guard
 from halluscope.judging.judge import MAX_TOKENS, Schema
-from halluscope.judging.options import VerdictOptions
+from halluscope.judging.options import ASKING, VerdictOptions
 from halluscope.judging.prompts import PromptSpec, Refusal, fill, json_object, json_of, key_of
 from halluscope.judging.verdicts import NOBODY, Criterion, Judged, from_given, read_given
+from halluscope.options import check_effect, usual_values
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.thoughts import REMOVED, choice, spoken
@@ -160,6 +162,7 @@ class Case:
     chosen: Values  # the options that the data file declares
     options: Values  # those of the judge, and given verdicts
     verdicts: Any = None  # `Judged`, once it is
+    written: Values = field(default_factory=dict)  # the options that the user wrote
 
 
 class Graded(Rows):
@@ -168,6 +171,8 @@ class Graded(Rows):
     rules: ClassVar[Sequence[str]] = (NOBODY,)
     over: ClassVar[str] = "images"  # what intervals leave out
     no_interval: ClassVar[Mapping[str, str]] = {}  # why a score has no interval
+    # the options that say what a language model is asked, or how its replies are read
+    reply_options: ClassVar[Sequence[str]] = ("prompts", "reading", "claims")
     # whose prompt, and how replies are read -> a reader of replies in words
     readers: ClassVar[Mapping[tuple[str, str], Reader]] = {}
 
@@ -246,9 +251,10 @@ class Graded(Rows):
         """Return a column as it stands in a prompt."""
         return prompt.write(self.columns[column].shown(getattr(row, column)))
 
-    def words(self, reply: str) -> Values:
-        """Return the verdict of a reply that stands in a file of given verdicts; {} if no reader is known."""
-        return {}
+    def read_text(self, prompt: Prompt, reply: str, response: str) -> Verdict | None:
+        """Return the verdict of a judge's text that the user gives; nothing guards against copies there."""
+        reader = prompt.reader or prompt.read
+        return reader(reply, "")
 
     def check(self, rows: Sequence[Any]) -> None:
         """Check that a judge can be asked about the rows, before any is asked."""
@@ -327,9 +333,13 @@ class Graded(Rows):
         usual = {"judge": judge["default"], "max_tokens": judge.get("max_tokens", MAX_TOKENS)}
         grading = options_of.build(VerdictOptions, options, self.name, **usual)
         if given:
-            grading.check_once(f"the {self.option or 'verdicts'} are given, so nothing is judged")
+            why = f"the {self.option or 'verdicts'} are given, so nothing is judged"
+            check_effect(case.written, ASKING, why, usual_values(VerdictOptions) | usual)
+            if not grading.named([NOBODY, *self.rules]):
+                check_effect(case.written, ["judge"], why, usual)
         elif grading.named(self.rules):
-            grading.check_once(f"{grading.judge!r} gives the same verdicts each time")
+            why = f"{grading.judge!r} gives the same verdicts each time and asks no model"
+            check_effect(case.written, ASKING, why, usual_values(VerdictOptions) | usual)
         elif grading.named(("",)):
             raise ValueError(
                 f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {self.option} of your own. "
@@ -345,8 +355,14 @@ class Graded(Rows):
         rows, texts, given = case.rows, case.texts, case.options[self.option]
         grading = self.grading(case, given is not None)
         if given is not None:
-            return from_given(self.option, given, self.criteria, len(rows))
+            if grading.judge != NOBODY:
+                why = f"the {self.option} are given, so nothing is judged"
+                check_effect(case.written, ["judge"], why, {"judge": self.data["judge"]["default"]})
+            return of_user.judged(self, case, given)
         if grading.named(self.rules):
+            check_effect(
+                case.written, self.reply_options, f"{grading.judge!r} asks no model, so no reply is read"
+            )
             return self.by_rule(grading.judge, rows, texts)
         prompt, verdict = self.prompt(**case.chosen), self.data["verdict"]
         asks = [self.asked(prompt, row, text) for row, text in zip(rows, texts, strict=True)]
@@ -371,7 +387,7 @@ class Graded(Rows):
         """Return the metric's inputs from rows, and from a file or run with verdicts on the responses of this name."""
         given = options.get(self.option)
         if isinstance(given, str | Path):
-            given = read_given(given, responses, [row.id for row in rows], self.criteria, self.words)
+            given = read_given(given, responses, [row.id for row in rows], self.criteria)
         return {"references": rows} | ({} if given is None else {self.option: given})
 
     def _compute(
@@ -389,10 +405,11 @@ class Graded(Rows):
         flags(per_question=per_question)
         predictions, references = paired(predictions, references)
         resampling = Bootstrap(bootstrap, seed, level)
+        written = {name: value for name, value in judging.items() if value is not None}
         chosen = self.defaults({name: judging.pop(name, None) for name in self.choices})
         heard = spoken(predictions, thoughts, self.of_empty(chosen))
         options = {"judge_seed": seed, **dict.fromkeys(self.given), **judging}
-        case = self.select(Case(self.read_all(references), heard.texts, chosen, options))
+        case = self.select(Case(self.read_all(references), heard.texts, chosen, options, written=written))
         rows, sizes = case.rows, self.dataset.get("sizes", {})
         known = (of[chosen[name]] for name, of in sizes.items() if chosen[name] in of)
         warn_of_a_part(len(rows), next(known, self.dataset["rows"]) or len(rows))

@@ -25,7 +25,7 @@ def reply_in(row: Any) -> str | None:
 
 
 def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file: str) -> list[Located]:
-    """Return a file's rows; chat completions, which say nothing of what they are about, get the ids in their order.
+    """Return a file's rows; chat completions that say nothing of what they are about get the ids in their order.
 
     Args:
         rows: the rows of the file.
@@ -41,7 +41,7 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
         reply = reply_in(row)
         if reply is not None:
             replies.append(reply)
-    if not replies:
+    if not replies or _have_ids(rows, ids):
         return list(rows)
     if len(replies) < len(rows):
         where, row = next(located for located in rows if reply_in(located[1]) is None)
@@ -62,6 +62,16 @@ def with_ids(rows: Sequence[Located], ids: Sequence[Hashable], column: str, file
     return [
         (where, {"id": id, column: reply}) for (where, _), id, reply in zip(rows, ids, replies, strict=True)
     ]
+
+
+def _have_ids(rows: Sequence[Located], ids: Sequence[Hashable]) -> bool:
+    """Whether each row names a question; a completion's own id, such as "chatcmpl-1", is none."""
+    known = set(ids)
+    for _, row in rows:
+        id = row.get("id", row.get("index")) if isinstance(row, Mapping) else None
+        if not isinstance(id, str | int) or id not in known:
+            return False
+    return True
 
 
 def is_list_of(rows: Iterable[Any]) -> bool:

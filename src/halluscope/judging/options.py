@@ -98,6 +98,10 @@ class JudgeOptions:
         check_values(self)
 
 
+POLLING = ("judges", "questions", "engine", "recheck")
+"""The options of `VoteOptions` that can move votes, but not how votes are counted."""
+
+
 @dataclass(frozen=True)
 class VoteOptions(JudgeOptions):
     """Who votes on which questions, how many must agree, and how judges are asked."""
@@ -245,6 +249,10 @@ def _recorded(poll: VoteResult | None, texts: int, vocabulary: Vocabulary) -> Vo
     return poll._replace(votes=votes_on, classes=vocabulary.classes)
 
 
+ASKING = ("repeats", "temperature", "fresh", "judge_seed", "max_tokens")
+"""The options of `VerdictOptions` that can move a language model's replies; others say only what asking costs."""
+
+
 @dataclass(frozen=True)
 class VerdictOptions(JudgeOptions):
     """Who gives verdicts, how often, and how a language model is asked."""
@@ -292,13 +300,6 @@ class VerdictOptions(JudgeOptions):
         most=1_000_000,
         what="a number of tokens",
     )
-
-    def check_once(self, why: str) -> None:
-        """Check that no option asks a model to judge again or differently, where it has no effect, for which `why`."""
-        plain = {"repeats": 1, "temperature": 0, "fresh": False}
-        for name, value in plain.items():
-            if (chosen := getattr(self, name)) != value:
-                raise ValueError(f"{name} is {chosen}, but {why}; expected {value}.")
 
     def named(self, names: Collection[str]) -> bool:
         """Whether the judge is one of these names, which mean rules instead of a language model."""

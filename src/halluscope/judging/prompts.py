@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -11,6 +12,8 @@ from halluscope.files.writing import json_text
 from halluscope.judging.judge import Schema
 
 V = TypeVar("V", covariant=True)
+
+MOST_RULES = 3  # How many rules a message names
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,21 @@ class Refusal:
 
     def __str__(self) -> str:
         return f"{self.rule} ({self.detail})" if self.detail else self.rule
+
+
+def said_of(refusals: Sequence[Refusal | None]) -> str:
+    """Return the rules that refused most replies, with what the first of these has instead, for a message."""
+    first: dict[str, Refusal] = {}
+    counts: Counter[str] = Counter()
+    for refusal in refusals:
+        if refusal is not None:
+            first.setdefault(refusal.rule, refusal)
+            counts[refusal.rule] += 1
+    said = ""
+    for rule, times in counts.most_common(MOST_RULES):
+        detail = f"; of the first: {first[rule].detail}" if first[rule].detail else ""
+        said += f" {times:,} refused by the rule: {rule}{detail}."
+    return said
 
 
 @dataclass(frozen=True)

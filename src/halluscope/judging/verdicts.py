@@ -4,7 +4,7 @@ A missing verdict is NaN and counts in no score, neither as good nor as bad.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +27,6 @@ REPLIES = ("judge_text", "judge_reply", "judge_response", "judge_output", "reply
 
 # The files of a run's folder that say whose responses were judged, and what judges said about each
 RUN, ITEMS = "run.json", "items.jsonl"
-
-Words = Callable[[str], Mapping[str, Any]]  # reads a judge's reply into a verdict
 
 _WHAT = {bool: "true or false", int: "a whole number from 0 to {:,}", float: "a number from 0 to {:,}"}
 
@@ -127,12 +125,27 @@ def from_given(name: str, verdicts: Any, criteria: Sequence[Criterion], rows: in
     return Judged(criteria, {name: numbers[:, :, index] for index, name in enumerate(names)}, GIVEN)
 
 
+def reply_of(verdict: Any, criteria: Collection[str]) -> str | None:
+    """Return the judge's own text where a verdict states that in place of numbers; else None."""
+    if isinstance(verdict, str):
+        return verdict
+    if not isinstance(verdict, Mapping) or not verdict.keys().isdisjoint(criteria):
+        return None
+    completion = completions.reply_in(verdict)
+    if completion is not None:
+        return completion
+    for name in REPLIES:
+        if isinstance(verdict.get(name), str):
+            text: str = verdict[name]
+            return text
+    return None
+
+
 def read_given(
     file: str | Path,
     responses: str,
     ids: Sequence[Hashable],
     criteria: Sequence[Criterion],
-    words: Words = lambda reply: {},
 ) -> list[Mapping[str, Any]]:
     """Read verdicts from a file (JSON lines or a JSON list, each row with `id`) or from a run, in the ids' order.
 
@@ -156,10 +169,11 @@ def read_given(
             raise ValueError(
                 f"{where} is the second verdict on the id {key}; expected one. Remove one of them."
             )
-        replies = [row[name] for name in REPLIES if isinstance(row.get(name), str)]
-        if replies and not row.keys() & names:
-            row = words(replies[0]) or row
-        found[key] = {name: row[name] for name in names if name in row}
+        reply = reply_of(row, names)
+        if reply is None:
+            found[key] = {name: row[name] for name in names if name in row}
+        else:
+            found[key] = {REPLIES[0]: reply}
     if missing := [key for key in ids if key not in found]:
         raise ValueError(
             f"{file} has no verdict on {len(missing):,} of the {len(ids):,} questions, such as id {missing[0]} of "

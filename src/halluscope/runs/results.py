@@ -33,6 +33,7 @@ from halluscope.reporting.tables import (
     counted,
     flat,
     has_few,
+    is_defined,
     principal,
     printed,
     rows_of,
@@ -60,6 +61,7 @@ from halluscope.signature import keys_of
 from halluscope.stats.bootstrap import RESAMPLES, Bootstrap
 from halluscope.validation import kind, of_a_part
 
+UNDEFINED = "undefined"  # what a line says of a score that tables show as "-"
 AGREE = 0.0006  # how far a score that a file states may be from ours, because it is rounded
 
 
@@ -221,7 +223,7 @@ def report(
         remarks = [*of_thoughts(results), *without_intervals(benchmark, results)]
         return [table_of_names, *remarks, *signatures(results)]
     if style == TABLE and not is_every:
-        scores = of_scores(benchmark, results, [by])
+        scores = of_scores(benchmark, results, _first_shown(benchmark, results, by))
         rows = sorted(scores.rows, key=lambda row: order.index(str(row[0])))
         first, verdict = [scores._replace(rows=rows), *verdict], []
     parts = [
@@ -239,6 +241,13 @@ def report(
     return [part for part in parts if part not in left_out]
 
 
+def _first_shown(benchmark: Benchmark, results: Named, by: str) -> list[str]:
+    """Return the scores that the first table shows: the principal one, and beside it the first that is defined."""
+    if any(isinstance(result.get(benchmark.principal), float) for _, result in results):
+        return list(dict.fromkeys([benchmark.principal, by]))
+    return [by]
+
+
 def with_best(results: Named, compared: Comparison) -> Named:
     """Have the score by which models are compared highlighted of the best one."""
     best = winner(compared)
@@ -250,13 +259,21 @@ def signatures(results: Named) -> list[Notes]:
 
 
 def lines(benchmark: Benchmark, results: Named) -> str:
-    """Return a line per result: its name, its signature and its principal score, as sacrebleu prints them."""
-    by, each = principal(benchmark, [scores for _, scores in results]), []
-    for name, result in results:
+    """Return a line per result: its name, its signature and its principal score, as sacrebleu prints them.
+
+    As in tables, a result about too few rows has no interval, and no other score stands in for an undefined one.
+    """
+    by = benchmark.principal
+    written = []
+    for name, result in counted(results):
         shown = score_of(result, by, benchmark.is_points(by))
-        interval = f" ({shown.interval})" if shown.interval else ""
-        each.append(f"{one_line(name)}: {result[SIGNATURE]} = {by} {shown}{interval}")
-    return "\n".join(each)
+        value = str(shown)
+        if not is_defined(shown.value):
+            value = UNDEFINED
+        elif shown.interval:
+            value = f"{shown} ({shown.interval})"
+        written.append(f"{one_line(name)}: {result[SIGNATURE]} = {by} {value}")
+    return "\n".join(written)
 
 
 # What Python gets

@@ -24,6 +24,7 @@ from halluscope.benchmarks.amber.rows import (
     synonyms,
 )
 from halluscope.judging.votes import NO, OTHER, YES
+from halluscope.options import check_effect
 from halluscope.reading.words import readers
 from halluscope.reading.words.tokens import forms_of, in_forms
 from halluscope.responses import parsers
@@ -134,6 +135,9 @@ def compute(
     """
     flags(per_row=per_row)
     readers.check(reader, readers.NOUNS)
+    if nouns is not None:
+        why = "nouns are given, so no description is read"
+        check_effect({"reader": reader}, ["reader"], why, {"reader": readers.LEMMINFLECT})
     BENCHMARK.check_choices(convention=convention)
     usual = "official" if convention == "official" else "strict"
     parser = usual if parser is None else parser

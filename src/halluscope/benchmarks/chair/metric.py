@@ -24,6 +24,7 @@ import numpy as np
 from halluscope import vocabularies
 from halluscope.cores import map_texts
 from halluscope.files.opening import read_text
+from halluscope.options import check_effect
 from halluscope.paths import path_of
 from halluscope.reading.words import lemmas, readers
 from halluscope.reading.words.tokens import Word, forms_of
@@ -102,6 +103,9 @@ def compute(
         allow_other_synonyms=allow_other_synonyms,
         drop_unfinished=drop_unfinished,
     )
+    if synonyms is None and allow_other_synonyms:
+        why = "no list is named by synonyms, so it is the official one"
+        check_effect({"allow_other_synonyms": True}, ["allow_other_synonyms"], why)
     predictions, references = paired(predictions, references)
     image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
     heard = spoken(predictions, thoughts)

@@ -10,6 +10,7 @@ response agrees with the response to the control question.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import compress
 from typing import Any
@@ -17,27 +18,27 @@ from typing import Any
 import numpy as np
 
 from halluscope.benchmarks.hallusionbench import scoring
+from halluscope.benchmarks.hallusionbench.given import UNREAD, Given, given
 from halluscope.benchmarks.hallusionbench.scoring import CORRECT, FAILURES, UNCERTAIN, Layout
 from halluscope.graded.metric import Case, Graded
 from halluscope.graded.report import View
 from halluscope.graded.rows import Row, Values
 from halluscope.judging import free_text, guard
-from halluscope.judging.options import GIVEN, VerdictOptions
+from halluscope.judging.options import VerdictOptions
 from halluscope.judging.prompts import PromptSpec, Refusal, fill, json_object, json_of
 from halluscope.judging.verdicts import Criterion, Judged
+from halluscope.options import check_effect
 from halluscope.reporting.report_items import UNREADABLE, Fact, Item, Kind
 from halluscope.reporting.tables import Named, Table, group_table, is_defined, ranked, score, table
 from halluscope.responses import parsers
 from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
-from halluscope.sanitize import encodable, short_repr
+from halluscope.sanitize import encodable
 from halluscope.signature import data_of
 from halluscope.stats.intervals import Range
 from halluscope.stats.tallies import Bools, Ints, Tally
-from halluscope.validation import listed
 
 ROLES = ("no_visual", "original", "edited")  # what a question is about, by its `visual_input`
 
-UNREAD = -1
 OURS = "rules"  # our rule; the others are published ones
 # What is asked -> the words of a verdict, and their codes
 CODES = {"correctness": {"correct": 1, "incorrect": 0, "unclear": 2}, "same": {"same": 1, "different": 0}}
@@ -146,13 +147,25 @@ class HallusionBench(Graded):
         counts = [self.wanted(row, protocol=protocol) for row in case.rows]
         for name in CODES:
             if options[name] is not None:
-                options[name] = _codes(name, options[name], len(counts))[:, counts]
+                options[name] = self._given(name, case).among(np.array(counts))
         if not any(counts):
             raise ValueError(
                 f"No question has a visual, and the protocol {protocol!r} counts only those that have one."
             )
         rows, texts = ([*compress(of, counts)] for of in (case.rows, case.texts))
-        return Case(rows, texts, case.chosen, options)
+        return replace(case, rows=rows, texts=texts, options=options)
+
+    def _given(self, name: str, case: Case) -> Given:
+        """Return given verdicts; texts reply to the authors' prompt, unless the user names another."""
+        by = case.written.get("prompts") or "authors"
+        words = CODES[name]
+        known = {word: word for word in words}
+        key = [PROMPTS[by]["key"]]
+        reader: Callable[[str], str | None] = partial(read, known=known)
+        if case.chosen["reading"] == "official":
+            key.append("official")
+            reader = partial(_read_officially, known=known)
+        return given(name, case.options[name], len(case.rows), words, reader, key)
 
     def check(self, rows: Sequence[Any]) -> None:
         if without := [row for row in rows if not row.question.strip()]:
@@ -172,11 +185,14 @@ class HallusionBench(Graded):
                 "rows of the dataset, or leave out the questions without a visual by protocol='lmms-eval' or "
                 "'vlmevalkit'."
             )
-        known = {what: case.options[what] for what in CODES if case.options[what] is not None}
+        by_user = {what: case.options[what] for what in CODES if case.options[what] is not None}
+        known = {what: verdicts.codes for what, verdicts in by_user.items()}
         asks = [what for what in CODES if what not in known and (diagnosed or what == "correctness")]
         grading = self.grading(case, not asks)
         rule = grading.judge if grading.named(self.rules) else None
         by_model = bool(asks and not rule)
+        of_texts = [what for what, verdicts in by_user.items() if verdicts.are_texts]
+        _check_effects(case, self, asks, rule, by_model or bool(of_texts))
         reader, read = READERS[rule or OURS]
         bias = chosen["bias"] or ("answers" if rule and "correctness" in asks else "official")
         if rule or bias == "answers":
@@ -190,7 +206,7 @@ class HallusionBench(Graded):
         def verdicts(what: str, needed: Bools) -> Ints:
             """Return verdicts [repeats, rows], `UNREAD` where one is missing; what is not needed may be anything."""
             found = known[what] if what in known else self._asked(what, needed, case, layout, grading)
-            if what in asks:
+            if what in asks or what in of_texts:
                 where, is_unread = np.broadcast_arrays(needed, found == UNREAD)
                 missed.append(is_unread[where])
             return found
@@ -212,7 +228,7 @@ class HallusionBench(Graded):
         if by_model:
             official = ["official"] if chosen["reading"] == "official" else []
             judge = [grading.chat.key, PROMPTS[chosen["prompts"]]["key"], *official]
-        by: dict[str, Any] = {what: judge if what in asks else GIVEN for what in CODES}
+        by: dict[str, Any] = {what: by_user[what].key if what in by_user else judge for what in CODES}
         drawn = grading.drawn if by_model else {}
         key = {
             "signature": {
@@ -223,8 +239,8 @@ class HallusionBench(Graded):
                 "bias": ["answers", reader] if bias == "answers" else bias,
                 **({"diagnosis": "paper"} if diagnosed and chosen["diagnosis"] == "paper" else {}),
             },
-            "unread": float(sum(map(np.sum, missed)) / max(1, sum(map(len, missed)))) if asks else None,
-            "uncertain": float((found == UNCERTAIN).mean()) if "correctness" in asks else None,
+            "unread": float(sum(map(np.sum, missed)) / max(1, sum(map(len, missed)))) if missed else None,
+            "uncertain": float((found == UNCERTAIN).mean()) if "correctness" in [*asks, *of_texts] else None,
         }
         values = {name: np.broadcast_to(of, (repeats, len(rows))) for name, of in values.items()}
         return Judged([Criterion("correctness", int)], values, key, drawn, [{}] * len(rows) * by_model)
@@ -327,17 +343,20 @@ def _word_of(code: int) -> str | None:
     return {ANSWERS[free_text.NO]: free_text.NO, ANSWERS[free_text.YES]: free_text.YES}.get(code)
 
 
-def _codes(name: str, values: Any, rows: int) -> Ints:
-    """Return given verdicts [1, rows]; as in other people's files, digits may be texts or floats."""
-    known = {key: code for code in CODES[name].values() for key in (code, str(code))}
-    expected = ", ".join(str(code) for code in sorted(CODES[name].values()))
-    given = listed(
-        name, [*values] if isinstance(values, str) else values, f"a list, one of {expected} per row", rows
-    )
-    for row, value in enumerate(given):
-        if not isinstance(value, int | float | str | np.generic) or value not in known:
-            raise ValueError(f"{name}[{row}] is {short_repr(value)}; expected {expected}.")
-    return np.array([[known[value] for value in given]])
+def _check_effects(
+    case: Case, metric: HallusionBench, asks: Sequence[str], rule: str | None, reads_replies: bool
+) -> None:
+    """Refuse options that cannot matter: how replies are read where none is, and a diagnosis that is not made."""
+    if not reads_replies:
+        why = f"{rule!r} asks no model" if asks else "the verdicts are given as numbers, so no reply is read"
+        check_effect(case.written, metric.reply_options, why)
+    if rule and not asks and case.chosen["bias"] != "answers":
+        why = "the verdicts are given, and no yes is read from responses (bias='answers')"
+        check_effect(case.written, ["judge"], why, {"judge": metric.data["judge"]["default"]})
+    protocol = case.chosen["protocol"]
+    if protocol != "official":
+        why = f"the protocol {protocol!r} leaves out the questions without a visual, so it diagnoses nothing"
+        check_effect(case.written, ["same", "diagnosis"], why, {"diagnosis": metric.choices["diagnosis"][0]})
 
 
 def _ruled(said: Ints, layout: Layout) -> dict[str, Ints]:

@@ -6,6 +6,9 @@ utils.py; VLMEvalKit's vlmeval/dataset/image_yorn.py and utils/yorn.py.
 
 from halluscope.explaining.protocols import Discrepancy, Protocol, Protocols, Way
 
+# The options of a judge that is a language model
+ASKING = ("repeats", "temperature", "fresh", "judge_seed", "max_tokens", "prompts", "reading")
+
 OFFICIAL = Protocol(
     "official",
     by="the authors' script",
@@ -24,15 +27,13 @@ HALLUSCOPE = OFFICIAL.but(
     by="this project without a language model",
     discrepancy=None,
     counting=Way("a yes is a response that was read as yes", {"bias": "answers"}),
-    parser=Way(
-        "rules read yes, no and uncertain", {"judge": "rules"}, without=("repeats", "temperature", "fresh")
-    ),
+    parser=Way("rules read yes, no and uncertain", {"judge": "rules"}, without=ASKING),
 )
 LMMS_EVAL = OFFICIAL.but(
     "lmms-eval",
     by="lmms-eval, task hallusion_bench_image",
     scores=("aAcc", "qAcc", "fAcc"),
-    rows=Way("the questions with an image, 951 of 1,129", {"protocol": "lmms-eval"}),
+    rows=Way("the questions with an image, 951 of 1,129", {"protocol": "lmms-eval"}, without=("diagnosis",)),
 )
 VLMEVALKIT = LMMS_EVAL.but(
     "vlmevalkit",
@@ -40,11 +41,11 @@ VLMEVALKIT = LMMS_EVAL.but(
     by="VLMEvalKit without its judge model; its headline is the mean of the three (overall)",
     prompt="",
     scores=("aAcc", "qAcc", "fAcc", "overall"),
-    rows=Way("the questions with an image, 951 of 1,129", {"protocol": "vlmevalkit"}),
+    rows=Way("the questions with an image, 951 of 1,129", {"protocol": "vlmevalkit"}, without=("diagnosis",)),
     parser=Way(
         "the word yes without the word no, or the reverse; otherwise unreadable, and wrong",
         {"judge": "vlmevalkit"},
-        without=("repeats", "temperature", "fresh"),
+        without=ASKING,
     ),
 )
 

@@ -78,6 +78,10 @@ class HQH(Graded):
     def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
         return refusal(prompt, reply)
 
+    def read_text(self, prompt: Prompt, reply: str, response: str) -> Verdict | None:
+        """Return the verdict of a judge's text; its quotes are looked for in the response."""
+        return prompt.reader(reply, response) if prompt.reader else None
+
     def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Judged:
         pairs = zip(texts, rows, strict=True)
         right = [contains.contains(text, row.answer, row.question) for text, row in pairs]

@@ -100,10 +100,6 @@ class MMHal(Graded):
         url = values["image_url"]
         return {"file_name": url.rpartition("/")[2] if url else None}
 
-    def words(self, reply: str) -> Values:
-        verdict = read_words(reply, "")
-        return {"rating": verdict and int(verdict.numbers["rating"])}
-
     def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
         return prompt.refusal(reply) if prompt.reply else refusal_of_words(reply, response)
 

@@ -15,7 +15,7 @@ from halluscope import limits, options
 from halluscope.benchmarks.openchair import BENCHMARK
 from halluscope.errors import BuildError
 from halluscope.judging import votes as voting
-from halluscope.judging.options import VoteOptions
+from halluscope.judging.options import POLLING, VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
 from halluscope.judging.votes import IGNORED as UNDECIDED
 from halluscope.judging.votes import NO, OTHER, UNASKED, YES
@@ -120,6 +120,9 @@ def compute(
     heard = spoken(predictions, thoughts)
     predictions = heard.texts
     resampling = Bootstrap(bootstrap, seed, level)
+    if nouns is not None or votes is not None:
+        why = "nouns are given, so no caption is read" if votes is None else "votes name the nouns"
+        options.check_effect({"reader": reader}, ["reader"], why, {"reader": readers.LEMMINFLECT})
     poll = _poll(judging)
     concrete = None if concreteness is None else read_concrete(concreteness)
     if votes is None:
@@ -131,6 +134,9 @@ def compute(
             raise ValueError(
                 "votes and nouns are given; expected one of them, because votes already name their nouns."
             )
+        why = "votes are given, so nobody is asked"
+        usual = options.usual_values(VoteOptions) | {"questions": RELEASED}
+        options.check_effect(judging, [*POLLING, "agreement"], why, usual)
         found, labels = _given(votes, len(predictions))
         counting, found_by, unread = _counting(found, concrete, convention), "given", {}
         by = {"judges": "given", "questions": "given", "agreement": "1of1"}

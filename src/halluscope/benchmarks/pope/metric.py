@@ -17,7 +17,7 @@ from halluscope.benchmarks.pope.rows import SAMPLINGS
 from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.labelled import Answers, Labelled
 from halluscope.metric import Options, Scores
-from halluscope.options import Option, option, takes
+from halluscope.options import Option, check_effect, option, takes
 from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses import parsers
 from halluscope.stats.counts import Cells
@@ -30,6 +30,8 @@ LABELS = ("no", "yes")  # in the order of their numbers, NO and YES
 ABSENT, PRESENT = 0, 1
 
 PARSERS = (*parsers.PARSERS, parsers.VCD)
+
+READ_ALL = ("pope", parsers.VCD)  # the parsers that leave no response unreadable
 
 COUNTS = "answers"  # the name of the counts
 
@@ -87,6 +89,19 @@ class PopeOptions(Options):
         about="also give, for each question, how the response was read, and its own value of `accuracy`, "
         "`yes_ratio` and `unparsed`",
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_convention()
+
+    def _check_convention(self) -> None:
+        """Refuse another convention where it cannot matter: a parser that reads every response leaves none to count."""
+        own = own_convention(self.parser)
+        if self.parser not in READ_ALL or self.convention_name == own:
+            return
+        if self.counting.yes_of_labels == CONVENTIONS[own].yes_of_labels:
+            why = f"the parser {self.parser!r} reads every response as yes or no, so none is counted by a convention"
+            check_effect({"convention": self.convention}, ["convention"], why)
 
     @property
     def convention_name(self) -> str:

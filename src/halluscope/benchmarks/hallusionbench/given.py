@@ -1,0 +1,83 @@
+"""Verdicts on HallusionBench that a user gives: as numbers, or as a judge's texts, which are read as its replies."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from halluscope.judging.options import GIVEN
+from halluscope.judging.verdicts import reply_of
+from halluscope.sanitize import short_repr
+from halluscope.stats.tallies import Bools, Ints
+from halluscope.validation import listed
+
+UNREAD = -1
+"""The code of a text that cannot be read."""
+
+ReadReply = Callable[[str], str | None]
+"""Returns the word of a verdict in a reply; None if the reply cannot be read."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Verdicts of one kind."""
+
+    codes: Ints  # [1, rows]
+    key: Any  # who gave them, and how texts were read, as in a signature
+    are_texts: bool
+
+    def among(self, counts: Bools) -> "Given":
+        """Return the verdicts on the rows that count."""
+        return Given(self.codes[:, counts], self.key, self.are_texts)
+
+
+def given(
+    name: str, values: Any, rows: int, words: Mapping[str, int], read: ReadReply, key: Sequence[str]
+) -> Given:
+    """Return given verdicts; as in other people's files, digits may be texts or floats.
+
+    Args:
+        name: the name of the option.
+        values: what the user gives.
+        rows: how many rows there are.
+        words: the words of a verdict, and their codes.
+        read: reads a judge's text.
+        key: how texts are read, as in a signature.
+    """
+    expected = ", ".join(str(code) for code in sorted(words.values()))
+    if isinstance(values, str):
+        values = [*values]
+    verdicts = listed(name, values, f"a list, one of {expected} per row", rows)
+    known: dict[Any, int] = {}
+    for code in words.values():
+        known[code] = code
+        known[str(code)] = code
+    replies = [None if _is_code(verdict, known) else reply_of(verdict, ()) for verdict in verdicts]
+    if rows and all(reply is not None for reply in replies):
+        return Given(_read(name, replies, words, read), [GIVEN, *key], True)
+    for row, verdict in enumerate(verdicts):
+        if not _is_code(verdict, known):
+            raise ValueError(
+                f"{name}[{row}] is {short_repr(verdict)}; expected {expected}, or a judge's text in every row."
+            )
+    return Given(np.array([[known[verdict] for verdict in verdicts]]), GIVEN, False)
+
+
+def _is_code(verdict: Any, known: Mapping[Any, int]) -> bool:
+    return isinstance(verdict, int | float | str | np.generic) and verdict in known
+
+
+def _read(name: str, replies: Sequence[Any], words: Mapping[str, int], read: ReadReply) -> Ints:
+    codes = []
+    for reply in replies:
+        word = read(reply)
+        codes.append(UNREAD if word is None else words[word])
+    unread = codes.count(UNREAD)
+    message = f"{unread:,} of the {len(codes):,} texts in {name} begin with no verdict ({', '.join(words)})."
+    if unread == len(codes):
+        raise ValueError(f"{message} The first is {short_repr(replies[0], 80)}.")
+    if unread:
+        warnings.warn(message, stacklevel=5)
+    return np.array([codes])

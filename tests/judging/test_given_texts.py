@@ -1,0 +1,278 @@
+"""Verdicts that a user gives as a judge's texts are read by the rule that is named; numbers are read by none."""
+
+import json
+
+import pytest
+
+from halluscope import cli, registry
+from halluscope.signature import keys_of
+from tests.test_contract import example
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* questions are scored"),
+    pytest.mark.filterwarnings("ignore:.* texts in .* have no readable verdict"),
+    pytest.mark.filterwarnings("ignore:.* texts in .* begin with no verdict"),
+    pytest.mark.filterwarnings("ignore:.* holds chat completions without ids"),
+]
+
+TEMPLATE = "wild/RLHF-V__RLHF-V/eval__data__mmhal-bench_answer_template.json"
+EVALUATIONS = {
+    "mmhal/blip2_gpt-4o-2024-08-06_eval.json": (1.3125, 0.645833),
+    "wild/HilariusJeremy__fyp-multimodal-hallucination/results__evals__qwen3vl_4b_128_new_tokens_gpt-4o-mini.json": (
+        4.270833,
+        0.322917,
+    ),
+}
+"""Files that the authors' script wrote, and the mean and rate by its rule (upstream's manifest)."""
+
+SEVERAL_READINGS = ["**Rating**: 6", "Rating: 2", "Rating: 60", "No verdict."]
+"""By the authors' rule 0, 2, 6 and 0; strictly 6, 2, and twice none."""
+
+
+def mmhal_rows(count):
+    """Rows of as many questions, with the types in turn."""
+    types = (
+        "attribute",
+        "adversarial",
+        "comparison",
+        "counting",
+        "relation",
+        "environment",
+        "holistic",
+        "other",
+    )
+    rows = []
+    for number in range(count):
+        rows.append(
+            {
+                "id": number,
+                "question_type": types[number % 8],
+                "question_topic": "animal",
+                "image_id": f"a{number}",
+                "image_src": f"https://example.org/{number}_o.jpg",
+                "image_content": ["Dog"],
+                "question": f"What about thing {number}?",
+                "gt_answer": "There are two dogs.",
+            }
+        )
+    return rows
+
+
+def completion(text, **more):
+    return {
+        "object": "chat.completion",
+        "choices": [{"message": {"role": "assistant", "content": text}}],
+        **more,
+    }
+
+
+def score_mmhal(responses, dataset, *options):
+    return cli.main(
+        ["score", "mmhal", "--responses", str(responses), "--dataset", str(dataset), *map(str, options)]
+    )
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """Four questions and a response to each."""
+    rows = mmhal_rows(4)
+    (tmp_path / "questions.json").write_text(json.dumps(rows))
+    answers = [{"id": row["id"], "response": f"Text {row['id']}"} for row in rows]
+    (tmp_path / "mine.json").write_text(json.dumps(answers))
+    return tmp_path
+
+
+def scored(folder, capsys, *options):
+    assert score_mmhal(folder / "mine.json", folder / "questions.json", "--json", *options) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    return result
+
+
+# MMHal
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_the_authors_evaluation_files(upstream, tmp_path, capsys, name):
+    rows = json.loads((upstream / TEMPLATE).read_text("utf-8"))
+    answers = [row | {"id": number, "model_answer": f"Text {number}"} for number, row in enumerate(rows)]
+    (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    (tmp_path / "questions.json").write_text(json.dumps(rows))
+    given = ["--ratings", upstream / name, "--reading", "official", "--json"]
+    assert score_mmhal(tmp_path / "mine.jsonl", tmp_path / "questions.json", *given) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    rating, rate = EVALUATIONS[name]
+    assert result["rating"] == pytest.approx(rating, abs=1e-6)
+    assert result["hallucination_rate"] == pytest.approx(rate, abs=1e-6)
+    assert keys_of(result["signature"])["judge"].startswith("given,authors-official-")
+
+
+def test_another_judges_texts(upstream):
+    """Of 96 texts, five begin with "**Rating**: ...", which the authors' script does not know."""
+    folder = upstream / "wild" / "xjr1051__OPSD-VCD"
+    (file,) = folder.glob("*judge_raw*")
+    texts = json.loads(file.read_text("utf-8"))
+    compute = registry.benchmark("mmhal").compute
+    rows = mmhal_rows(96)
+    official = compute([""] * 96, rows, ratings=texts, reading="official")
+    strict = compute([""] * 96, rows, ratings=texts, reading="strict")
+    assert official["rating"] == pytest.approx(1.52, abs=0.005)
+    assert strict["rating"] == pytest.approx(2.106, abs=0.0005)
+    assert official["signature"] != strict["signature"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        SEVERAL_READINGS,
+        [{"judge_text": text} for text in SEVERAL_READINGS],
+        [completion(text) for text in SEVERAL_READINGS],
+    ],
+)
+def test_texts_in_python(texts):
+    compute = registry.benchmark("mmhal").compute
+    official = compute([""] * 4, mmhal_rows(4), ratings=texts, reading="official")
+    assert (official["rating"], official["hallucination_rate"]) == (2, 0.75)
+    assert official["unreadable"] == 0.5
+    strict = compute([""] * 4, mmhal_rows(4), ratings=texts)
+    assert (strict["rating"], strict["unreadable"]) == (4, 0.5)
+    assert "judge:given,authors-strict-" in strict["signature"]
+
+
+@pytest.mark.parametrize("column", ["judge_text", "reply", "gpt_eval"])
+@pytest.mark.parametrize("form", ["jsonl", "json"])
+def test_texts_in_a_file(asked, capsys, column, form):
+    rows = [{"id": number, column: text} for number, text in enumerate(SEVERAL_READINGS)]
+    rows.reverse()
+    file = asked / f"judged.{form}"
+    file.write_text(json.dumps(rows) if form == "json" else "\n".join(map(json.dumps, rows)))
+    assert scored(asked, capsys, "--ratings", file, "--reading", "official")["rating"] == 2
+    assert scored(asked, capsys, "--ratings", file)["rating"] == 4
+
+
+def test_completions_that_name_their_questions_are_taken_by_name(asked, capsys):
+    rows = [
+        completion(text, id=number)
+        for number, text in enumerate(["Rating: 6", "Rating: 6", "Rating: 0", "Rating: 0"])
+    ]
+    rows.reverse()
+    (asked / "judged.json").write_text(json.dumps(rows))
+    result = scored(asked, capsys, "--ratings", asked / "judged.json")
+    assert (result["rating/attribute"], result["rating/counting"]) == (6, 0)
+
+
+def test_explain_tells_what_the_rules_read(asked, capsys):
+    """Two texts are read by one rule and not by the other, and one is read as another number."""
+    rows = [{"id": number, "judge_text": text} for number, text in enumerate(SEVERAL_READINGS)]
+    (asked / "judged.json").write_text(json.dumps(rows))
+    files = ["--responses", asked / "mine.json", "--dataset", asked / "questions.json"]
+    command = ["explain", "mmhal", *files, "--ratings", asked / "judged.json"]
+    assert cli.main([*map(str, command), "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    results = {one["name"]: one["results"][0] for one in whole["protocols"]}
+    assert (results["official"]["scores"]["rating"], results["strict"]["scores"]["rating"]) == (2, 4)
+    assert results["official"]["signature"] != results["strict"]["signature"]
+    (difference,) = [one for one in whole["differences"] if one["score"] == "rating"]
+    assert (difference["read_otherwise"], difference["of"]) == (3, 4)
+
+
+def test_explain_says_that_numbers_are_read_by_no_rule(asked, capsys):
+    rows = [{"id": number, "rating": number} for number in range(4)]
+    (asked / "rated.json").write_text(json.dumps(rows))
+    files = ["--responses", asked / "mine.json", "--dataset", asked / "questions.json"]
+    assert cli.main(["explain", "mmhal", *map(str, files), "--ratings", str(asked / "rated.json")]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "reading is 'official', but the ratings are given as numbers, so no reply is read" in printed
+
+
+@pytest.mark.parametrize("reading", ["official", "strict"])
+def test_numbers_are_read_by_no_rule(asked, capsys, reading):
+    rows = [{"id": number, "rating": number} for number in range(4)]
+    (asked / "rated.json").write_text(json.dumps(rows))
+    options = ["--ratings", asked / "rated.json", "--reading", reading]
+    assert score_mmhal(asked / "mine.json", asked / "questions.json", *options) == 2
+    assert "reading is" in capsys.readouterr().err
+    with pytest.raises(
+        ValueError, match="the ratings are given as numbers, so no reply is read; leave reading out"
+    ):
+        registry.benchmark("mmhal").compute([""] * 2, mmhal_rows(2), ratings=[1, 2], reading=reading)
+
+
+def test_texts_beside_numbers():
+    """A row in numbers is taken as it is; a bare text beside bare numbers is a mistake."""
+    compute = registry.benchmark("mmhal").compute
+    mixed = [{"rating": 4}, {"judge_text": "Rating: 2"}, None]
+    got = compute([""] * 3, mmhal_rows(3), ratings=mixed)
+    assert (got["rating"], got["unreadable"]) == (3, pytest.approx(1 / 3))
+    with pytest.raises(ValueError, match=r"ratings\[1\].*'Rating: 2'.*expected a whole number"):
+        compute([""] * 2, mmhal_rows(2), ratings=[4, "Rating: 2"])
+
+
+@pytest.mark.parametrize("reading", ["official", "strict"])
+def test_texts_of_which_none_is_a_verdict_are_refused(reading):
+    with pytest.raises(ValueError, match="2 of the 2 texts in ratings have no readable verdict"):
+        registry.benchmark("mmhal").compute([""] * 2, mmhal_rows(2), ratings=["3", "Good."], reading=reading)
+
+
+# Other benchmarks
+
+
+def test_gavies_texts():
+    """By the authors' headings: relevancy 9 and 7, accuracy 2 and 8."""
+    predictions, references, _ = example(registry.benchmark("gavie"))
+    texts = []
+    for relevancy, accuracy in ((9, 2), (7, 8)):
+        texts.append(
+            f"Relevancy:\nscore of the answer1: {relevancy}\nAccuracy:\nscore of the answer1: {accuracy}"
+        )
+    got = registry.benchmark("gavie").compute(predictions[:2], references[:2], ratings=texts)
+    assert (got["relevancy"], got["accuracy"]) == (8, 5)
+    assert "judge:given,authors-" in got["signature"]
+
+
+def test_hqhs_texts():
+    """Claims that are no part of the response do not count, unless all do."""
+    predictions, references, _ = example(registry.benchmark("hqh"))
+    compute = registry.benchmark("hqh").compute
+    texts = []
+    for verdict in ("correct", "incorrect"):
+        parts = {"verdict": verdict, "evidence": ["zzz"], "extra_claims": 1}
+        texts.append({"reply": json.dumps(parts)})
+    count = len(predictions[:2])
+    quoted = compute(predictions[:count], references[:count], judgements=texts)
+    every = compute(predictions[:count], references[:count], judgements=texts, claims="all")
+    assert (quoted["main_hal"], quoted["extra_hal"], every["extra_hal"]) == (0.5, 0, 1)
+    assert quoted["signature"] != every["signature"]
+    with pytest.raises(ValueError, match="claims is 'all'.* given as numbers"):
+        compute(
+            predictions[:1], references[:1], judgements=[{"correct": True, "extra_claims": 0}], claims="all"
+        )
+
+
+def test_haloquests_texts():
+    predictions, references, _ = example(registry.benchmark("haloquest"))
+    compute = registry.benchmark("haloquest").compute
+    texts = [json.dumps({"point": "It does.", "verdict": verdict}) for verdict in ("correct", "incorrect")]
+    got = compute(predictions[:2], references[:2], judgements=texts, prompts="ours")
+    assert got["accuracy"] == 0.5 and "judge:given,haloquest-prompt-" in got["signature"]
+    with pytest.raises(ValueError, match="prompts is 'ours'.* given as numbers"):
+        compute(predictions[:2], references[:2], judgements=[True, False], prompts="ours")
+
+
+def test_hallusionbenchs_texts():
+    """ "It is incorrect" begins with no verdict; the authors' rule finds one in it."""
+    predictions, references, _ = example(registry.benchmark("hallusionbench"))
+    compute = registry.benchmark("hallusionbench").compute
+    count = len(predictions)
+    texts = ["Correct."] * (count - 1) + ["I find it incorrect"]
+    same = [1] * count
+    official = compute(predictions, references, correctness=texts, same=same, reading="official")
+    by_codes = compute(predictions, references, correctness=[1] * (count - 1) + [0], same=same)
+    assert official["aAcc"] == by_codes["aAcc"]
+    assert official["unread"] == 0
+    strict = compute(predictions, references, correctness=texts, same=same)
+    assert strict["unread"] == pytest.approx(1 / count)
+    for result, key in ((official, "given,authors-prompts-3,official"), (strict, "given,authors-prompts-3")):
+        assert keys_of(result["signature"])["correctness"] == key
+        assert keys_of(result["signature"])["same"] == "given"
+    with pytest.raises(ValueError, match="reading is 'official'.*leave reading out"):
+        compute(predictions, references, correctness=[1] * count, same=same, reading="official")
