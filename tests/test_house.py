@@ -15,7 +15,7 @@ FLOORS = (
     *("version", "errors", "signature", "paths", "network", "sanitize", "terminal", "limits", "cores"),
     *("validation", "options", "arguments", "files", "vocabularies", "stats"),
     *("judging", "judging.models", "judging.lexical", "judging.label_scoring"),
-    *("judging.resolve", "judging.options", "judging.verdicts", "judging.cost"),
+    *("judging.resolve", "judging.options", "judging.verdicts", "judging.given_verdicts", "judging.cost"),
     *(
         "benchmark",
         "reading",

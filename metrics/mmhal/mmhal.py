@@ -2,7 +2,7 @@
 
 import datasets
 
-from halluscope.benchmarks.mmhal.metric import GRADED
+from halluscope.benchmarks.mmhal.data import QUESTIONS, features
 from halluscope.hub import module
 
 
@@ -10,5 +10,5 @@ class MMHal(module.Module):
     """See `halluscope.benchmarks.mmhal.metric.compute` for every option and result."""
 
     benchmark = "mmhal"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
-    read_row = staticmethod(GRADED.read)
+    row = {"predictions": datasets.Value("string"), "references": features()}
+    read_row = staticmethod(QUESTIONS.read)

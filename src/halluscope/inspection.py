@@ -49,6 +49,8 @@ _WORDS = ("acc", "score", "rate", "f1")
 # What a command names where the file does not tell it
 DATASET, JUDGE, FILE = "DATASET", "JUDGE", "RESPONSES"
 
+FILE_OF_REPLIES = "{file}"  # stands for the file's name where a benchmark says how a judge's replies are read
+
 # What is said of a judge's replies without ids
 IN_ORDER = "chat completions, one for each question in the questions' order"
 
@@ -266,7 +268,7 @@ def _of_completions(name: str, replies: Sequence[str]) -> Inspection:
             source = registry.first_dataset(benchmark).name
             command = (
                 f"halluscope score {benchmark.name} --responses {FILE} --dataset {source} "
-                f"--{module.GRADED.option} {one_line(name)} {module.HOW_READ}"
+                f"{module.HOW_READ.replace(FILE_OF_REPLIES, one_line(name))}"
             )
             return Inspection(name, VERDICTS, len(replies), [benchmark.name], IN_ORDER, command=command)
     return Inspection(name, VERDICTS, len(replies), about=IN_ORDER)

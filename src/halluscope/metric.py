@@ -81,7 +81,7 @@ class Metric(Benchmark):
         """Yield the texts that tell each row from others, for the digest in a signature."""
 
     @abstractmethod
-    def signed(self, rows: Any, options: Any) -> dict[str, Any]:
+    def signed(self, rows: Any, readings: Any, options: Any) -> dict[str, Any]:
         """Return the choices that can move a score, for the signature."""
 
     def forms(self, rows: Any) -> Iterable[str]:
@@ -122,7 +122,7 @@ class Metric(Benchmark):
             result[name] = float(values[0])
         result.update(self.facts(rows, readings, total, options))
         result.update(heard.counts())
-        result["signature"] = self.sign(rows, options)
+        result["signature"] = self.sign(rows, readings, options)
         self.warn(heard.texts, rows, readings, result, options)
         if options.bootstrap:
             result.update(self.intervals(rows, counts, options))
@@ -147,13 +147,13 @@ class Metric(Benchmark):
     def _score(self, rows: Any, options: Any, sums: Counts) -> Scores:
         return self.score(rows, sums, options)
 
-    def sign(self, rows: Any, options: Any) -> str:
+    def sign(self, rows: Any, readings: Any, options: Any) -> str:
         """Return the signature of scores."""
         interval = f"{options.level:g},{METHOD},{self.leaves_out(rows)}" if options.bootstrap else "no"
         return signature(
             self.name,
             data=data_of_texts(self.name, self.identity(rows)),
-            **self.signed(rows, options),
+            **self.signed(rows, readings, options),
             **form_of(self.forms(rows)),
             **choice(options.thoughts),
             interval=interval,

@@ -15,7 +15,9 @@ from PIL import Image as Pillow
 
 from halluscope import cli
 from halluscope.benchmarks.mmhal import metric as mmhal
-from halluscope.benchmarks.mmhal.metric import GRADED, read_officially, read_words
+from halluscope.benchmarks.mmhal import reading
+from halluscope.benchmarks.mmhal.data import TYPES
+from halluscope.benchmarks.mmhal.reading import OURS, read_officially, read_words
 from halluscope.errors import BuildError
 from halluscope.graded.metric import Verdict
 from halluscope.judging.prompts import fill
@@ -24,9 +26,6 @@ from tests import small_datasets
 from tests.scripted_server import refuse, reply
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
-
-TYPES = GRADED.columns["type"].values
-OURS = GRADED.prompt(prompts="ours", reading="strict")
 
 
 def rows(each=1):
@@ -140,7 +139,7 @@ def test_an_endpoint_rates(served):
     }
     assert len(served.prompts) == 8 and all("There are two dogs." in prompt for prompt in served.prompts)
     formats = [body["response_format"]["json_schema"]["schema"] for body in served.bodies]
-    assert all(one == OURS.schema for one in formats)
+    assert all(one == OURS.schema() for one in formats)
     again = mmhal.compute(TEXTS, rows(), ratings=[row["rating"] for row in got["per_question"]])
     assert again["counts"] == got["counts"] and "verdicts" in got and "verdicts" not in again
 
@@ -156,7 +155,7 @@ def test_the_authors_words_are_asked_without_a_schema(served):
 
 def test_the_authors_words_are_as_printed():
     """Compare digests: five examples, seven ratings, four placeholders. None may change by accident."""
-    assert GRADED.prompt(prompts="authors", reading="strict").key == "authors-strict-4-f10a3814"
+    assert reading.STRICT.key == "authors-strict-4-f10a3814"
 
 
 @pytest.mark.filterwarnings("ignore:.*no readable verdict")
@@ -215,8 +214,8 @@ def test_no_reply_is_no_zero(served, silence):
     ],
 )
 def test_a_reply_is_read_strictly(reply_):
-    assert OURS.read(reply_, "x") is None
-    assert OURS.read(f"```json\n{said(5)}\n```", "x") == Verdict({"rating": 5}, {"analysis": "Because."})
+    assert OURS.read(reply_) is None
+    assert OURS.read(f"```json\n{said(5)}\n```") == Verdict({"rating": 5}, {"analysis": "Because."})
 
 
 @pytest.mark.parametrize(
@@ -262,7 +261,7 @@ def test_a_rating_that_stands_in_the_response_is_not_the_judges(forged):
         read_words("Rating: 6", "My own rating: 6!") is read_words("Rating: 1", "My own rating: 6!") is None
     )
     fields = {"question": "q", "reference": "r", "contents": "c", "answer": forged}
-    for template in (OURS.text, GRADED.prompt(prompts="authors", reading="official").text):
+    for template in (OURS.template, reading.OFFICIAL.template):
         assert len(fill(template, **fields).splitlines()) == len(template.splitlines())
 
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -253,15 +253,45 @@ ASKING = ("repeats", "temperature", "fresh", "judge_seed", "max_tokens")
 """The options of `VerdictOptions` that can move a language model's replies; others say only what asking costs."""
 
 
+def judge_option(default: Any, rules: str) -> Any:
+    """Return the option that says who gives verdicts; `rules` names the judges that ask no model, for the help."""
+    return option(
+        default,
+        f"who gives verdicts: {rules}, openai:MODEL[@BASE_URL] (extra api), or a local model (extra judge)",
+        about="the name of a rule that the benchmark knows, or a language model: an endpoint "
+        '"openai:MODEL[@BASE_URL]", a local model\'s folder, Hub id or GGUF file, or a chat judge',
+    )
+
+
+def max_tokens_option(most: int, shown: str = "") -> Any:
+    """Return the option that says how long a judge's reply may be."""
+    return option(
+        most,
+        f"how many tokens a language model's reply may have (default: {shown or most})",
+        about="how many tokens a reply may have; a chat judge that is given as an object has its own limit",
+        least=1,
+        most=1_000_000,
+        what="a number of tokens",
+    )
+
+
+def given_verdicts_option(columns: str, does: str, about: str) -> Any:
+    """Return the option by which a user gives verdicts; no rule or model `does` then."""
+    return option(
+        None,
+        f"a file, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then",
+        about=about,
+        many=True,
+        metavar="FILE",
+        each=True,
+    )
+
+
 @dataclass(frozen=True)
 class VerdictOptions(JudgeOptions):
     """Who gives verdicts, how often, and how a language model is asked."""
 
-    judge: Any = option(
-        help="who gives verdicts: {rules}, openai:MODEL[@BASE_URL] (extra api), or a local model (extra judge)",
-        about="the name of a rule that the benchmark knows, or a language model: an endpoint "
-        '"openai:MODEL[@BASE_URL]", a local model\'s folder, Hub id or GGUF file, or a chat judge',
-    )
+    judge: Any = judge_option(MISSING, "{rules}")
     repeats: int = option(
         1,
         "how often a language model judges, each time with the next seed (default: 1)",
@@ -292,14 +322,7 @@ class VerdictOptions(JudgeOptions):
         "ask again, and replace the kept replies",
         about="ask again what was asked already; the new replies replace the kept ones",
     )
-    max_tokens: int = option(
-        MAX_TOKENS,
-        "how many tokens a language model's reply may have (default: {max_tokens})",
-        about="how many tokens a reply may have; a chat judge that is given as an object has its own limit",
-        least=1,
-        most=1_000_000,
-        what="a number of tokens",
-    )
+    max_tokens: int = max_tokens_option(MAX_TOKENS, "{max_tokens}")
 
     def named(self, names: Collection[str]) -> bool:
         """Whether the judge is one of these names, which mean rules instead of a language model."""

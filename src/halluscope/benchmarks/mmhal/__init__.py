@@ -1,5 +1,1 @@
 """MMHal-Bench: are free-form responses informative and free of hallucination? (Sun et al., 2023)."""
-
-from halluscope.graded import record
-
-BENCHMARK = record.record(__file__)

@@ -1,133 +1,202 @@
-"""What MMHal-Bench's data file cannot say: how a reply to the authors' prompt is read.
+"""MMHal-Bench: are free-form responses informative and free of hallucination? (Sun et al., 2023).
 
-It is read strictly, or as their script reads it ("official"). The script looks anywhere, in any case, for "rating: 0"
-to "rating: 6". If it finds exactly one of them, that is the rating; otherwise the rating is 0, which counts as
-hallucination. So it reads "Rating: 60" as 6, misses "**Rating**: 6", and gives 0 to a reply with two ratings or none. A
-reply that was cut off, or never came, has no rating.
+A judge rates each response from 0 to 6; a rating below 3 means that it hallucinates.
 """
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from halluscope.graded.metric import Graded, Prompt, Verdict
-from halluscope.graded.report import View
-from halluscope.graded.rows import Values
-from halluscope.judging import guard
-from halluscope.judging.prompts import Refusal
-from halluscope.reporting.tables import percent
-from halluscope.sanitize import encodable, short_repr
-from halluscope.signature import keys_of
+from halluscope.benchmark import Dataset, Judges, Score
+from halluscope.benchmarks.mmhal import reading
+from halluscope.benchmarks.mmhal.data import QUESTIONS, TYPES, Question
+from halluscope.judged import Adds, Judged, JudgedOptions, mean_of, share_below
+from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
+from halluscope.judging.verdict_prompts import VerdictPrompt
+from halluscope.judging.verdicts import Criterion
+from halluscope.options import option, takes
+from halluscope.stats.intervals import Range
+from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
+from halluscope.validation import paired
 
-_MARKS = r"[*_`\"]+"
-_RATING = re.compile(
-    rf"\brating\b(?:{_MARKS})?\s*:\s*(?:{_MARKS}\s*)?(\d+(?:[.,]\d+)?)(?:\s*/\s*6\b)?", re.IGNORECASE
-)
-_BEGINS = re.compile(rf"^[^\w\n]*{_RATING.pattern}", re.IGNORECASE | re.MULTILINE)
-_RANGE = re.compile(r"\s*(?:[-\u2013\u2014/]|to\b|or\b)\s*\d")
+OURS = "ours"
+AUTHORS = "authors"
+STRICT = "strict"
+OFFICIAL = "official"
 
-
-_HELD = re.compile(r"\brat(?:e|es|ed|ing)\b[^.\n]{0,30}?\d")
-"""A rating in a response, in whatever words."""
-
-NO_RATING = "a line of the reply must begin with its one and only rating, such as 'Rating: 3', from 0 to 6"
-
-
-def refusal_of_words(reply: str, response: str) -> Refusal | None:
-    """Return why a reply to the authors' prompt is not read; None if it is."""
-    if _HELD.search(guard.plain(response)):
-        return guard.HELD
-    ratings = {match[1] for match in _RATING.finditer(reply)}
-    if len(ratings) != 1:
-        return Refusal(NO_RATING, f"it has {len(ratings)} different ratings")
-    if not ratings <= {*"0123456"}:
-        return Refusal(NO_RATING, f"it rates {short_repr(ratings.pop(), 20)}")
-    begins = [*_BEGINS.finditer(reply)]
-    if not begins:
-        return Refusal(NO_RATING, "no line begins with it")
-    for match in begins:
-        if _RANGE.match(reply, match.end()):
-            return Refusal(NO_RATING, "it is a range")
-    return None
-
-
-def read_words(reply: str, response: str = "") -> Verdict | None:
-    """Return the verdict of a reply to the authors' prompt, None unless a line begins with its one and only rating.
-
-    If the response itself holds a rating, no reply is read: the judge may have copied it.
-
-    >>> read_words("It claims a dog; there is none.\\n\\n**Rating: 1**, with hallucination", "A dog.").numbers
-    {'rating': 1.0}
-    >>> read_words("Rating: 4 or 5") is read_words("It is fine.") is read_words("Rating: 1", "Rating: 6") is None
-    True
-    """
-    if refusal_of_words(reply, response) is not None:
-        return None
-    (rating,) = {match[1] for match in _RATING.finditer(reply)}
-    return Verdict({"rating": float(rating)}, {"analysis": encodable(reply)})
-
-
-def read_officially(reply: str, response: str = "") -> Verdict:
-    """Return the verdict of a reply as the authors' script reads it; an unreadable reply is rated 0.
-
-    >>> read_officially("Rating: 60").numbers, read_officially("rating: 2? rating: 3?").numbers
-    ({'rating': 6.0, 'readable': True}, {'rating': 0.0, 'readable': False})
-    """
-    text = reply.lower()
-    ratings = [rating for rating in range(7) if f"rating: {rating}" in text]
-    rating = float(ratings[0]) if len(ratings) == 1 else 0.0
-    return Verdict({"rating": rating, "readable": len(ratings) == 1}, {"analysis": encodable(reply)})
-
+FIRST_WITHOUT_HALLUCINATION = 3  # the lowest rating of a response that does not hallucinate
 
 # How a command says that a judge's replies are read as the authors' script reads them
-HOW_READ = "--reading official"
+HOW_READ = "--ratings {file} --reading official"
+
+are_replies = reading.are_replies
 
 
-def are_replies(texts: Sequence[str]) -> bool:
-    """Whether most of some texts rate something as the authors' prompt asks."""
-    return 2 * sum(_RATING.search(text) is not None for text in texts) > len(texts)
+@dataclass(frozen=True)
+class MMHalOptions(JudgedOptions):
+    """The options of MMHal-Bench's metric."""
+
+    judge: Any = judge_option("", "you must name one; none (no ratings yet)")
+    max_tokens: int = max_tokens_option(1024)  # a judge explains before it rates
+    prompts: str | None = option(
+        None,
+        "whose wording of the prompt to use (default: ours, or authors with --reading official)",
+        choices=(OURS, AUTHORS),
+    )
+    reading: str | None = option(
+        None,
+        "how a reply is read: strict (default), or as the authors' script does, where an unreadable reply is 0",
+        choices=(STRICT, OFFICIAL),
+    )
+    ratings: Sequence[Any] | None = given_verdicts_option(
+        "id and rating",
+        "rates",
+        'a whole number from 0 to 6 per row, bare or as {"rating": number}, or a judge\'s text; None for a response '
+        "that nobody could rate. If given, no judge is asked",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.reading == OFFICIAL and self.prompts == OURS:
+            raise ValueError(
+                "reading is 'official', which reads only replies to the authors' prompts, but prompts is 'ours'; "
+                "expected prompts='authors', or reading='strict'."
+            )
+
+    @property
+    def given(self) -> Sequence[Any] | None:
+        return self.ratings
 
 
-class MMHal(Graded):
-    """MMHal-Bench's metric."""
+class MMHal(Judged):
+    name = "mmhal"
+    title = "MMHal-Bench"
+    about = "free-form questions of eight types, rated from 0 to 6"
+    description = """\
+MMHal-Bench asks 96 free-form questions of eight types about images of OpenImages. A language model reads a person's
+answer and the objects in the image, and rates each response: 6 is very informative with good reasoning and no
+hallucination, 3 is uninformative without hallucination, and 0 is uninformative with hallucination. The scores are the
+mean rating and the share of ratings below 3, which mean hallucination, over all questions and by type.
+"""
+    citation = """\
+@article{sun2023aligning,
+  title={Aligning Large Multimodal Models with Factually Augmented {RLHF}},
+  author={Sun, Zhiqing and Shen, Sheng and Cao, Shengcao and Liu, Haotian and Li, Chunyuan and Shen, Yikang
+          and Gan, Chuang and Gui, Liang-Yan and Wang, Yu-Xiong and Yang, Yiming and Keutzer, Kurt and Darrell, Trevor},
+  journal={arXiv preprint arXiv:2309.14525},
+  year={2023}
+}
+"""
+    links = ("https://arxiv.org/abs/2309.14525", "https://huggingface.co/datasets/Shengcao1006/MMHal-Bench")
+    licence = (
+        "Questions, answers and the authors' prompt: Apache-2.0, according to the card of their dataset. The "
+        "photographs belong to their owners on Flickr, each under its own licence."
+    )
 
-    readers: ClassVar = {("authors", "strict"): read_words, ("authors", "official"): read_officially}
+    principal = "rating"
+    scores = {
+        "rating": Score("higher", is_mean=True, is_points=True),
+        "hallucination_rate": Score("lower", is_mean=True),
+        "unreadable": Score("lower", is_mean=True),
+    }
+    ranges = {**Judged.ranges, "rating": Range(reading.LOWEST, reading.HIGHEST)}
+    max_new_tokens = 1024
+    datasets = (
+        Dataset(
+            "mmhal",
+            id=("id",),
+            columns=("image_id", "question", "answer", "type", "topic", "contents"),
+            own=("answer", "contents"),
+            upstream=("gt_answer", "question_type", "question_topic", "image_content", "image_src"),
+            builder="data:BUILDER",
+        ),
+    )
+    judges = Judges(
+        "verdicts",
+        default="",
+        rules=("none",),
+        published="GPT-4 (gpt-4-0314 in the authors' script), which is retired and can no longer be asked",
+    )
+    options_type = MMHalOptions
+    table = QUESTIONS
+    rows_published = 96
+    criteria = (Criterion("rating", int, reading.HIGHEST),)
+    flags = ("readable",)
+    notes = {"analysis": ""}
+    given_option = "ratings"
+    prompt_names = (OURS, AUTHORS)
+    counted = {"rating": ("rated", "points"), "hallucination_rate": ("rated", "hallucinated")}
 
-    def derive(self, values: Values, where: str) -> Values:
-        url = values["image_url"]
-        return {"file_name": url.rpartition("/")[2] if url else None}
+    def judge_prompt(self, options: MMHalOptions, of_given_texts: bool = False) -> VerdictPrompt:
+        if options.prompts:
+            wording = options.prompts
+        elif of_given_texts or options.reading == OFFICIAL:
+            wording = AUTHORS
+        else:
+            wording = OURS
+        if wording == OURS:
+            return reading.OURS
+        return reading.OFFICIAL if options.reading == OFFICIAL else reading.STRICT
 
-    def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
-        return prompt.refusal(reply) if prompt.reply else refusal_of_words(reply, response)
+    def fields(self, row: Question) -> dict[str, str]:
+        return {"question": row.question, "reference": row.answer, "contents": ", ".join(row.contents)}
 
-    def counts(self, rows: Sequence[Any]) -> Values:
-        return {**super().counts(rows), "topics": len({row.topic for row in rows})}
-
-    def unreadable(self, values: Values) -> Bools:
-        """Return which responses have no readable rating, though the authors' script may give them one."""
+    def adds(self, values: Mapping[str, Floats]) -> dict[str, Adds]:
         rating = values["rating"]
-        return np.asarray(np.isnan(rating) | (values.get("readable", np.ones_like(rating)) == 0))
+        return {
+            "rating": mean_of(rating),
+            "hallucination_rate": share_below(rating, FIRST_WITHOUT_HALLUCINATION),
+        }
+
+    def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
+        types = np.array([row.type for row in rows])
+        return {name: types == name for name in TYPES if name in types}
+
+    def unreadable(self, values: Mapping[str, Floats]) -> Bools:
+        """Return which responses have no readable rating, though the authors' script may give them one."""
+        unreadable = np.isnan(values["rating"])
+        if "readable" in values:
+            unreadable = unreadable | (values["readable"] == 0)
+        return unreadable
+
+    def shown(self, row: Question) -> dict[str, Any]:
+        return {"id": row.id, "type": row.type}
+
+    def identity(self, rows: Sequence[Question]) -> Iterable[list[str]]:
+        for row in rows:
+            yield [str(row.id), row.image_id, row.question, row.answer, row.type, row.topic, *row.contents]
 
 
-class MMHalView(View):
-    """How MMHal-Bench's results are shown."""
-
-    def gaps(self, result: Values) -> Iterator[str]:
-        unread, counts = result["unreadable"], " (they count in no score)"
-        if "authors-official" in result["signature"]:
-            asked = result["questions"] * int(keys_of(result["signature"])["repeats"])
-            missing = 1 - result["counts"]["all"]["rated"] / asked
-            counts = ", which count as 0, as in the authors' script"
-            if missing:
-                counts = f"; {percent(unread - missing)} % have a reply and count as 0, as in the authors' script; "
-                counts += f"{percent(missing)} % have none and count in no score"
-        if unread:
-            yield f"no readable rating: {percent(unread)} % of the responses{counts}"
+METRIC = MMHal()
 
 
-GRADED = MMHal(__file__)
-VIEW = MMHalView(GRADED)
-compute = GRADED.compute
+@takes(MMHalOptions)
+def compute(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
+    """Score an LVLM's responses to MMHal-Bench's questions.
+
+    Args:
+        predictions: the LVLM's raw responses, one per row.
+        references: the dataset's rows without images, in the same order; rows of response_template.json also work.
+        options: the fields of `MMHalOptions`, by name.
+
+    Returns:
+        `rating`, the mean rating, from 0 to 6, higher is better; `hallucination_rate`, the share of ratings below 3, in
+        [0, 1], lower is better. The same for each type, such as `rating/counting`. `unreadable`, the share of responses
+        without a readable rating: with reading="strict" they count in no score, with "official" they count as 0, except
+        those without a reply. `counts`, for "all" and each type, summed over the repeats: how many responses were
+        `rated`, the sum of their `points`, and how many `hallucinated`.
+        A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
+        `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
+        without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
+        which leaves out one image at a time; `spread` with repeats, the least and greatest value of each score; and
+        `per_question` if requested.
+
+    Raises:
+        ValueError: for any bad input, or without a judge, before a model is asked.
+        JudgingFailed: if more than `max_failed` of the replies cannot be read.
+    """
+    responses, references = paired(predictions, references)
+    return METRIC.evaluate(responses, QUESTIONS.read_all(references), METRIC.chosen(options))

@@ -333,7 +333,7 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
             columns.append([""] * len(rows.answers) if values is None else map(str, values))
         return zip(*columns, rows.answers, strict=True)
 
-    def signed(self, rows: Questions, options: PopeOptions) -> dict[str, Any]:
+    def signed(self, rows: Questions, readings: Answers, options: PopeOptions) -> dict[str, Any]:
         signed: dict[str, Any] = {"parser": options.parser}
         if options.convention_name != own_convention(options.parser):
             signed["convention"] = options.convention_name

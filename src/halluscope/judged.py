@@ -1,0 +1,343 @@
+"""Metrics of verdicts: a judge reads each response and gives a verdict, or a user gives verdicts from elsewhere.
+
+A benchmark states its criteria, its prompts, what a prompt says of a row, and what a verdict adds to each score. A
+missing verdict is NaN and counts in no score.
+"""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from halluscope.benchmark import Score
+from halluscope.judging.given_verdicts import GivenVerdicts, read_given
+from halluscope.judging.options import ASKING, VerdictOptions, judge_option
+from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
+from halluscope.judging.verdicts import NOBODY, Criterion, from_given
+from halluscope.judging.verdicts import Judged as Verdicts
+from halluscope.judging.verdicts import read_given as read_verdicts
+from halluscope.metric import Metric, Options, Scores
+from halluscope.options import check_effect, option, usual_values
+from halluscope.reading.rows import Row, Rows
+from halluscope.responses import lengths
+from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.stats.counts import Tables
+from halluscope.stats.intervals import AMOUNT, Counts, Range
+from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.tallies import Bools, Ints, numbers
+from halluscope.validation import warn_of_a_part
+
+PART, WHOLE = 0, 1  # the two counts of a score: counts [clusters, repeats, 2]
+
+ALL = "all"  # the name of all rows in `counts`
+
+
+@dataclass(frozen=True)
+class Adds:
+    """What each row adds to a score that is a mean: [rows] each."""
+
+    values: Floats | Bools
+    counts: Bools  # whether the row counts for the score
+
+
+@dataclass(frozen=True)
+class JudgedOptions(VerdictOptions, Options):
+    """The options of metrics of verdicts."""
+
+    judge: Any = judge_option("", "you must name one")
+    per_question: bool = option(
+        False,
+        about="also return, for each question, the verdict (first repeat; `repeats` has all) with the judge's reasons, "
+        "and its part in each score",
+    )
+
+    @property
+    def given(self) -> Sequence[Any] | None:
+        """The verdicts that the user gives, one per row; None if a judge is asked."""
+        return None
+
+
+@dataclass(frozen=True)
+class Readings:
+    """The responses, without thoughts, and the verdicts on them."""
+
+    texts: Sequence[str]
+    verdicts: Verdicts
+
+
+class Judged(Metric):
+    """A metric of verdicts. Its rows are a list of `Row`."""
+
+    options_type: ClassVar[type[JudgedOptions]] = JudgedOptions
+    table: ClassVar[Rows[Any]]  # reads the dataset's rows
+    items = "per_question"
+    extra_numbers: Mapping[str, Score] = {"questions": Score(), "images": Score()}
+    ranges: ClassVar[Mapping[str, Range]] = {MEAN_WORDS: AMOUNT}
+    criteria: ClassVar[tuple[Criterion, ...]]  # what a verdict says
+    flags: ClassVar[
+        tuple[str, ...]
+    ] = ()  # what a verdict also says, which is true unless a reader says otherwise
+    notes: ClassVar[Mapping[str, Any]]  # the texts that explain a verdict -> their value where there is none
+    given_option: ClassVar[str]  # the option that gives verdicts
+    # the options that say what a model is asked, and how its replies are read
+    reply_options: ClassVar[tuple[str, ...]] = ("prompts", "reading")
+    prompt_names: ClassVar[tuple[str, ...]] = ()  # the values of the option `prompts`, if there is one
+    rows_published: ClassVar[int]  # how many rows the dataset has
+    unread: ClassVar[str] = "unreadable"  # the name of the share of responses without a readable verdict
+    counted: ClassVar[
+        Mapping[str, tuple[str, str]]
+    ] = {}  # score -> the names in `counts` of its whole and its part
+
+    # In what benchmarks differ
+
+    @abstractmethod
+    def judge_prompt(self, options: Any, of_given_texts: bool = False) -> VerdictPrompt:
+        """Return the prompt that the options name, with the reader of its replies.
+
+        Texts that a user gives reply to the authors' prompt, if there is one, unless the options say otherwise.
+        """
+
+    @abstractmethod
+    def fields(self, row: Any) -> Fields:
+        """Return what a prompt says of a row."""
+
+    @abstractmethod
+    def adds(self, values: Mapping[str, Floats]) -> dict[str, Adds]:
+        """Return what each row adds to each score, by one repeat's verdicts: criterion -> [rows]."""
+
+    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
+        """Return which rows belong to each group, for which the scores are also given."""
+        return {}
+
+    def cluster_of(self, row: Any) -> Any:
+        """Return what a row shares with those that it depends on."""
+        return row.image_id
+
+    def shown(self, row: Any) -> dict[str, Any]:
+        """Return what the table of questions says of a row."""
+        return {"id": row.id}
+
+    def unreadable(self, values: Mapping[str, Floats]) -> Bools:
+        """Return which responses have no readable verdict: [repeats, rows]."""
+        missing = [np.isnan(values[criterion.name]) for criterion in self.criteria]
+        return np.asarray(np.any(missing, axis=0))
+
+    def by_rule(self, rule: str, rows: Sequence[Any], texts: Sequence[str]) -> Verdicts:
+        """Return the verdicts of a rule that asks no model; by default none."""
+        return from_given("", [None] * len(rows), self.criteria, len(rows))._replace(key=rule)
+
+    # The dataset's rows
+
+    def module(self, name: str) -> Any:
+        """Return a module of its package; this object in place of its rows' module, and what shows it for "report"."""
+        if name == "rows":
+            return self
+        module = super().module(name)
+        return module.VIEW if name == "report" else module
+
+    def load(self, sources: Sequence[str]) -> list[Any]:
+        """Read datasets, or files of the authors, as users name them."""
+        return self.table.load(sources)
+
+    def read_all(self, rows: Sequence[Any], where: str = "references") -> list[Any]:
+        """Read rows, as the dataset or the authors' file has them."""
+        return self.table.read_all(rows, where)
+
+    def inputs(self, rows: Sequence[Any], *, ratings: Any = None, responses: str = "") -> dict[str, Any]:
+        """Return the arguments of `compute` for rows; a file or run with verdicts is read for them."""
+        if ratings is None:
+            return {"references": rows}
+        if isinstance(ratings, str | Path):
+            ids = [row.id for row in rows]
+            ratings = read_verdicts(ratings, responses, ids, self.criteria)
+        return {"references": rows, self.given_option: ratings}
+
+    # Reading: who gives the verdicts
+
+    def chosen(self, given: Mapping[str, Any]) -> Any:
+        """Return the options; the judge's seed is that of the metric unless it is given."""
+        return super().chosen({"judge_seed": given.get("seed", 0), **given})
+
+    def read(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Readings:
+        warn_of_a_part(len(rows), self.rows_published)
+        return Readings(texts, self._verdicts(texts, rows, options))
+
+    def _verdicts(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Verdicts:
+        rules = self.judges.rules if self.judges else ()
+        if options.given is not None:
+            return self._read_given(options, len(rows))
+        if options.named(rules):
+            why = f"{options.judge!r} gives the same verdicts each time and asks no model"
+            self._check_asking(options, why)
+            why = f"{options.judge!r} asks no model, so no reply is read"
+            check_effect(vars(options), self.reply_options, why)
+            return self.by_rule(options.judge, rows, texts)
+        if options.named(("",)):
+            raise ValueError(
+                f"No judge is named; expected 'openai:MODEL[@URL]' or a local model, or {self.given_option} of your "
+                f"own. With {' or '.join(map(repr, rules))} no model is asked."
+            )
+        options.prepare(rules)
+        return self._ask(texts, rows, options)
+
+    def _read_given(self, options: Any, rows: int) -> Verdicts:
+        """Read the verdicts that the user gives; options of a judge, who is not asked, are refused."""
+        why = f"the {self.given_option} are given, so nothing is judged"
+        self._check_asking(options, why)
+        if options.judge != NOBODY:
+            check_effect(vars(options), ["judge"], why, usual_values(self.options_type))
+        given = GivenVerdicts(
+            self.given_option,
+            options.given,
+            self.criteria,
+            prompt=lambda: self.judge_prompt(options, of_given_texts=True),
+            reply_options={name: getattr(options, name) for name in self.reply_options},
+            prompts=self.prompt_names,
+            flags=self.flags,
+        )
+        return read_given(given, rows)
+
+    def _check_asking(self, options: Any, why: str) -> None:
+        """Refuse options that only move a language model's replies."""
+        usual = {**usual_values(self.options_type), "judge_seed": options.seed}
+        check_effect(vars(options), ASKING, why, usual)
+
+    def _ask(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Verdicts:
+        """Ask a language model."""
+        prompt = self.judge_prompt(options)
+        asked = [prompt.ask(self.fields(row), text) for row, text in zip(rows, texts, strict=True)]
+        verdicts: list[list[Verdict | None]] = options.verdicts(asked)
+        criteria = [*self.criteria, *(Criterion(name, bool) for name in self.flags)]
+        values = {}
+        for criterion in criteria:
+            values[criterion.name] = np.array(
+                [[number_of(verdict, criterion.name) for verdict in repeat] for repeat in verdicts]
+            )
+        notes = [{**self.notes, **verdict.notes} if verdict else dict(self.notes) for verdict in verdicts[0]]
+        return Verdicts(criteria, values, [options.chat.key, prompt.key], options.drawn, notes)
+
+    # Counting and scoring
+
+    def clusters(self, rows: Sequence[Any]) -> Ints:
+        """Return the number of each row's cluster."""
+        return numbers([self.cluster_of(row) for row in rows])
+
+    def count(self, rows: Sequence[Any], readings: Readings, options: Any) -> Tables:
+        """Count, for each score, the sum of what rows add to it, and how many count: [clusters, repeats, 2]."""
+        cluster = self.clusters(rows)
+        groups = {"": np.ones(len(rows), dtype=bool), **self.groups(rows)}
+        repeats = []
+        for values in readings.verdicts.each():
+            counts = {}
+            for score, adds in self.adds(values).items():
+                for group, is_in in groups.items():
+                    name = f"{score}/{group}" if group else score
+                    counts[name] = by_cluster(adds, is_in, cluster)
+            words, texts = lengths.tally(readings.texts, cluster)
+            counts[MEAN_WORDS] = np.stack([words, texts], axis=-1)
+            repeats.append(counts)
+        return Tables({name: np.stack([counts[name] for counts in repeats], axis=1) for name in repeats[0]})
+
+    def score(self, rows: Sequence[Any], sums: Counts, options: Any) -> Scores:
+        """Return the means over the repeats."""
+        scores = {}
+        for name, counts in sums.items():
+            scores[name] = ratio(counts[..., PART], counts[..., WHOLE]).mean(axis=-1)
+        return scores
+
+    # What else a result holds
+
+    def facts(self, rows: Sequence[Any], readings: Readings, total: Counts, options: Any) -> dict[str, Any]:
+        verdicts = readings.verdicts
+        facts: dict[str, Any] = {
+            self.unread: float(self.unreadable(verdicts.values).mean()),
+            "questions": len(rows),
+            self.leaves_out(rows): int(self.clusters(rows).max()) + 1,
+        }
+        if self.counted:
+            facts["counts"] = self._counts(rows, total)
+        facts.update(verdicts.digest([row.id for row in rows]))
+        if verdicts.repeats > 1:
+            facts["spread"] = self._spread(total)
+        if options.per_question:
+            facts["per_question"] = self._questions(rows, verdicts)
+        return facts
+
+    def _counts(self, rows: Sequence[Any], total: Counts) -> dict[str, dict[str, float | None]]:
+        """Return the sums that scores are made of, over the repeats, for all rows and each group."""
+        counts: dict[str, dict[str, float | None]] = {}
+        for group in ("", *self.groups(rows)):
+            named: dict[str, float | None] = {}
+            for score, (whole, part) in self.counted.items():
+                sums = total[f"{score}/{group}" if group else score][0].sum(axis=0)
+                named[whole] = int(sums[WHOLE])
+                named[part] = plain_number(float(sums[PART])) if sums[WHOLE] else None
+            counts[group or ALL] = named
+        return counts
+
+    def _spread(self, total: Counts) -> dict[str, tuple[float, float]]:
+        """Return the least and the greatest value of each score over the repeats."""
+        spread = {}
+        for name, counts in total.items():
+            values = ratio(counts[0, :, PART], counts[0, :, WHOLE])
+            spread[name] = (float(values.min()), float(values.max()))
+        return spread
+
+    def _questions(self, rows: Sequence[Any], verdicts: Verdicts) -> list[dict[str, Any]]:
+        """Return each row's part in the scores that are means, and the first repeat's verdict on it."""
+        adds = self.adds(next(verdicts.each()))
+        is_unread = self.unreadable(verdicts.values)[0].tolist()
+        questions = []
+        for number, row in enumerate(rows):
+            question = self.shown(row)
+            for name in self.means:
+                if name in adds:
+                    is_counted = adds[name].counts[number]
+                    question[name] = float(adds[name].values[number]) if is_counted else None
+            question[self.unread] = is_unread[number]
+            question.update(verdicts.of(number))
+            questions.append(question)
+        return questions
+
+    def signed(self, rows: Sequence[Any], readings: Readings, options: Any) -> dict[str, Any]:
+        verdicts = readings.verdicts
+        return {"judge": verdicts.key, "repeats": verdicts.repeats, **verdicts.drawn}
+
+    def forms(self, rows: Sequence[Row]) -> list[str]:
+        return [row.form for row in rows]
+
+
+def number_of(verdict: Verdict | None, criterion: str) -> float:
+    """Return what a verdict says; a flag is true unless it is stated. NaN without a verdict."""
+    if verdict is None:
+        return float("nan")
+    return float(verdict.numbers.get(criterion, 1.0))
+
+
+def plain_number(value: float) -> float:
+    """Return a whole number as an int."""
+    return int(value) if value.is_integer() else value
+
+
+def by_cluster(adds: Adds, is_in: Bools, cluster: Ints) -> Floats:
+    """Return the sums of what rows of a group add, and of how many count, by cluster: [clusters, 2]."""
+    clusters = int(cluster.max()) + 1
+    counts = adds.counts & is_in
+    values = np.where(counts, adds.values, 0)
+    part = np.bincount(cluster, weights=values, minlength=clusters)
+    whole = np.bincount(cluster, weights=counts, minlength=clusters)
+    return np.stack([part, whole], axis=-1)
+
+
+def mean_of(values: Floats) -> Adds:
+    """Return what verdicts add to their own mean."""
+    is_there = ~np.isnan(values)
+    return Adds(np.nan_to_num(values), is_there)
+
+
+def share_below(values: Floats, limit: float) -> Adds:
+    """Return what verdicts add to the share of those below a limit."""
+    return Adds(values < limit, ~np.isnan(values))

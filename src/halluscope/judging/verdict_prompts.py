@@ -1,0 +1,181 @@
+"""Prompts that ask a judge for a verdict on a response, and what the judge's reply says.
+
+That no verdict is copied from the response is seen to by `halluscope.judging.guard`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from halluscope.files.writing import json_text
+from halluscope.judging import guard
+from halluscope.judging.judge import Schema
+from halluscope.judging.prompts import PromptSpec, Refusal, fill, json_object, json_of, key_of
+from halluscope.sanitize import encodable, short_repr
+
+TYPES: Mapping[str, type] = {"integer": int, "boolean": bool, "string": str, "array": list}
+"""A type in a JSON schema -> Python's type."""
+
+NO_OBJECT = Refusal("a reply must be one JSON object and nothing else")
+NOT_AS_ASKED = Refusal("a reply must state its verdict as the prompt asks, once")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reply says of a response."""
+
+    numbers: Mapping[str, float]  # criterion -> its value
+    notes: Mapping[str, Any] = field(default_factory=dict)  # texts that explain them
+
+
+Fields = Mapping[str, str]  # what a prompt says of a row, by its placeholders
+
+
+def beside(module: str, name: str) -> str:
+    """Return the text of a file in the folder `prompts` beside a module, which is given by its `__file__`."""
+    return (Path(module).parent / "prompts" / name).read_text(encoding="utf-8")
+
+
+class VerdictPrompt(ABC):
+    """A prompt for a verdict on a response."""
+
+    key: str  # its name in a signature
+
+    @abstractmethod
+    def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
+        """Return the prompt about a response, with what reads the reply to it.
+
+        Args:
+            fields: what is put into the placeholders, except the response, which is put into `{answer}`.
+            response: the response, without thoughts.
+        """
+
+    @abstractmethod
+    def read(self, reply: str) -> Verdict | None:
+        """Return the verdict of a reply, wherever it comes from; None if it cannot be read."""
+
+    @abstractmethod
+    def refusal(self, reply: str, response: str = "") -> Refusal | None:
+        """Say by which rule a reply cannot be read; None if it can."""
+
+
+@dataclass(frozen=True)
+class JsonPrompt(VerdictPrompt):
+    """A prompt of this project's, whose reply is a JSON object.
+
+    Each text stands in it as a JSON string, so that none can end its quotes. A reply is read only if it is exactly the
+    requested object.
+    """
+
+    name: str  # with a number that goes up when the reader changes
+    template: str
+    reply: Mapping[str, Schema]  # part of the reply -> its JSON schema
+    stated_in: tuple[str, ...]  # the parts that state the verdict; the others explain it
+    verdict: Callable[[Mapping[str, Any]], Verdict]  # reads the parts of a reply that fits
+    blank_ok: bool = True  # whether a text in the reply may be blank
+
+    @property
+    def key(self) -> str:  # type: ignore[override]
+        return key_of(self.name, self.template)
+
+    def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
+        code = ""
+        template = self.template
+        if guard.may_be_a_reply(response, self.words):
+            code = guard.code_for(response)
+            template = guard.with_code(template, code)
+
+        def read(reply: str) -> Verdict | None:
+            bare = guard.without_code(reply, code) if code else reply
+            return None if bare is None else self.read(bare)
+
+        def refusal(reply: str) -> Refusal | None:
+            bare = guard.without_code(reply, code) if code else reply
+            return guard.NO_CODE if bare is None else self.refusal(bare)
+
+        texts = {name: json_text(value) for name, value in fields.items()}
+        prompt = fill(template, str, **texts, answer=json_text(response))
+        return PromptSpec(prompt, read, self.schema(code), refusal)
+
+    def schema(self, code: str = "") -> Schema:
+        """Return the JSON schema of a reply that carries a code, if there is one. It does not say which code it is."""
+        parts = dict(self.reply)
+        if code:
+            parts = {guard.CODE: {"type": "string"}, **parts}
+        return json_of(**parts)
+
+    @property
+    def words(self) -> list[str]:
+        """The words by which a reply states a verdict."""
+        words = []
+        for part in self.stated_in:
+            words.append(part)
+            words += [value for value in self.reply[part].get("enum", ()) if isinstance(value, str)]
+        return words
+
+    def read(self, reply: str) -> Verdict | None:
+        parts = json_object(reply)
+        if parts is None or self.refusal(reply) is not None:
+            return None
+        return self.verdict(parts)
+
+    def refusal(self, reply: str, response: str = "") -> Refusal | None:
+        parts = json_object(reply)
+        if parts is None:
+            return NO_OBJECT
+        if parts.keys() != self.reply.keys():
+            wanted = ", ".join(self.reply)
+            got = short_repr(", ".join(parts), 80)
+            return Refusal(f"a reply must have the parts {wanted} and no others", f"it has {got}")
+        for name, schema in self.reply.items():
+            if not self._fits(parts[name], schema):
+                return Refusal(f"{name} must be as the prompt asks", f"it is {short_repr(parts[name], 80)}")
+        return None
+
+    def _fits(self, value: Any, schema: Schema) -> bool:
+        if type(value) is not TYPES[schema["type"]]:
+            return False
+        if "enum" in schema and value not in schema["enum"]:
+            return False
+        if isinstance(value, list):
+            return all(self._fits(item, schema["items"]) for item in value)
+        return self.blank_ok or bool(str(value).strip())
+
+
+@dataclass(frozen=True)
+class WordPrompt(VerdictPrompt):
+    """The authors' own prompt, sent as their script sends it: texts as they are. The reply is in words."""
+
+    name: str  # with a number that goes up when the reader changes
+    template: str
+    reader: Callable[[str, str], Verdict | None]  # takes a reply and the response
+    refuser: Callable[[str, str], Refusal | None] = field(default=lambda reply, response: NOT_AS_ASKED)
+
+    @property
+    def key(self) -> str:  # type: ignore[override]
+        return key_of(self.name, self.template)
+
+    def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
+        texts = {name: encodable(value) for name, value in fields.items()}
+        prompt = fill(self.template, str, **texts, answer=encodable(response))
+        return PromptSpec(
+            prompt,
+            lambda reply: self.reader(reply, response),
+            None,
+            lambda reply: self.refuser(reply, response),
+        )
+
+    def read(self, reply: str) -> Verdict | None:
+        return self.reader(reply, "")
+
+    def refusal(self, reply: str, response: str = "") -> Refusal | None:
+        return self.refuser(reply, response)
+
+
+def plain(value: Any) -> Any:
+    """Return a text of a reply, or a list of texts, as it can be written to any file."""
+    if isinstance(value, list):
+        return [encodable(item) for item in value]
+    return encodable(value)

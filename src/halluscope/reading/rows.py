@@ -1,0 +1,106 @@
+"""Reads the rows of a benchmark's dataset: as `halluscope build` writes them, or as their authors published them.
+
+A benchmark states its row as a frozen dataclass, and how one is read from checked fields.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Generic, TypeVar
+
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable, ending, json_rows
+from halluscope.reading import tables
+from halluscope.reading.datasets import Source, read_columns, read_once
+from halluscope.reading.fields import Fields
+from halluscope.sanitize import short_repr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A row of a dataset."""
+
+    form: str = field(default="")  # its parallel form; "" for the original
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The row as the dataset has it, without the image."""
+        columns = dict(vars(self))
+        del columns["form"]
+        for name, value in columns.items():
+            if isinstance(value, tuple):
+                columns[name] = list(value)
+        return columns
+
+
+R = TypeVar("R", bound=Row)
+
+
+class Rows(Generic[R]):
+    """Reads the rows of one dataset."""
+
+    row_type: ClassVar[type[Row]]
+    dataset: ClassVar[str]  # the name of the dataset
+    file: ClassVar[str]  # what the authors call their file
+    id: ClassVar[str] = "id"
+    needed: ClassVar[tuple[str, ...]]  # the columns that a dataset must have
+    upstream: ClassVar[Mapping[str, str]] = {}  # our name of a column -> the authors', where they differ
+    # a column that only the authors' file has; "" if its rows are those without an id, None if rows are never theirs
+    marker: ClassVar[str | None] = None
+
+    @abstractmethod
+    def parse(self, row: Fields) -> R:
+        """Return a row of checked fields, by our names; of the authors' file too."""
+
+    def load(self, sources: Sequence[str]) -> list[R]:
+        """Read datasets, or files of the authors, as users name them."""
+        rows: list[Any] = []
+        columns = {column.name for column in fields(self.row_type)} | set(self.upstream.values())
+        for source in sources:
+            path = Source.of(source).path
+            if ending(path) == ".csv":
+                rows += self.read_upstream(path)
+            else:
+                rows += read_columns(source, columns)
+        return self.read_all(rows, ", ".join(sources))
+
+    def read_upstream(self, file: Readable) -> list[R]:
+        """Read the authors' file, in its order."""
+        located = tables.rows(file) if ending(file) in (".csv", ".parquet") else json_rows(file)
+        rows: list[R] = read_once(located, self.read)
+        if not rows:
+            raise BuildError(f"{file} holds no rows; expected those of {self.file}.")
+        return rows
+
+    def read_all(self, rows: Iterable[Any], where: str = "references") -> list[R]:
+        """Read rows, as the dataset or the authors' file has them; rows that were read before stay as they are."""
+        return read_once(tables.numbered(where, rows), self.read)
+
+    def read(self, row: Any, where: str, number: int = 0) -> R:
+        """Read the row that stands there; `number` is its id if it has none."""
+        if isinstance(row, self.row_type):
+            return row  # type: ignore[return-value]
+        expected = f"a row of the dataset {self.dataset}, or of {self.file}"
+        if not isinstance(row, Mapping):
+            raise ValueError(f"{where} is {short_repr(row)}; expected {expected}.")
+        names: Mapping[str, str] = {}
+        values = dict(row)
+        if self.is_upstream(row):
+            names = self.upstream
+            values = {self.id: number, **self.renamed(row)}
+        missing = [names.get(name, name) for name in self.needed if name not in values]
+        if missing:
+            lacks = " and no ".join(map(repr, missing))
+            raise ValueError(f"{where} has no {lacks}; expected {expected}.")
+        return self.parse(Fields(values, where, names))
+
+    def is_upstream(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row is one of the authors' file."""
+        if self.marker:
+            return self.marker in row
+        return self.marker == "" and self.id not in row
+
+    def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of the authors' file by our names of its columns."""
+        ours = {theirs: name for name, theirs in self.upstream.items()}
+        return {ours.get(name, name): value for name, value in row.items()}

@@ -1,0 +1,207 @@
+"""The results and rows of a metric of verdicts, as text and as items of a page."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from halluscope.judged import Judged
+from halluscope.judging.verdicts import Criterion
+from halluscope.reporting import tables
+from halluscope.reporting.report_items import (
+    UNREADABLE,
+    Fact,
+    Item,
+    Kind,
+    Mark,
+    judged_texts,
+    several,
+    verdicts_differ,
+)
+from halluscope.reporting.tables import (
+    Named,
+    Report,
+    Table,
+    Values,
+    best_first,
+    filled,
+    group_table,
+    is_defined,
+    scored,
+    table,
+)
+from halluscope.sanitize import external_text
+
+LONGEST_NOTE = 1000  # how many characters of a judge's reasons are shown
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a criterion's value is shown."""
+
+    label: str
+    error: str  # what is wrong with a response whose value is not good
+    good: float  # the least good value
+    missing: str = UNREADABLE  # what is shown where there is no value
+
+    def kind(self, value: float | None) -> Kind:
+        if value is None:
+            return "open"
+        return "good" if value >= self.good else "bad"
+
+
+class JudgedReport:
+    """How a benchmark's results and rows are shown."""
+
+    metric: Judged
+    columns: Sequence[str]  # of the table of scores
+    groups: str = ""  # the score whose groups have a table; "" for none
+    intervals: Mapping[str, str]  # score -> its name in the remark on intervals
+    criteria: Mapping[str, Shown]
+    notes: Mapping[str, str] = {}  # text of a verdict -> its label
+    known: Mapping[str, str] = {}  # column of a row that helps to check a verdict -> its label
+    parts: Mapping[str, str] = {}  # what a row is a part of, by its column
+    meaning_defined: str  # what the scores mean
+    meaning_undefined: str
+
+    # Results
+
+    def report(self, results: Named, **options: Any) -> Report:
+        """Return tables of scores, the best result first, and remarks on each result."""
+        remarks = {}
+        for name, result in results:
+            remarks[name] = [*self.remarks(result), f"signature: {result['signature']}"]
+        return tables.report(self.tables(results), remarks)
+
+    def tables(self, results: Named) -> list[Table]:
+        best = best_first(self.metric, results)
+        shown = [table(best, self.columns, self.metric.is_points)]
+        if self.groups:
+            shown.append(group_table(best, self.groups, self.metric.is_points))
+        return shown
+
+    def remarks(self, result: Values) -> Iterator[str]:
+        """Yield what is said of a result below the tables."""
+        yield from self.sizes(result)
+        yield from self.gaps(result)
+        yield from self.ends(result, "interval", "interval over images")
+        yield from self.ends(result, "spread", "lowest and highest of the repeats")
+
+    def sizes(self, result: Values) -> Iterator[str]:
+        """Yield what the result is about."""
+        yield f"{result['questions']:,} questions about {result['images']:,} images"
+
+    def gaps(self, result: Values) -> Iterator[str]:
+        """Yield what the result says of responses that count in no score."""
+        yield from ()
+
+    def ends(self, result: Values, key: str, what: str) -> Iterator[str]:
+        """Yield the ends of the scores that are named below tables."""
+        shown = []
+        for name, label in self.intervals.items():
+            ends = result.get(key, {}).get(name, ())
+            text = scored(None, self.metric.is_points(name), ends).interval
+            if text:
+                shown.append(f"{label} {text}")
+        if shown:
+            yield f"{what}: {', '.join(shown)}"
+
+    def meaning(self, scores: Values) -> str:
+        """Say in a sentence what the scores mean."""
+        if is_defined(scores[self.metric.principal]):
+            return filled(self.meaning_defined, scores)
+        return self.meaning_undefined
+
+    # Rows
+
+    def items(self, rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:
+        """Yield a run's rows as items, one per row, in order."""
+        image_key = self.metric.datasets[0].image_key
+        for row, text in zip(rows, judged_texts(rows, options), strict=True):
+            asked = row["inputs"]["references"]
+            image = asked[image_key]
+            yield Item(
+                id=str(row["id"] if "id" in row else row["question"]),
+                text=text,
+                image=None if image is None else str(image),
+                marks=self.marks(row, text),
+                question=asked["question"],
+                facts=[*self.verdict(row), *self.reasons(row), *self.facts(asked)],
+                errors=self.errors(row),
+                parts={label: asked[column] for column, label in self.parts.items()},
+                disputed=verdicts_differ(row),
+                badness=self.badness(row),
+            )
+
+    def marks(self, row: Values, text: str) -> Sequence[Mark]:
+        return ()
+
+    def verdict(self, row: Values) -> Iterator[Fact]:
+        """Yield the value of each criterion."""
+        for criterion in self.metric.criteria:
+            shown = self.criteria[criterion.name]
+            value = row[criterion.name]
+            kind = shown.kind(value)
+            words = self.words(criterion, shown, value)
+            if value is not None and row[self.metric.unread] and len(self.metric.criteria) == 1:
+                words = f"{UNREADABLE}, which counts as {value}"
+                kind = "open"
+            yield Fact(shown.label, [(words, kind)])
+
+    def words(self, criterion: Criterion, shown: Shown, value: Any) -> str:
+        """Return what a criterion's value is called."""
+        if value is None:
+            return shown.missing
+        if criterion.kind is bool:
+            return "right" if value else "wrong"
+        return f"{value:g} of {criterion.most}"
+
+    def errors(self, row: Values) -> list[str]:
+        """Return what is wrong with a response."""
+        errors = []
+        for name, shown in self.criteria.items():
+            if shown.kind(row[name]) == "bad":
+                errors.append(shown.error)
+        if row[self.metric.unread]:
+            errors.append(self.metric.unread)
+        return errors
+
+    def badness(self, row: Values) -> float:
+        """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
+        lost = []
+        for criterion in self.metric.criteria:
+            value = row[criterion.name]
+            lost.append(criterion.most / 2 if value is None else criterion.most - value)
+        return float(lost[0] + sum(lost[1:]) / (10 * self.metric.criteria[0].most))
+
+    def reasons(self, row: Values) -> Iterator[Fact]:
+        """Yield what the judge says about its verdict."""
+        for name, label in self.notes.items():
+            if row.get(name):
+                yield Fact(label, [(external_text(row[name], LONGEST_NOTE), "plain")])
+
+    def facts(self, asked: Values) -> Iterator[Fact]:
+        """Yield what is known of a row, by which a person can check the verdict."""
+        for name, label in self.known.items():
+            value = asked[name]
+            texts = value.splitlines() if isinstance(value, str) else list(value or ())
+            if any(texts):
+                yield several(label, texts)
+
+    # What people may mark
+
+    def asks(self, row: Values) -> tuple[str, dict[str, tuple[Any, int]]]:
+        """Return what is known of a row, and for each criterion the judge's value and the largest possible one."""
+        lines = []
+        for fact in self.facts(row["inputs"]["references"]):
+            lines.append(f"{fact.name}: {', '.join(text for text, _ in fact.values)}")
+        values = {criterion.name: (row[criterion.name], criterion.most) for criterion in self.metric.criteria}
+        return "\n".join(lines), values
+
+    def counted(self, verdicts: Sequence[Mapping[str, float]]) -> dict[str, tuple[Any, Any]]:
+        """Return what each row adds to each score, and whether it counts, by verdicts: criterion -> number."""
+        values = {}
+        for criterion in self.metric.criteria:
+            values[criterion.name] = np.array([verdict.get(criterion.name, np.nan) for verdict in verdicts])
+        return {name: (adds.values, adds.counts) for name, adds in self.metric.adds(values).items()}
