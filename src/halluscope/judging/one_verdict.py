@@ -29,7 +29,7 @@ def hints(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         if times > SHARE * len(verdicts):
             lines.append(
                 f"{times:,} of {len(verdicts):,} responses have the verdict {column} {str(verdict).lower()}. Either "
-                "the model earns it, or the judge gives it to everybody: read some of the judge's replies (--out FOLDER, "
-                "then report FOLDER), or ask another judge (--judge)."
+                "the model earns it, or the judge gives it to everybody: read some of the judge's replies (--out "
+                "FOLDER, then report FOLDER), or ask another judge (--judge)."
             )
     return lines
