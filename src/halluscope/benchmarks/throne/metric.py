@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from halluscope import options as checks
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import BENCHMARK
+from halluscope.benchmarks.throne import BENCHMARK, yes_shares
 from halluscope.judging import votes as voting
-from halluscope.judging import yes_shares
 from halluscope.judging.options import POLLING, VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
 from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult

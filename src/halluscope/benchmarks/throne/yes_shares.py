@@ -183,15 +183,15 @@ def warn_of_ignored(ignored: int, present: int, counts: Sequence[JudgeCounts]) -
     """Warn if many of the present cells are ignored, because too few votes agree on them."""
     if present < LEAST_CELLS or ignored <= MOST_IGNORED * present:
         return
-    each = []
+    of_judges = []
     for count in counts:
         if count.present.votes:
-            each.append(f"{_name(count)} {_of(count.present)}")
+            of_judges.append(f"{_name(count)} {_of(count.present)}")
     warnings.warn(
         named(
             f"{ignored:,} of {present:,} objects that are in the images are ignored, because too few votes agree on "
             f"them. The scores are about the rest; if one judge is broken, recall is too high. Yes to questions about "
-            f"objects that are in the images: {'; '.join(each)}. Leave out a judge that is far from the others "
+            f"objects that are in the images: {'; '.join(of_judges)}. Leave out a judge that is far from the others "
             "(--judges, in Python judges or votes), or let fewer votes agree (--agreement)."
         ),
         stacklevel=3,
