@@ -19,8 +19,8 @@ from halluscope.benchmarks.mmhal import reading
 from halluscope.benchmarks.mmhal.data import TYPES
 from halluscope.benchmarks.mmhal.reading import OURS, read_officially, read_words
 from halluscope.errors import BuildError
-from halluscope.graded.metric import Verdict
 from halluscope.judging.prompts import fill
+from halluscope.judging.verdict_prompts import Verdict
 from halluscope.reporting import published
 from tests import small_datasets
 from tests.scripted_server import refuse, reply

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from halluscope.judging.prompts import Refusal, said_of
 from halluscope.judging.verdicts import Criterion, Judged, from_given, reply_of
 from halluscope.options import check_effect
 from halluscope.validation import listed
-
-if TYPE_CHECKING:
-    from halluscope.graded.metric import Case, Graded, Prompt, Verdict
 
 AUTHORS = "authors"
 """Whose prompt other people's texts reply to, unless the user says otherwise."""
@@ -30,11 +27,11 @@ class Reading:
 
     verdict: Any  # as `from_given` takes it; None for a text that cannot be read
     readable: float = 1.0
-    of_text: "Verdict | None" = None
+    of_text: Any = None
     refusal: Refusal | None = None
 
 
-def judged(graded: "Graded", case: "Case", verdicts: Any) -> Judged:
+def judged(graded: Any, case: Any, verdicts: Any) -> Judged:
     """Return the verdicts that a user gives.
 
     Raises:
@@ -75,7 +72,7 @@ def _replies(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str
     return replies
 
 
-def _prompt(graded: "Graded", case: "Case") -> "Prompt":
+def _prompt(graded: Any, case: Any) -> Any:
     """Return the prompt that texts reply to: the authors', if there is one and the user names no other."""
     written = {name: case.written.get(name) for name in graded.choices}
     whose = graded.choices.get("prompts", ())
@@ -84,7 +81,7 @@ def _prompt(graded: "Graded", case: "Case") -> "Prompt":
     return graded.prompt(**graded.defaults(written))
 
 
-def _read(graded: "Graded", prompt: "Prompt", reply: str, response: str) -> Reading:
+def _read(graded: Any, prompt: Any, reply: str, response: str) -> Reading:
     verdict = graded.read_text(prompt, reply, response)
     if verdict is None:
         return Reading(None, math.nan, refusal=graded.refusal(prompt, reply, ""))
@@ -94,7 +91,7 @@ def _read(graded: "Graded", prompt: "Prompt", reply: str, response: str) -> Read
     return Reading(numbers, float(verdict.numbers.get(READABLE, True)), verdict)
 
 
-def _check_texts(graded: "Graded", readings: Sequence[Reading], texts: int) -> None:
+def _check_texts(graded: Any, readings: Sequence[Reading], texts: int) -> None:
     """Warn of texts that could not be read; refuse them if that is none."""
     unread = [reading for reading in readings if reading.verdict is None and math.isnan(reading.readable)]
     silent = sum(reading.readable == 0 for reading in readings)
@@ -110,7 +107,7 @@ def _check_texts(graded: "Graded", readings: Sequence[Reading], texts: int) -> N
         warnings.warn(message, stacklevel=5)
 
 
-def _with_flags(graded: "Graded", numbers: Judged, readings: Sequence[Reading]) -> Judged:
+def _with_flags(graded: Any, numbers: Judged, readings: Sequence[Reading]) -> Judged:
     """Add what the authors' rules say beside the numbers: whether a reply could be read."""
     criteria = [*numbers.criteria]
     values = dict(numbers.values)

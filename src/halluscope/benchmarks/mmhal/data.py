@@ -83,29 +83,21 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     return numbers
 
 
-def features() -> dict[str, Any]:
-    """Return the types of the dataset's columns, without the image."""
-    from datasets import List, Value
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    from datasets import Image, List, Value
 
-    return {
-        "id": Value("int64"),
-        "image_id": Value("string"),
-        "file_name": Value("string"),
-        "image_url": Value("string"),
-        "question": Value("string"),
-        "answer": Value("string"),
-        "type": Value("string"),
-        "topic": Value("string"),
-        "contents": List(Value("string")),
-    }
+    columns = {"id": Value("int64"), "image_id": Value("string"), "file_name": Value("string")}
+    if with_image:
+        columns["image"] = Image()
+    for name in ("image_url", "question", "answer", "type", "topic"):
+        columns[name] = Value("string")
+    columns["contents"] = List(Value("string"))
+    return columns
 
 
 def make(order: Order) -> Path:
     """Build mmhal."""
-    from datasets import Image
-
-    columns = features()
-    columns["image"] = Image()
     out = order.target()
     source = order.fetch("questions")
     rows = QUESTIONS.read_upstream(source.path)
@@ -114,7 +106,7 @@ def make(order: Order) -> Path:
         columns_of_row = row.row
         columns_of_row["image"] = row.file_name
         written.append(columns_of_row)
-    return order.write(out, written, columns, counts(rows), {"questions": source})
+    return order.write(out, written, features(with_image=True), counts(rows), {"questions": source})
 
 
 BUILDER = Builder(
