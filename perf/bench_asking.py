@@ -21,7 +21,7 @@ import numpy as np
 
 from halluscope import registry, scoring
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.judge import Answered, Judge, Pairs
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.judging.models import weights

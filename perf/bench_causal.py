@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.models import engine, weights
 from halluscope.judging.models.engine import CausalJudge
 from halluscope.vocabularies import load

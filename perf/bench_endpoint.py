@@ -22,7 +22,7 @@ from typing import Any
 import httpx2
 import numpy as np
 
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging import ask as asking
 from halluscope.judging.cache import Cache
 from halluscope.judging.endpoint import PATH, EndpointVoter

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import Conventions, Hits, score
+from halluscope.benchmarks.throne.counting import Conventions, Hits, score
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.corrected import Sample, correct, draw
 from halluscope.stats.correlation import correlations

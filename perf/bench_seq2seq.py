@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.cost import READ_WEIGHTS
 from halluscope.judging.models import weights
 from halluscope.judging.models.engine import ConvertedJudge, Seq2SeqJudge

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.cache import Cache
 from halluscope.judging.judge import Answered, Pairs
 from halluscope.judging.questions import Question

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from tabulate import tabulate
 
 import interval_coverage
-from halluscope.benchmarks.throne.metric import Conventions, Hits, score
+from halluscope.benchmarks.throne.counting import Conventions, Hits, score
 from halluscope.judging.lexical import LexicalJudge
 from halluscope.reading import presence
 from halluscope.responses import files

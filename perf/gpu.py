@@ -34,7 +34,7 @@ try:
     import numpy as np
     import torch
 
-    from halluscope.benchmarks.throne.metric import PAPER
+    from halluscope.benchmarks.throne.questions import PAPER
     from halluscope.judging.ask import collect_votes
     from halluscope.judging.cost import Prompts, read_tokens, read_weights
     from halluscope.judging.lexical import LexicalJudge

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from scipy import stats
 from tabulate import tabulate
 
-from halluscope.benchmarks.throne.metric import Conventions
-from halluscope.benchmarks.throne.metric import score as throne_score
+from halluscope.benchmarks.throne.counting import Conventions
+from halluscope.benchmarks.throne.counting import score as throne_score
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.intervals import (
     MOST_UNDEFINED,

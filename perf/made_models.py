@@ -14,7 +14,7 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.models.engine import CausalJudge, Seq2SeqJudge
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.judging.models.weights import Weights

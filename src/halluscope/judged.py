@@ -24,6 +24,7 @@ from halluscope.options import check_effect, option, usual_values
 from halluscope.reading.rows import Row, Rows
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.signature import data_of
 from halluscope.stats.counts import Tables
 from halluscope.stats.intervals import AMOUNT, Counts, Range
 from halluscope.stats.ratios import Floats, ratio
@@ -115,6 +116,10 @@ class Judged(Metric):
     def cluster_of(self, row: Any) -> Any:
         """Return what a row shares with those that it depends on."""
         return row.image_id
+
+    @abstractmethod
+    def identity(self, row: Any) -> tuple[Any, ...]:
+        """Return what tells a row from others, for the digest of the data in a signature."""
 
     def shown(self, row: Any) -> dict[str, Any]:
         """Return what the table of questions says of a row."""
@@ -305,6 +310,9 @@ class Judged(Metric):
     def signed(self, rows: Sequence[Any], readings: Readings, options: Any) -> dict[str, Any]:
         verdicts = readings.verdicts
         return {"judge": verdicts.key, "repeats": verdicts.repeats, **verdicts.drawn}
+
+    def data(self, rows: Sequence[Any]) -> str:
+        return data_of(self.name, [self.identity(row) for row in rows])
 
     def forms(self, rows: Sequence[Row]) -> list[str]:
         return [row.form for row in rows]

@@ -17,7 +17,7 @@ from halluscope import options as declarations
 from halluscope.benchmark import IDS, Benchmark
 from halluscope.options import Option, check_values, option
 from halluscope.responses.thoughts import REMOVED, THOUGHTS, choice, spoken
-from halluscope.signature import data_of_texts, form_of, signature
+from halluscope.signature import form_of, signature
 from halluscope.stats.bootstrap import METHOD
 from halluscope.stats.counts import ClusterCounts
 from halluscope.stats.intervals import Counts, Names, Range, leave_out
@@ -77,8 +77,8 @@ class Metric(Benchmark):
         """Return the scores of sums of counts: name -> [sums, ...] to name -> [sums]."""
 
     @abstractmethod
-    def identity(self, rows: Any) -> Iterable[Iterable[str]]:
-        """Yield the texts that tell each row from others, for the digest in a signature."""
+    def data(self, rows: Any) -> str:
+        """Return what identifies the rows that are scored, for the signature: see `halluscope.signature.data_of`."""
 
     @abstractmethod
     def signed(self, rows: Any, readings: Any, options: Any) -> dict[str, Any]:
@@ -152,7 +152,7 @@ class Metric(Benchmark):
         interval = f"{options.level:g},{METHOD},{self.leaves_out(rows)}" if options.bootstrap else "no"
         return signature(
             self.name,
-            data=data_of_texts(self.name, self.identity(rows)),
+            data=self.data(rows),
             **self.signed(rows, readings, options),
             **form_of(self.forms(rows)),
             **choice(options.thoughts),

@@ -14,8 +14,8 @@ from PIL import Image as Pillow
 
 from halluscope import vocabularies
 from halluscope.benchmarks.throne import build as objects365
-from halluscope.benchmarks.throne import metric as prompts
 from halluscope.benchmarks.throne.build import natural_k_shot
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.building import fetch
 from halluscope.building import spec as specs
 from halluscope.building.spec import Spec
@@ -117,18 +117,18 @@ def test_the_vocabulary():
 
 def test_names_are_asked_in_lower_case():
     def ask(cls: str) -> str:
-        return prompts.PAPER.about(vocabularies.load("objects365"))[0][NAMES.index(cls)].text
+        return PAPER.about(vocabularies.load("objects365"))[0][NAMES.index(cls)].text
 
     assert ask("Cabinet/shelf") == "Is there a cabinet/shelf in this image?"
     assert ask("SUV") == "Is there an suv in this image?"
     assert ask("Sneakers") == "Is there sneakers in this image?"
     own = vocabularies.load(["Cabinet/shelf", "TV"])
-    assert prompts.PAPER.about(own)[0][0].text == "Is there a Cabinet/shelf in this image?"
+    assert PAPER.about(own)[0][0].text == "Is there a Cabinet/shelf in this image?"
 
 
 def test_a_class_of_coco_is_asked_as_there():
     """The released set differs: it asks for a Dog and a dog (see test_throne_prompts.py)."""
-    mine, theirs = (prompts.PAPER.about(vocabularies.load(name))[0] for name in ("objects365", "coco"))
+    mine, theirs = (PAPER.about(vocabularies.load(name))[0] for name in ("objects365", "coco"))
     asked = {question.object.lower(): question.text for question in mine}
     assert sum(question.object in asked for question in theirs) > 50
     assert [asked.get(question.object, question.text) for question in theirs] == [q.text for q in theirs]

@@ -11,7 +11,7 @@ import pytest
 
 from halluscope import registry
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.benchmarks.throne.report import report
 from halluscope.judging.resolve import ReplayJudge
 from halluscope.reporting.formats import TABLE, written

@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from halluscope.benchmarks.throne import metric as scoring
-from halluscope.benchmarks.throne.metric import Conventions, Hits
+from halluscope.benchmarks.throne.counting import Conventions, Hits, score
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.intervals import total_of
 from halluscope.stats.ratios import f_score
@@ -31,7 +31,7 @@ tables = st.tuples(arrays(np.int8, (6, 4), elements=st.integers(-1, 1)), arrays(
 
 def points(hits: Hits, **options) -> dict[str, float]:
     conventions = Conventions(**options)
-    found = scoring.score(total_of(hits.counts(conventions)), conventions)
+    found = score(total_of(hits.counts(conventions)), conventions)
     return {name: float(value[0]) for name, value in found.items()}
 
 
@@ -126,7 +126,7 @@ def test_weights_are_the_same_as_repeating_images(table, seed):
     for all_average in ("pooled", "image"):
         conventions = Conventions(all_average=all_average)
         counts = Hits.of(labels, present).counts(conventions)
-        weighted = scoring.score({name: weights @ table for name, table in counts.items()}, conventions)
+        weighted = score({name: weights @ table for name, table in counts.items()}, conventions)
         for i, row in enumerate(weights.astype(int)):
             repeated = points(
                 Hits.of(labels.repeat(row, axis=0), present.repeat(row, axis=0)), all_average=all_average

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from halluscope import cli
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging.cache import Cache
 from halluscope.judging.models.language_model import LanguageModelJudge
 from halluscope.signature import keys_of

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from halluscope import cli, registry, scoring
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.building import spec
 from halluscope.reporting.result_files import read_results
 from halluscope.vocabularies import load

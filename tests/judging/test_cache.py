@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from halluscope import cli
-from halluscope.benchmarks.throne.metric import PAPER, RELEASED
+from halluscope.benchmarks.throne.questions import PAPER, RELEASED
 from halluscope.errors import CacheError
 from halluscope.judging.ask import collect_votes
 from halluscope.judging.cache import Cache, Record

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import CLAIMS
+from halluscope.benchmarks.throne.questions import CLAIMS
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.models.engine import CHECKER, local_judge
 from halluscope.judging.votes import NO, YES

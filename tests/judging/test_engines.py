@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.cache import Cache
 from halluscope.judging.models import weights

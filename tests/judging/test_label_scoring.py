@@ -13,7 +13,8 @@ import pytest
 import torch
 
 from halluscope import cli
-from halluscope.benchmarks.throne.metric import PAPER, compute
+from halluscope.benchmarks.throne.metric import compute
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging import client, label_scoring
 from halluscope.judging.cache import Cache

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import PAPER, RELEASED
+from halluscope.benchmarks.throne.questions import PAPER, RELEASED
 from halluscope.errors import JudgeUnavailable
 from halluscope.judging.models import language_model, weights
 from halluscope.judging.models.engine import CausalJudge, Seq2SeqJudge

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from halluscope.benchmarks.throne.metric import PAPER, RELEASED
+from halluscope.benchmarks.throne.questions import PAPER, RELEASED
 from halluscope.judging.models.language_model import ahead
 from halluscope.judging.models.steps import LeanT5
 from halluscope.judging.questions import Question

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import metric as prompts
+from halluscope.benchmarks.throne.questions import questions_of
 from halluscope.judging.lexical import TEXTS_A_BATCH, LexicalJudge
 from halluscope.judging.lexical.sentences import sentences
 from halluscope.judging.lexical.tables import readings, tables
@@ -480,7 +480,7 @@ def implied(text: str, judge: LexicalJudge = JUDGE) -> set[str]:
 
 def answers_of(judge: LexicalJudge, texts: list[str], order: np.ndarray | None = None) -> np.ndarray:
     """The answers as [texts, classes], asked in the given order of pairs."""
-    asked = prompts.questions_of("paper").about(COCO)[0]
+    asked = questions_of("paper").about(COCO)[0]
     pairs = np.array([(i, j) for i in range(len(texts)) for j in range(len(asked))], dtype=np.int64)
     pairs = pairs if order is None else pairs[order]
     table = np.full((len(texts), len(asked)), -1, dtype=np.int8)
@@ -606,7 +606,7 @@ def test_an_answer_depends_on_its_text_alone():
 
 def test_answers_come_in_batches_and_to_any_part_of_the_pairs():
     texts = ["A dog."] * (2 * TEXTS_A_BATCH + 1)
-    asked = prompts.questions_of("paper").about(COCO)[0]
+    asked = questions_of("paper").about(COCO)[0]
     dog = COCO.classes.index("dog")
     pairs = np.array([(i, dog) for i in range(len(texts))], dtype=np.int64)
     batches = list(JUDGE.answer(texts, asked, pairs))

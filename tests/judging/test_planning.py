@@ -12,7 +12,7 @@ import pytest
 
 from halluscope import cli
 from halluscope.benchmarks.throne import metric as throne
-from halluscope.benchmarks.throne.metric import PAPER
+from halluscope.benchmarks.throne.questions import PAPER
 from halluscope.judging import cost as planning
 from halluscope.judging.cache import Cache
 from halluscope.judging.cost import (

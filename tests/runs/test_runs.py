@@ -302,7 +302,7 @@ def test_score_and_verify(words, ran, refused):
 @pytest.mark.parametrize("more", ["--ask all", "--ask needed", "--judges replay:votes.jsonl"])
 def test_votes_of_any_kind(words, more, ran):
     """All votes, only needed votes, and given votes, which verifying does not read again."""
-    from halluscope.benchmarks.throne.metric import questions_of
+    from halluscope.benchmarks.throne.questions import questions_of
 
     texts = ["A dog and a cup, no person.", "Yes.", "No,  a \0 dog \u2028 \u202e"]
     about = questions_of("paper").about(vocabularies.load("coco"))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from halluscope.benchmarks.throne.metric import Conventions, Hits, score
+from halluscope.benchmarks.throne.counting import Conventions, Hits, score
 from halluscope.stats.corrected import FEWEST_TEXTS, Sample, correct, draw, linear, student
 from halluscope.stats.intervals import total_of
 

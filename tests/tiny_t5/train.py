@@ -22,7 +22,7 @@ import transformers
 from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
 
 from halluscope import vocabularies
-from halluscope.benchmarks.throne.metric import SETS
+from halluscope.benchmarks.throne.questions import SETS
 from halluscope.judging.questions import Question
 from tests.tiny_t5 import descriptions
 from tests.tiny_t5.descriptions import CLASSES, MOST_IN_A_SENTENCE, MOST_SENTENCES, describe

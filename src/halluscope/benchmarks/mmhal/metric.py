@@ -3,7 +3,7 @@
 A judge rates each response from 0 to 6; a rating below 3 means that it hallucinates.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,9 +165,8 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
     def shown(self, row: Question) -> dict[str, Any]:
         return {"id": row.id, "type": row.type}
 
-    def identity(self, rows: Sequence[Question]) -> Iterable[list[str]]:
-        for row in rows:
-            yield [str(row.id), row.image_id, row.question, row.answer, row.type, row.topic, *row.contents]
+    def identity(self, row: Question) -> tuple[Any, ...]:
+        return (row.id, row.image_id, row.question, row.answer, row.type, row.topic, *row.contents)
 
 
 METRIC = MMHal()

@@ -20,6 +20,7 @@ from halluscope.metric import Options, Scores
 from halluscope.options import Option, check_effect, option, takes
 from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses import parsers
+from halluscope.signature import data_of_texts
 from halluscope.stats.counts import Cells
 from halluscope.stats.intervals import Counts, refusal
 from halluscope.stats.ratios import Floats, defined_mean, f_of_means, ratio
@@ -327,11 +328,11 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
                     refused[f"{name}{part}"] = reason
         return refused
 
-    def identity(self, rows: Questions) -> Iterable[tuple[str, ...]]:
-        columns = []
+    def data(self, rows: Questions) -> str:
+        columns: list[Iterable[str]] = []
         for values in (rows.image_ids, rows.objects, rows.sampling, rows.questions):
             columns.append([""] * len(rows.answers) if values is None else map(str, values))
-        return zip(*columns, rows.answers, strict=True)
+        return data_of_texts(self.name, zip(*columns, rows.answers, strict=True))
 
     def signed(self, rows: Questions, readings: Answers, options: PopeOptions) -> dict[str, Any]:
         signed: dict[str, Any] = {"parser": options.parser}

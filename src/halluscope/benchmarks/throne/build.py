@@ -16,8 +16,8 @@ import numpy as np
 from datasets import Image, List, Value
 
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import BENCHMARK
-from halluscope.building.command import builder
+from halluscope.benchmarks.throne.metric import METRIC
+from halluscope.building.command import Builder
 from halluscope.building.fetch import Fetched
 from halluscope.building.output import Order, missing
 from halluscope.errors import BuildError
@@ -126,7 +126,7 @@ def write(
         **drawn,
     }
     rows = [
-        {"image_id": image_id, "image": name, "file_name": name, "prompt": BENCHMARK.prompt, "objects": names}
+        {"image_id": image_id, "image": name, "file_name": name, "prompt": METRIC.prompt, "objects": names}
         for image_id, name, names in zip(table.image_ids, table.file_names, objects, strict=True)
     ]
     return order.write(out, rows, COLUMNS, counts, sources, complete=not drawn)
@@ -213,5 +213,54 @@ def natural_k_shot(
     return sorted({*drawn, *given} - set(spare[len(spare) - len(given) :]))
 
 
-BUILDER = builder(__file__, "throne_coco", make_coco)
-OBJECTS365 = builder(__file__, "throne_objects365", make_objects365)
+BUILDER = Builder(
+    "throne_coco",
+    about="""Builds throne_coco: the images of COCO val2017, each with the classes that are in it (THRONE, section 4.1).
+
+    halluscope build throne_coco                                    # downloads about 1.1 GB
+    halluscope build throne_coco --source instances_val2017.json --images val2017
+    halluscope build throne_coco --source annotations --no-images   # a folder that holds the file
+""",
+    source="instances_val2017.json, its zip, or a folder that holds it (default: download)",
+    images="the folder or the zip of val2017 (default: download)",
+    make=make_coco,
+)
+
+OBJECTS365 = Builder(
+    "throne_objects365",
+    about="""Builds throne_objects365: images of Objects365 v2's validation set with the classes in them.
+
+The annotations and images come from https://www.objects365.org/ after registration:
+
+    halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --ids objects365_subset.txt
+    halluscope build throne_objects365 --source zhiyuan_objv2_val.json --images val --sample --seed 1
+
+--ids is the paper's list of 5,110 images (CC BY-NC 4.0; its URL is in datasets/throne_objects365/spec.toml); --sample
+draws the same number of new images in the same way. --images holds the patch folders, with or without the folders
+images/v1 and images/v2 above them.
+""",
+    source="zhiyuan_objv2_val.json, or a folder that holds it (and the lists of names and ids)",
+    images="the folder or the zip of the patch folders",
+    options={
+        "--names": {
+            "type": "path",
+            "help": "Detic's table of corrected names (default: from --source, or download)",
+        },
+        "--ids": {"type": "path", "help": "a file of image ids, one per line (default: from --source)"},
+        "--sample": {
+            "action": "store_true",
+            "help": "draw new images with the natural K-shot method",
+        },
+        "--shots": {
+            "type": "whole",
+            "default": 14,
+            "help": "with --sample: K, images per class (default: %(default)s)",
+        },
+        "--seed": {
+            "type": "whole",
+            "default": 0,
+            "help": "with --sample: the seed of the draw (default: %(default)s)",
+        },
+    },
+    make=make_objects365,
+)

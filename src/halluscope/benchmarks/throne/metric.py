@@ -4,108 +4,380 @@ Judges vote, for every class of the vocabulary, on whether a response implies it
 with the ground truth gives precision, recall and F.
 """
 
+import hashlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from halluscope import options as checks
+from halluscope import options as declarations
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import BENCHMARK, yes_shares
+from halluscope.benchmark import Dataset, Judges, Score
+from halluscope.benchmarks.throne import counting, yes_shares
+from halluscope.benchmarks.throne.counting import ALL_AVERAGE, CLASS_F, Cells, Conventions, Hits
+from halluscope.benchmarks.throne.questions import questions_of
 from halluscope.judging import votes as voting
 from halluscope.judging.options import POLLING, VoteOptions
-from halluscope.judging.questions import QuestionSet, question_set
+from halluscope.judging.questions import QuestionSet
 from halluscope.judging.votes import IGNORED, OTHER, UNASKED, VoteResult
+from halluscope.metric import Metric, Options, Scores
+from halluscope.options import Option, check_effect, option, takes, usual_values
 from halluscope.responses.lengths import MEAN_WORDS, mean_words
-from halluscope.responses.thoughts import REMOVED, choice, spoken, take_out
+from halluscope.responses.thoughts import REMOVED, take_out
 from halluscope.sanitize import short_repr
-from halluscope.signature import data_of_objects, signature
-from halluscope.stats.bootstrap import Bootstrap
+from halluscope.signature import changed, data_of_objects
 from halluscope.stats.correlation import warn_if_shuffled
-from halluscope.stats.intervals import Counts, Names, blocks_of, leave_out, refusal, total_of
-from halluscope.stats.ratios import Floats, defined_mean, f_of_means, f_score, ratio
-from halluscope.stats.stated import of_scores
-from halluscope.stats.tallies import points, rows_of
-from halluscope.validation import array, class_names, finite, flags, ids_and_forms, paired, whole
-from halluscope.vocabularies import Vocabulary, read_toml
+from halluscope.stats.counts import Tables
+from halluscope.stats.intervals import Counts
+from halluscope.stats.tallies import rows_of
+from halluscope.validation import Id, array, class_names, ids, paired, texts, whole
+from halluscope.vocabularies import Vocabulary
 
 if TYPE_CHECKING:  # judges and certificates are imported at first use
-    from halluscope.reliability.certificate import Judgement
-
-ClassF = Literal["of_means", "mean"]
-AllAverage = Literal["pooled", "image"]
-Cells = NDArray[np.bool_]  # [images, classes]
-
-# THRONE's prompts to its judges
-SETS = {name: QuestionSet(**one) for name, one in read_toml(__file__, "benchmark.toml")["questions"].items()}
-PAPER, RELEASED, CLAIMS = (SETS[name] for name in ("paper", "released", "claims"))
-
-# With this beta F equals recall to every digit printed; with its inverse F equals precision.
-LARGEST_BETA = 1000
-
-# Names of counts: the sums of images' own scores, and how many images have one
-OF_IMAGES, DEFINED = "of_images", "defined"
+    from halluscope.reliability.certificate import Certificate, Judgement
 
 # The method by which `halluscope.stats.corrected` makes scores and intervals; its number goes up when it changes.
 METHOD = "ppi-1"
 
 
+@dataclass(frozen=True)
+class ThroneOptions(VoteOptions, Options):
+    """The options of THRONE's metric."""
+
+    vocabulary: str | Sequence[str] | Vocabulary = option(
+        "coco",
+        "the vocabulary of the classes that judges are asked about (default: coco, or objects365 if the benchmark is "
+        "named throne_objects365)",
+        about='"coco", "objects365", or the class names in the order of the columns of `votes`',
+        choices=("coco", "objects365"),
+        check=vocabularies.load,
+    )
+    beta: float = option(
+        0.5,
+        "the weight of recall against precision in F (default: 0.5)",
+        about="the weight of recall against precision in F (equation 3)",
+        least=1 / counting.LARGEST_BETA,
+        most=counting.LARGEST_BETA,
+        what="a number, such as 0.5,",
+    )
+    class_f: str = option(
+        "of_means",
+        "F of the class averages (of_means, default), or the average of each class's F (mean)",
+        about='"of_means", F of the two class averages (Table 1), or "mean", the mean of each class\'s F (released '
+        "code)",
+        choices=CLASS_F,
+    )
+    all_average: str = option(
+        "pooled",
+        "count over all cells (pooled, default), or average over images (image)",
+        about='"pooled", counts over all cells, or "image", the mean over images (released code)',
+        choices=ALL_AVERAGE,
+    )
+    per_class: bool = option(
+        False, "also print a table of the classes", about="also give the table `classes`"
+    )
+    per_image: bool = option(
+        False, about="also give, for each image, which classes were found, hallucinated and missed"
+    )
+    explain: bool = option(
+        False,
+        "also say which mentions the lexical judge found but did not count, and by which rule",
+        about="also give `explained`, how the lexical judge read each mention. It changes no score",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.conventions  # so that they are checked before anything is read
+
+    @property
+    def conventions(self) -> Conventions:
+        """How labels become scores."""
+        return Conventions(self.beta, self.class_f, self.all_average)  # type: ignore[arg-type]
+
+    @property
+    def question_set(self) -> QuestionSet:
+        """What judges are asked."""
+        return questions_of(self.questions)
+
+
+@dataclass(frozen=True)
+class Images:
+    """The images that were described."""
+
+    vocabulary: Vocabulary
+    objects: list[list[str]]  # the classes in each image
+    present: Cells
+    image_ids: list[Id] | None = None
+    form_of_each: list[str] | None = None
+    votes: NDArray[np.int8] | None = None  # given ones: [images, classes, judges x questions]
+    # how many questions the judges of given votes were asked each; 0 if that is not known
+    questions_of_votes: int = 0
+    sample: Cells | None = None  # the cells on which the same votes are also scored
+    certificate: "Certificate | None" = None
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What the judges say."""
+
+    responses: Sequence[str]
+    poll: VoteResult
+    labels: NDArray[np.int8]  # 1, 0 or `IGNORED`: [images, classes]
+    hits: Hits
+    judges: list[yes_shares.JudgeCounts]  # how often each judge says yes
+
+
+class Throne(Metric):
+    name = "throne"
+    title = "THRONE"
+    about = "object hallucination in free-form descriptions"
+    description = """\
+THRONE measures object hallucination in the free-form image descriptions of large vision-language models: an ensemble
+of language models reads each description and votes, class by class, on whether it implies the object; the votes on
+which they agree are compared with the objects annotated in the image.
+"""
+    citation = """\
+@inproceedings{kaul2024throne,
+  title={{THRONE}: An Object-based Hallucination Benchmark
+         for the Free-form Generations of Large Vision-Language Models},
+  author={Kaul, Prannay and Li, Zhizhong and Yang, Hao and Dukler, Yonatan
+          and Swaminathan, Ashwin and Taylor, C. J. and Soatto, Stefano},
+  booktitle={Proceedings of the IEEE/CVF Conference on Computer Vision and Pattern Recognition (CVPR)},
+  pages={27228--27238},
+  year={2024}
+}
+"""
+    links = ("https://arxiv.org/abs/2405.05256",)
+    licence = (
+        "COCO's annotations: CC BY 4.0. Images: the terms of their owners. The paper's list of Objects365 images and "
+        "its released code: CC BY-NC 4.0; this code was written from scratch."
+    )
+    compared = (
+        "With class_f=mean and all_average=image the metric gives the released code's scores for the same votes: "
+        "tests/benchmarks/test_throne.py, tests/golden/throne_released.json."
+    )
+
+    principal = "f0.5_cls"
+    scores = {
+        "precision_cls": Score("higher"),
+        "recall_cls": Score("higher"),
+        "f1_cls": Score("higher"),
+        "f0.5_cls": Score("higher"),
+        "precision_all": Score("higher"),
+        "recall_all": Score("higher"),
+        "f1_all": Score("higher"),
+        "f0.5_all": Score("higher"),
+        "unparsed": Score("lower"),
+    }
+    extra_numbers = {
+        "f*_cls": Score("higher"),
+        "f*_all": Score("higher"),
+        "ignored": Score(),
+        "ignored_present": Score(),
+        "undefined_classes": Score(),
+        "images": Score(),
+        "median_characters": Score(),
+        "cells": Score(),
+        "cells_of": Score(),
+    }
+    items = "per_image"
+    prompt = "Describe this image in detail."
+    max_new_tokens = 1024
+    target = "objects"
+    partial_ok = True
+    judges = Judges("votes", default="flan-t5", rules=("lexical",))
+    datasets = (
+        Dataset("throne_coco", id=("image_id",), columns=("objects",), options={"vocabulary": "coco"}),
+        Dataset(
+            "throne_objects365",
+            id=("image_id",),
+            columns=("objects",),
+            builder="build:OBJECTS365",
+            options={"vocabulary": "objects365"},
+        ),
+    )
+    options_type = ThroneOptions
+    row_options = (
+        Option(
+            "cells",
+            "score a second time, on only the cells that these POPE questions ask about",
+            many=True,
+            metavar="DATASET",
+        ),
+        Option(
+            "certificate",
+            "a file that `halluscope certify` wrote, one per file of --responses; adds corrected scores",
+            many=True,
+            metavar="FILE",
+            each=True,
+        ),
+    )
+
+    def read(self, responses: Sequence[str], rows: Images, options: ThroneOptions) -> Readings:
+        if rows.votes is not None:
+            required = voting.required(options.agreement, rows.votes.shape[-1])
+            poll = VoteResult(rows.votes, required, ["given"], "given", ())
+        else:
+            if rows.certificate:
+                rows.certificate.check(vocabulary=rows.vocabulary.name, questions=options.question_set.name)
+                rows.certificate.check_texts(responses)
+            poll = options.collect_votes(responses, rows.present, rows.vocabulary, options.question_set)
+        labels = voting.label(*voting.count(poll.votes), poll.k)
+        judges = judge_counts(rows, poll, responses, options)
+        return Readings(responses, poll, labels, Hits.of(labels, rows.present), judges)
+
+    def count(self, rows: Images, readings: Readings, options: ThroneOptions) -> Tables:
+        return Tables(readings.hits.counts(options.conventions))
+
+    def score(self, rows: Images, sums: Counts, options: ThroneOptions) -> Scores:
+        return counting.score(sums, options.conventions)
+
+    def facts(
+        self, rows: Images, readings: Readings, total: Counts, options: ThroneOptions
+    ) -> dict[str, Any]:
+        hits = readings.hits
+        present = int(np.count_nonzero(rows.present))
+        is_whole = rows.votes is not None or options.ask == "all"
+        is_undefined = ~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)
+        facts: dict[str, Any] = {
+            "ignored": float((readings.labels == IGNORED).mean()) if is_whole else None,
+            "ignored_present": ignored_present(rows, hits) / present if present else None,
+            "yes_shares": yes_shares.shares(readings.judges),
+            "unparsed": None if rows.votes is not None else unparsed(readings.poll),
+            "undefined_classes": int(is_undefined.sum()),
+            "images": len(rows.present),
+            "median_characters": float(np.median([len(text) for text in readings.responses])),
+            MEAN_WORDS: mean_words(readings.responses),
+        }
+        if rows.sample is not None:
+            facts.update(self._sampled(rows, readings, total, options))
+        if rows.certificate:
+            facts["corrected"] = self._corrected(rows.certificate, rows, readings, options)
+        if options.per_class:
+            table = rows_of(counting.of_each_class(hits, options.beta))
+            facts["classes"] = dict(zip(rows.vocabulary.classes, table, strict=True))
+        if options.per_image:
+            facts["per_image"] = per_image(rows, readings)
+        if options.explain:
+            facts["explained"] = explained(rows, readings, options)
+        return facts
+
+    def warn(
+        self,
+        responses: Sequence[str],
+        rows: Images,
+        readings: Readings,
+        result: dict[str, Any],
+        options: ThroneOptions,
+    ) -> None:
+        present = int(np.count_nonzero(rows.present))
+        yes_shares.warn_of_judges(readings.judges)
+        yes_shares.warn_of_ignored(ignored_present(rows, readings.hits), present, readings.judges)
+        warn_if_shuffled(readings.hits.predicted, rows.present)
+
+    def refusals(self, rows: Images, total: Counts, options: ThroneOptions) -> dict[str, str]:
+        return counting.class_refusals(total, options.conventions)
+
+    def data(self, rows: Images) -> str:
+        return data_of_objects(rows.vocabulary.name, rows.objects, rows.image_ids)
+
+    def signed(self, rows: Images, readings: Readings, options: ThroneOptions) -> dict[str, Any]:
+        poll = readings.poll
+        signed = {
+            "judges": poll.judges,
+            "questions": poll.questions,
+            "agreement": f"{poll.k}of{poll.votes.shape[-1]}",
+            "beta": f"{options.beta:g}",
+            "class_f": options.class_f,
+            "all_average": options.all_average,
+        }
+        if rows.sample is not None:
+            digest = hashlib.sha256(rows.sample.tobytes()).hexdigest()[:8]
+            signed["cells"] = f"{rows.sample.sum()}-{digest}"
+        return signed
+
+    def forms(self, rows: Images) -> Sequence[str]:
+        return rows.form_of_each or ()
+
+    def _sampled(
+        self, rows: Images, readings: Readings, total: Counts, options: ThroneOptions
+    ) -> dict[str, Any]:
+        """Return the scores of the same votes on a sample of the cells, and how far those on all cells are off."""
+        assert rows.sample is not None
+        is_there = rows.sample.any(axis=1)  # an image without such a cell is left out
+        labels = np.where(rows.sample, readings.labels, IGNORED)
+        hits = Hits.of(labels[is_there], rows.present[is_there])
+        on_sample = self.score(rows, Tables(hits.counts(options.conventions)).total(), options)
+        on_all = self.score(rows, total, options)
+        facts: dict[str, Any] = {"cells": int(rows.sample.sum()), "difference": {}}
+        for name, values in on_sample.items():
+            facts[f"{name}/sampled"] = float(values[0])
+            facts["difference"][name] = float(on_all[name][0] - values[0])
+        return facts
+
+    def _corrected(
+        self, certificate: "Certificate", rows: Images, readings: Readings, options: ThroneOptions
+    ) -> dict[str, Any]:
+        """Return the scores corrected for the judges' errors, by people's labels."""
+        from halluscope.stats.corrected import correct
+
+        signed = self.signed(rows, readings, options)
+        certificate.check(judges=signed["judges"], agreement=signed["agreement"])
+        labels = voting.known(readings.labels, rows.present)
+        of_people = certificate.sample(readings.responses, labels, rows.vocabulary)
+        betas = options.conventions.betas
+        corrected = correct(labels, rows.present, of_people, betas, options.class_f, options.level)
+        if corrected.refused.keys() >= corrected.scores.keys():
+            raise ValueError(
+                f"The labels of the certificate {certificate.content['digest']} cannot support any corrected score: "
+                f"{next(iter(corrected.refused.values()))}"
+            )
+        choices = {**certificate.signed, "interval": f"{options.level:g},{METHOD}"}
+        return {
+            **corrected.scores,
+            "refused": corrected.refused,
+            "labels": certificate.signed["labels"],
+            "labelled_texts": len(certificate.content["labels"]),
+            "labelled_by": certificate.signed["labelled_by"],
+            "signature": changed(self.sign(rows, readings, options), **choices),
+        }
+
+
+METRIC = Throne()
+
+
+@takes(ThroneOptions)
 def compute(
     predictions: Sequence[str],
     references: Sequence[Sequence[str]],
     *,
-    vocabulary: str | Sequence[str] | Vocabulary = "coco",
     votes: ArrayLike | None = None,
-    beta: float = 0.5,
-    class_f: ClassF = "of_means",
-    all_average: AllAverage = "pooled",
-    bootstrap: int = 0,
-    seed: int = 0,
-    level: float = 0.95,
     cells: ArrayLike | None = None,
     cells_of: int | None = None,
     image_ids: Sequence[Any] | None = None,
     forms: Sequence[str] | None = None,
-    per_class: bool = False,
-    per_image: bool = False,
-    explain: bool = False,
-    thoughts: str = REMOVED,
     certificate: str | Path | Mapping[str, Any] | None = None,
-    **judging: Any,
+    **options: Any,
 ) -> dict[str, Any]:
     """Score an LVLM's descriptions of images.
 
     Args:
         predictions: the LVLM's raw responses, one per image; an empty response mentions nothing.
         references: the classes present in each image, by their names in the vocabulary.
-        vocabulary: "coco", "objects365", or the class names in the order of the columns of `votes`.
         votes: 0/1 [images, classes, judges x questions]; if given, no judge is asked.
-        beta: the weight of recall against precision in F (equation 3).
-        class_f: "of_means", F of the two class averages (Table 1), or "mean", the mean of each class's F (released
-            code).
-        all_average: "pooled", counts over all cells, or "image", the mean over images (released code).
-        bootstrap: 0 for no intervals; any other number gives the same ones, which leave out one image at a time.
-        seed: moves nothing.
-        level: the level of the interval, in (0, 1).
         cells: bool [images, classes]; the same votes are also scored on these cells alone, such as those that POPE
             asks about (supplement, section 2). An image without any such cell is left out of these scores.
         cells_of: the number of cells in the whole sample, other images included; a warning appears if most of them lie
             in images that are not scored.
         image_ids: the images' ids; a repeated id is an error.
         forms: the parallel form of each row (its column `form`); it is named in the signature and changes no score.
-        per_class: also give the table `classes`.
-        per_image: also give, for each image, which classes were found, hallucinated and missed.
-        explain: also give `explained`, how the lexical judge read each mention. It changes no score.
-        thoughts: "removed" drops the LVLM's thoughts (`halluscope.responses.thoughts`), "kept" scores them too.
         certificate: the judges' certificate: a file that `halluscope certify` wrote about exactly these responses, or
             its content; adds scores corrected for the judges' errors (`halluscope.stats.corrected`).
-        judging: how the poll is held: judges, questions ("paper" of section 4.3, "released", "plain", "claims" for
-            checkers, or templates), agreement, ask, device, engine, recheck, tokenizer, workers, leave_out, at_once,
-            max_failed, store, progress; see `halluscope.judging.options.VoteOptions`.
+        options: the fields of `ThroneOptions`, by name: how the poll is held, and how labels become scores.
 
     Returns:
         `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over
@@ -121,8 +393,8 @@ def compute(
         `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
         the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
         without an end; `signature`; and on request `interval`, `classes`, `per_image`.
-        With `cells` also `sampled`, the scores on these cells with their own signature, the number of `cells`, and
-        `cells_of`; and `difference`, the scores on all cells minus those on the sampled ones.
+        With `cells` also the scores on these cells, such as `f0.5_cls/sampled`, the number of `cells`, and `cells_of`;
+        and `difference`, the scores on all cells minus those on the sampled ones.
         `explained` has one list per image with one row per mention: `class`, `start`, `end`, `words`, and
         `taken_back_by`, the name of the rule, or None where the mention counts; `start` and `end` are places in the
         response as judged, without thoughts.
@@ -134,161 +406,39 @@ def compute(
         ValueError: for any bad input, before a model is loaded; for a certificate of other judges, questions,
             agreement, vocabulary or responses, or one whose labels cannot support any score.
     """
-    import hashlib
-
-    flags(per_class=per_class, per_image=per_image, explain=explain)
-    predictions, references = paired(predictions, references)
-    image_ids, form = ids_and_forms(image_ids, forms, len(predictions))
-    heard = spoken(predictions, thoughts)
-    predictions = heard.texts
-    references = class_names(references)
-    vocabulary = vocabularies.load(vocabulary)
-    present = vocabulary.presence(references)
-    conventions, resampling = Conventions(beta, class_f, all_average), Bootstrap(bootstrap, seed, level)
-    poll = checks.build(VoteOptions, judging, "throne")
+    responses, references = paired(predictions, references)
+    chosen = METRIC.chosen(options)
+    vocabulary = vocabularies.load(chosen.vocabulary)
+    objects = class_names(references)
+    present = vocabulary.presence(objects)
     if votes is not None:
-        why = "votes are given, so nobody is asked"
-        checks.check_effect(judging, POLLING, why, checks.usual_values(VoteOptions))
+        check_effect(options, POLLING, "votes are given, so nobody is asked", usual_values(VoteOptions))
+        if chosen.explain or certificate is not None:
+            named = "explain" if chosen.explain else "certificate"
+            raise ValueError(
+                f"{named} is about judges that read the responses, but votes are given; leave votes out and pass "
+                "judges='lexical' or others."
+            )
     if cells is None:
-        checks.check_effect({"cells_of": cells_of}, ["cells_of"], "it is about a sample, and cells is None")
-    if votes is not None and (explain or certificate is not None):
-        raise ValueError(
-            f"{'explain' if explain else 'certificate'} is about judges that read the responses, but votes are given; "
-            "leave votes out and pass judges='lexical' or others."
-        )
-    if explain:
-        from halluscope.judging.resolve import lexical
-
-        reader = lexical(poll.meant, vocabulary)
-    certified = None
-    if certificate is not None:
-        from halluscope.reliability.certificate import read
-
-        if all_average != "pooled":
-            raise ValueError(
-                f"certificate is given, but all_average is {short_repr(all_average)}; expected 'pooled': only counts "
-                "pooled over images, or per class, can be corrected."
-            )
-        certified = read(certificate)
+        check_effect({"cells_of": cells_of}, ["cells_of"], "it is about a sample, and cells is None")
+    if chosen.explain:
+        lexical_reader(chosen, vocabulary)
     size = 0 if cells_of is None else whole("cells_of", cells_of, 1)
-    sample = None if cells is None else _check_cells(cells, present, size)
-    questions = questions_of(poll.questions)
-    if votes is not None:
-        given = voting.check(votes, *present.shape).view(np.int8)
-        cast = VoteResult(given, voting.required(poll.agreement, given.shape[-1]), ["given"], "given", ())
-    else:
-        if certified:
-            certified.check(vocabulary=vocabulary.name, questions=questions.name)
-            certified.check_texts(predictions)
-        cast = poll.collect_votes(predictions, present, vocabulary, questions)
-    labels = voting.label(*voting.count(cast.votes), cast.k)
-    hits = Hits.of(labels, present)
-    if votes is None:
-        judges = count_asked(cast, present, predictions, questions)
-    else:
-        names = names_of_given(
-            cast.votes.shape[-1], len(questions.templates) if "questions" in judging else 0
-        )
-        judges = yes_shares.count_yes(cast.votes, present, names)
-    present_cells = int(np.count_nonzero(present))
-    ignored_present = present_cells - int(np.count_nonzero(hits.present))
-    yes_shares.warn_of_judges(judges)
-    yes_shares.warn_of_ignored(ignored_present, present_cells, judges)
-    warn_if_shuffled(hits.predicted, present)
-    unparsed = None
-    if votes is None:
-        asked = int(np.count_nonzero(cast.votes != UNASKED))
-        unparsed = float(np.count_nonzero(cast.votes == OTHER) / max(1, asked))
-    is_whole = votes is not None or poll.ask == "all"
-    counts = hits.counts(conventions)
-    result: dict[str, Any] = points(score(total_of(counts), conventions)) | {
-        "ignored": float((labels == IGNORED).mean()) if is_whole else None,
-        "ignored_present": ignored_present / present_cells if present_cells else None,
-        "yes_shares": yes_shares.shares(judges),
-        "unparsed": unparsed,
-        "undefined_classes": int((~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)).sum()),
-        "images": len(present),
-        "median_characters": float(np.median([len(text) for text in predictions])),
-        MEAN_WORDS: mean_words(predictions),
-        **heard.counts(),
-    }
-    made_by = {
-        "data": data_of_objects(vocabulary.name, references, image_ids),
-        "judges": cast.judges,
-        "questions": cast.questions,
-        "agreement": f"{cast.k}of{cast.votes.shape[-1]}",
-        "beta": f"{beta:g}",
-        "class_f": class_f,
-        "all_average": all_average,
-        **form,
-        **choice(thoughts),
-        "interval": resampling.over("images"),
-    }
-    result["signature"] = signature("throne", **made_by)
-    if bootstrap:
-        scoring = partial(score, conventions=conventions)
-        refused = _refused(hits, conventions)
-        left_out = leave_out(scoring, total_of(counts), blocks_of(counts), refused=refused)
-        result |= of_scores(left_out, resampling.level)
-    if sample is not None:
-        there = sample.any(axis=1)
-        on_sample = Hits.of(np.where(sample, labels, IGNORED)[there], present[there])
-        sampled = points(score(total_of(on_sample.counts(conventions)), conventions))
-        result["difference"] = {name: result[name] - value for name, value in sampled.items()}
-        which = f"{sample.sum()}-{hashlib.sha256(sample.tobytes()).hexdigest()[:8]}"
-        signed = signature("throne", **made_by, cells=which)
-        result["sampled"] = {**sampled, "cells": int(sample.sum()), "cells_of": cells_of, "signature": signed}
-    if certified:
-        from halluscope.stats.corrected import correct
-
-        certified.check(judges=made_by["judges"], agreement=made_by["agreement"])
-        labels_known = voting.known(labels, present)
-        of_people = certified.sample(predictions, labels_known, vocabulary)
-        found = correct(labels_known, present, of_people, conventions.betas, class_f, level)
-        if found.refused.keys() >= found.scores.keys():
-            raise ValueError(
-                f"The labels of the certificate {certified.content['digest']} cannot support any corrected score: "
-                f"{next(iter(found.refused.values()))}"
-            )
-        made_by |= certified.signed | {"interval": f"{level:g},{METHOD}"}
-        result["corrected"] = {
-            **found.scores,
-            "refused": found.refused,
-            "labels": certified.signed["labels"],
-            "labelled_texts": len(certified.content["labels"]),
-            "labelled_by": certified.signed["labelled_by"],
-            "signature": signature("throne", **made_by),
-        }
-    if per_class:
-        result["classes"] = dict(zip(vocabulary.classes, rows_of(of_each_class(hits, beta)), strict=True))
-    if per_image:
-        kinds = {
-            "found": hits.true,
-            "hallucinated": hits.predicted & ~present,
-            "missed": present & (labels == 0),
-        }
-        result["per_image"] = [
-            {kind: [vocabulary.classes[i] for i in np.flatnonzero(of[row])] for kind, of in kinds.items()}
-            for row in range(len(present))
-        ]
-    if explain:
-        result["explained"] = [reader.explain(questions.cut(text)) for text in predictions]
+    rows = Images(
+        vocabulary,
+        objects,
+        present,
+        image_ids=None if image_ids is None else ids("image_ids", image_ids, len(responses), unique=True),
+        form_of_each=None if forms is None else texts("forms", forms, len(responses)),
+        votes=None if votes is None else voting.check(votes, *present.shape).view(np.int8),
+        questions_of_votes=len(chosen.question_set.templates) if "questions" in options else 0,
+        sample=None if cells is None else checked_sample(cells, present, size),
+        certificate=None if certificate is None else read_certificate(certificate, chosen),
+    )
+    result = METRIC.evaluate(responses, rows, chosen)
+    if cells is not None:
+        result["cells_of"] = cells_of
     return result
-
-
-def count_asked(
-    cast: VoteResult, present: Cells, responses: Sequence[str], questions: QuestionSet
-) -> list[yes_shares.JudgeCounts]:
-    """Count the judges' votes on responses that they were asked about; nobody is asked about an empty one."""
-    is_asked = np.array([bool(questions.cut(response).strip()) for response in responses], dtype=bool)
-    return yes_shares.count_yes(cast.votes[is_asked], present[is_asked], cast.judges)
-
-
-def names_of_given(columns: int, questions: int) -> list[str]:
-    """Name the judges of given votes; if it is not known how many `questions` each was asked, name each vote."""
-    if questions and columns % questions == 0:
-        return [f"judge {number}" for number in range(1, columns // questions + 1)]
-    return [f"vote {number}" for number in range(1, columns + 1)]
 
 
 def judge(
@@ -302,21 +452,19 @@ def judge(
     """Ask the judges without scoring; the arguments are those of `compute`."""
     from halluscope.reliability.certificate import Judgement
 
-    predictions, references = paired(predictions, references)
-    said = take_out(predictions, thoughts).texts
+    responses, references = paired(predictions, references)
+    without_thoughts = take_out(responses, thoughts).texts
     classes = vocabularies.load(vocabulary)
     present = classes.presence(class_names(references))
-    poll = checks.build(VoteOptions, judging, "throne")
-    asked = said, present, classes, questions_of(poll.questions)
+    poll = declarations.build(VoteOptions, judging, "throne")
+    asked = without_thoughts, present, classes, questions_of(poll.questions)
     return Judgement(*asked, poll.collect_votes(*asked))
 
 
-def questions_of(questions: str | Sequence[str] | QuestionSet) -> QuestionSet:
-    """Find a question set by name, or make one from the user's templates in the paper's frame."""
-    return question_set(questions, SETS, PAPER.frame)
+# What is checked before anybody is asked
 
 
-def _check_cells(cells: ArrayLike, present: Cells, every: int) -> Cells:
+def checked_sample(cells: ArrayLike, present: Cells, every: int) -> Cells:
     """Return the cells of a sample, and warn if most of the sample lies in images that are not scored."""
     meant = "for each image and class whether it is in the sample"
     table = array("cells", cells, f"bool [images, classes]: {meant}")
@@ -335,105 +483,75 @@ def _check_cells(cells: ArrayLike, present: Cells, every: int) -> Cells:
     return table
 
 
-class Hits(NamedTuple):
-    """The cells that count, as tables [images, classes]."""
+def read_certificate(certificate: str | Path | Mapping[str, Any], options: ThroneOptions) -> "Certificate":
+    """Read a certificate, if the scores can be corrected by it."""
+    from halluscope.reliability.certificate import read
 
-    true: Cells  # predicted and present (true positives)
-    predicted: Cells  # labelled yes
-    present: Cells  # in the ground truth, and not ignored
-
-    @classmethod
-    def of(cls, labels: NDArray[np.int8], present: Cells) -> "Hits":
-        """Compare labels (1, 0 or `IGNORED`) with the ground truth; ignored cells do not count."""
-        predicted = labels == 1
-        return cls(predicted & present, predicted, present & (labels != IGNORED))
-
-    def counts(self, conventions: "Conventions") -> Counts:
-        """Return what scores are made from, by image: the tables, and an image's own scores where these are averaged:
-        [images, scores], 0 where undefined, and whether they are defined.
-        """
-        tables: dict[str, NDArray[Any]] = dict(zip(self._fields, self, strict=True))
-        if conventions.all_average == "pooled":
-            return tables
-        true, predicted, present = (table.sum(axis=1) for table in self)
-        empty = (predicted == 0) | (present == 0)
-        precision = np.where(empty, 0.0, ratio(true, predicted))
-        recall = np.where(empty, 0.0, ratio(true, present))
-        values = [precision, recall]
-        for beta in conventions.betas:
-            values.append(f_score(precision, recall, beta))
-        own = np.stack(values, axis=1)
-        return tables | {OF_IMAGES: np.nan_to_num(own), DEFINED: ~np.isnan(own)}
+    if options.all_average != "pooled":
+        raise ValueError(
+            f"certificate is given, but all_average is {short_repr(options.all_average)}; expected 'pooled': only "
+            "counts pooled over images, or per class, can be corrected."
+        )
+    return read(certificate)
 
 
-class Conventions:
-    """The choices on which papers and released code differ; see `compute`."""
+def lexical_reader(options: ThroneOptions, vocabulary: Vocabulary) -> Any:
+    """Return the lexical judge among the judges, which can explain how it reads mentions."""
+    from halluscope.judging.resolve import lexical
 
-    def __init__(
-        self, beta: float = 0.5, class_f: ClassF = "of_means", all_average: AllAverage = "pooled"
-    ) -> None:
-        """Check the options."""
-        finite("beta", beta, 1 / LARGEST_BETA, LARGEST_BETA, "a number, such as 0.5,")
-        BENCHMARK.check_choices(class_f=class_f, all_average=all_average)
-        self.betas = sorted({1.0, 0.5, float(beta)}, reverse=True)  # those that are reported
-        self.class_f, self.all_average = class_f, all_average
-        self.names = ["precision", "recall", *(f"f{beta:g}" for beta in self.betas)]
+    return lexical(options.meant, vocabulary)
 
 
-def score(sums: Counts, conventions: Conventions) -> dict[str, Floats]:
-    """Return scores [sums], fractions in [0, 1] and NaN where undefined (section 3.1, equation 3), of sums of `counts`.
+# What a result says of the judges and of each image
 
-    With `all_average="image"`, P and R of an image whose predicted or true set is empty are 0, and an image without a
-    hit has no F.
-    """
-    tables, betas = [sums[name] for name in Hits._fields], conventions.betas
-    names = conventions.names
 
-    def with_f(precision: Floats, recall: Floats, f: Callable[..., Floats]) -> list[Floats]:
-        return [precision, recall, *(f(precision, recall, beta) for beta in betas)]
+def judge_counts(
+    rows: Images, poll: VoteResult, responses: Sequence[str], options: ThroneOptions
+) -> list[yes_shares.JudgeCounts]:
+    """Count how often each judge says yes; nobody is asked about an empty response."""
+    if rows.votes is not None:
+        names = names_of_given(poll.votes.shape[-1], rows.questions_of_votes)
+        return yes_shares.count_yes(poll.votes, rows.present, names)
+    questions = options.question_set
+    asked = np.array([bool(questions.cut(response).strip()) for response in responses], dtype=bool)
+    return yes_shares.count_yes(poll.votes[asked], rows.present[asked], poll.judges)
 
-    if conventions.all_average == "pooled":
-        overall = with_f(*_precision_recall(*(of.sum(axis=1) for of in tables)), f_of_means)
-    else:
-        overall = [*ratio(sums[OF_IMAGES], sums[DEFINED]).T]
-    p, r = _precision_recall(*tables)
-    if conventions.class_f == "of_means":
-        by_class = with_f(defined_mean(p), defined_mean(r), f_of_means)
-    else:
-        by_class = [*map(defined_mean, with_f(p, r, f_score))]
-    return {
-        f"{name}_{over}": value
-        for over, values in (("all", overall), ("cls", by_class))
-        for name, value in zip(names, values, strict=True)
+
+def names_of_given(columns: int, questions: int) -> list[str]:
+    """Name the judges of given votes; if it is not known how many `questions` each was asked, name each vote."""
+    if questions and columns % questions == 0:
+        return [f"judge {number}" for number in range(1, columns // questions + 1)]
+    return [f"vote {number}" for number in range(1, columns + 1)]
+
+
+def ignored_present(rows: Images, hits: Hits) -> int:
+    """Return how many present cells are ignored."""
+    return int(np.count_nonzero(rows.present)) - int(np.count_nonzero(hits.present))
+
+
+def unparsed(poll: VoteResult) -> float:
+    """Return the share of votes that are neither yes nor no."""
+    asked = int(np.count_nonzero(poll.votes != UNASKED))
+    return float(np.count_nonzero(poll.votes == OTHER) / max(1, asked))
+
+
+def per_image(rows: Images, readings: Readings) -> list[dict[str, list[str]]]:
+    """Return for each image which classes were found, hallucinated and missed."""
+    kinds = {
+        "found": readings.hits.true,
+        "hallucinated": readings.hits.predicted & ~rows.present,
+        "missed": rows.present & (readings.labels == 0),
     }
+    images = []
+    for number in range(len(rows.present)):
+        image = {}
+        for kind, table in kinds.items():
+            image[kind] = [rows.vocabulary.classes[index] for index in np.flatnonzero(table[number])]
+        images.append(image)
+    return images
 
 
-def _refused(hits: Hits, conventions: Conventions) -> dict[Names, str]:
-    """Say which means over classes have no interval, since too many classes have no value."""
-    true, predicted, present = (table.any(axis=0) for table in hits)
-    if conventions.class_f == "of_means":
-        has_f, without_f = predicted & present, "a precision or a recall"
-    else:
-        has_f, without_f = true, "an F"
-    defined = dict.fromkeys(conventions.names, (has_f, without_f))
-    defined |= {"precision": (predicted, "a precision"), "recall": (present, "a recall")}
-    refused: dict[Names, str] = {}
-    for name, (is_defined, what) in defined.items():
-        refused[(f"{name}_cls",)] = refusal(int((~is_defined).sum()), hits.true.shape[1], what)
-    return refused
-
-
-def _precision_recall(true: Any, predicted: Any, present: Any) -> tuple[Floats, Floats]:
-    return ratio(true, predicted), ratio(true, present)
-
-
-def of_each_class(hits: Hits, beta: float) -> dict[str, NDArray[Any]]:
-    """Return one array [classes] per column of the per-class table; ratios are NaN where undefined."""
-    counts = [table.sum(axis=0) for table in hits]
-    precision, recall = _precision_recall(*counts)
-    return {
-        **dict(zip(hits._fields, counts, strict=True)),
-        "precision": precision,
-        "recall": recall,
-        **{f"f{one:g}": f_score(precision, recall, one) for one in (1.0, beta)},
-    }
+def explained(rows: Images, readings: Readings, options: ThroneOptions) -> list[Any]:
+    """Return how the lexical judge read each mention."""
+    reader = lexical_reader(options, rows.vocabulary)
+    return [reader.explain(options.question_set.cut(response)) for response in readings.responses]

@@ -5,12 +5,14 @@ The lexical judge's reader finds the mentions, whoever judged.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from halluscope import vocabularies
-from halluscope.benchmarks.throne.metric import questions_of
-from halluscope.judging.lexical import LexicalJudge
+from halluscope.benchmarks.throne.metric import METRIC
+from halluscope.benchmarks.throne.questions import questions_of
+from halluscope.benchmarks.throne.yes_shares import MOST_IGNORED
+from halluscope.judging.lexical import LexicalJudge, Mention
 from halluscope.judging.options import VoteOptions
 from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
@@ -30,7 +32,6 @@ from halluscope.reporting.report_items import (
 )
 from halluscope.reporting.tables import (
     Cell,
-    Declared,
     Named,
     Notes,
     Report,
@@ -38,41 +39,105 @@ from halluscope.reporting.tables import (
     best_first,
     class_table,
     estimate,
+    filled,
+    is_defined,
     percent,
     share,
+    table,
 )
 from halluscope.sanitize import one_line
 
-VIEW = Declared(__file__)
-meaning = VIEW.meaning
+Values = Mapping[str, Any]
+
 DISPUTED = "disputed"
 LONGEST_NAME = 80  # of a judge, in a table
+
+UNDEFINED = "F0.5 is undefined: the descriptions name no class, or the images have none."
+MEANING = (
+    "F0.5 is {f0_5_cls} of 100; on average over the classes, a class that is described is in the image {precision_cls} "
+    "times in 100 (precision, which weighs more), and one that is in the image is described {recall_cls} times in 100 "
+    "(recall)."
+)
+
+# A score, with F of any beta, of all cells or over classes
+SCORE = re.compile(r"(precision|recall|f[\d.e+-]+)_(all|cls)")
+SAMPLED = "sampled"
+DIFFERENCE = "difference"
+
+
+def meaning(scores: Values) -> str:
+    """Say in a sentence what F0.5 means."""
+    if not is_defined(scores[METRIC.principal]):
+        return UNDEFINED
+    return filled(MEANING, scores)
 
 
 def report(results: Named, **_: Any) -> Report:
     """Return tables of the results, with notes on each result; the best class-wise F0.5 comes first."""
-    # The columns of THRONE's Table 1 after the length; F with another beta comes last among those of its kind.
-    names = dict.fromkeys(name for _, result in results for name in result)
-    known = [name for name in names if re.fullmatch(r"(precision|recall|f[\d.e+-]+)_(all|cls)", name)]
-    columns = sorted(known, key=lambda name: (name.endswith("cls"), not re.match("[pr]|f1_|f0.5_", name)))
-    # The scores on sampled cells, and the differences from those on all cells (supplement, Table 2)
-    sampled = [
-        [name, what, *(share(result[what].get(column)) for column in columns)]
-        for name, result in best_first(VIEW.record, results)
-        for what in ("sampled", "difference")
-        if what in result
+    best = best_first(METRIC, results)
+    columns = score_columns(results)
+    shown = [
+        table(best, ["median_characters:g", *columns], intervals=("f0.5_cls",)),
+        Table("sampled", ["responses", "cells", *columns], _sampled(best, columns), left=2),
+        Table("judges", ["responses", "judge", "yes if present", "yes if absent"], _judges(best), left=2),
     ]
-    every = [
-        VIEW.table(results, ["median_characters:g", *columns]),
-        Table("sampled", ["responses", "cells", *columns], sampled, left=2),
-    ]
-    judges = _judges(best_first(VIEW.record, results))
-    every.append(Table("judges", ["responses", "judge", "yes if present", "yes if absent"], judges, left=2))
-    return [
-        *tables.report(every, {name: VIEW.notes(result, *_further(result)) for name, result in results}),
-        *(part for name, result in results if "corrected" in result for part in _corrected(result, name)),
-        *(class_table(result, name) for name, result in results if "classes" in result),
-    ]
+    parts = list(tables.report(shown, {name: notes(result) for name, result in results}))
+    for name, result in results:
+        if "corrected" in result:
+            parts += _corrected(result, name)
+    for name, result in results:
+        if "classes" in result:
+            parts.append(class_table(result, name))
+    return parts
+
+
+def score_columns(results: Named) -> list[str]:
+    """Return the columns of Table 1 after the length; F with another beta comes last among those of its kind."""
+    columns = []
+    for _, result in results:
+        for name in result:
+            if SCORE.fullmatch(name) and name not in columns:
+                columns.append(name)
+    return sorted(columns, key=lambda name: (name.endswith("cls"), not re.match("[pr]|f1_|f0.5_", name)))
+
+
+def _sampled(results: Named, columns: Sequence[str]) -> list[list[Cell]]:
+    """Return the scores on sampled cells, and the differences from those on all cells (supplement, Table 2)."""
+    rows = []
+    for name, result in results:
+        if DIFFERENCE in result:
+            on_sample = {column: result.get(f"{column}/{SAMPLED}") for column in columns}
+            for what, scores in ((SAMPLED, on_sample), (DIFFERENCE, result[DIFFERENCE])):
+                row: list[Cell] = [name, what]
+                for column in columns:
+                    row.append(share(scores.get(column)))
+                rows.append(row)
+    return rows
+
+
+def notes(result: Values) -> list[str]:
+    """Return what is said of a result below the tables."""
+    lines = []
+    if result.get("ignored") is not None:
+        lines.append(f"cells ignored because the judges disagree: {percent(result['ignored'])} %")
+    ignored_present = result.get("ignored_present")
+    if ignored_present is not None:
+        share_of = percent(ignored_present)
+        lines.append(f"objects in the images that are ignored because the judges disagree: {share_of} %")
+        if ignored_present > MOST_IGNORED:
+            lines.append(
+                "more than a fifth of the objects in the images is ignored: if one judge is broken, recall is too "
+                "high; compare how often each says yes"
+            )
+    if result.get("unparsed"):
+        lines.append(
+            f"votes that are neither yes nor no: {percent(result['unparsed'])} % (not counted as yes)"
+        )
+    if result.get("undefined_classes"):
+        lines.append(f"classes that are never described, or in no image: {result['undefined_classes']}")
+    lines += _further(result)
+    lines.append(f"signature: {result['signature']}")
+    return lines
 
 
 def _judges(results: Named) -> list[list[Cell]]:
@@ -84,78 +149,100 @@ def _judges(results: Named) -> list[list[Cell]]:
     return rows
 
 
-def _corrected(result: Mapping[str, Any], of: str) -> list[Table | Notes]:
+def _corrected(result: Values, label: str) -> list[Table | Notes]:
     """Tabulate each score raw, from the judges' labels, and corrected by people's labels; with notes on the latter."""
-    found = result["corrected"]
-    rows = [
-        [name, share(result[name]), estimate(one)]
-        for name, one in found.items()
-        if isinstance(one, Mapping) and "value" in one
-    ]
+    corrected = result["corrected"]
+    rows: list[list[Cell]] = []
+    for name, value in corrected.items():
+        if isinstance(value, Mapping) and "value" in value:
+            rows.append([name, share(result[name]), estimate(value)])
     lines = [
-        f"corrected by {found['labels']:,} labels of {found['labelled_texts']:,} texts, given by "
-        f"{found['labelled_by']}",
-        *(f"{name} is not corrected: {why}" for name, why in found["refused"].items()),
-        f"signature: {found['signature']}",
+        f"corrected by {corrected['labels']:,} labels of {corrected['labelled_texts']:,} texts, given by "
+        f"{corrected['labelled_by']}"
     ]
+    for name, reason in corrected["refused"].items():
+        lines.append(f"{name} is not corrected: {reason}")
+    lines.append(f"signature: {corrected['signature']}")
     header = ["score", "raw", "corrected"]
-    return [Table("corrected", header, rows, of=of, intervals=("corrected",)), Notes(lines, of)]
+    return [Table("corrected", header, rows, of=label, intervals=("corrected",)), Notes(lines, label)]
 
 
-def _further(result: Mapping[str, Any]) -> Iterator[str]:
+def _further(result: Values) -> Iterator[str]:
     """Yield what the lexical judge took back, and how many cells are sampled."""
     if "explained" in result:
         rules = Counter(mention["taken_back_by"] for image in result["explained"] for mention in image)
-        counts = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common() if rule is not None)
-        yield f"mentions that the lexical judge read: {rules.total():,}; taken back: {counts or 'none'}"
-    if "sampled" in result:
-        cells, of = result["sampled"]["cells"], result["sampled"]["cells_of"]
-        part = "" if of is None else f" of {of:,} ({percent(cells / of)} %)"
+        counts = [f"{rule} {count:,}" for rule, count in rules.most_common() if rule is not None]
+        taken_back = ", ".join(counts) or "none"
+        yield f"mentions that the lexical judge read: {rules.total():,}; taken back: {taken_back}"
+    if DIFFERENCE in result:
+        cells = result["cells"]
+        cells_of = result["cells_of"]
+        part = "" if cells_of is None else f" of {cells_of:,} ({percent(cells / cells_of)} %)"
         yield f"sampled cells in the scored images: {cells:,}{part}"
 
 
-def items(
-    rows: Sequence[Mapping[str, Any]], options: Mapping[str, Any], voters: Mapping[str, Any] | None
-) -> Iterator[Item]:
+# Rows
+
+
+def items(rows: Sequence[Values], options: Values, voters: Values | None) -> Iterator[Item]:
     """Yield a run's rows as items, one per row, in order."""
     reader = LexicalJudge(vocabularies.load(options.get("vocabulary", "coco")))
-    cut = questions_of(options.get("questions", VoteOptions.questions)).cut
-    for row, whole in zip(rows, judged_texts(rows, options), strict=True):
-        text = cut(whole)
-        mentions, votes, classes = reader.mentions(text), ballots(row, voters), outcomes(row)
-        mentioned = {mention.object for mention in mentions}
-        affirmed = {mention.object for mention in mentions if mention.implied}
+    questions = questions_of(options.get("questions", VoteOptions.questions))
+    for row, response in zip(rows, judged_texts(rows, options), strict=True):
+        text = questions.cut(response)
+        mentions = reader.mentions(text)
+        votes = ballots(row, voters)
+        classes = outcomes(row)
         disputed = [name for name, signs in votes.items() if votes_differ(signs)]
-        marks = []
-        for one in mentions:
-            name, outcome = one.object, classes.get(one.object, "")
-            kind: Kind = "back"
-            if outcome in KIND_OF and (one.implied or name not in affirmed):
-                # the judges may count a class although a rule takes back every mention of it
-                rule = "" if one.implied else f" (though a rule takes it back: {one.rule})"
-                kind, says = KIND_OF[outcome], f"{outcome}{rule}"
-            elif not one.implied:
-                says = f"not counted ({one.rule})"
-            elif outcome != MISSED and name in disputed:
-                kind, says = "open", "mentioned, but the judges do not agree"
-            else:
-                says = "mentioned, but the judges say no"
-            marks.append(Mark(one.start, one.end, kind, f"{name}: {says}", name))
-        implied = [  # classes that judges counted although no word mentions them
-            (f"{name}: {outcome}", KIND_OF[outcome])
-            for name, outcome in classes.items()
-            if name not in mentioned and outcome in KIND_OF
-        ]
+        mentioned = {mention.object for mention in mentions}
         errors = {HALLUCINATED: row[HALLUCINATED], MISSED: row[MISSED], DISPUTED: disputed}
+        shown = {*classes, *mentioned, *disputed}
         yield Item(
             id=str(row["image_id"]),
             text=text,
             image=str(row["image_id"]),
-            marks=sorted(marks, key=lambda mark: (mark.start, mark.end)),
-            facts=[*word_facts(row[MISSED], MISSED), *([Fact("implied", implied)] if implied else [])],
+            marks=marks_of(mentions, classes, disputed),
+            facts=[*word_facts(row[MISSED], MISSED), *implied_facts(classes, mentioned)],
             errors=[error for error, names in errors.items() if names],
             classes=classes,
-            votes={name: signs for name, signs in votes.items() if name in {*classes, *mentioned, *disputed}},
+            votes={name: signs for name, signs in votes.items() if name in shown},
             disputed=bool(disputed),
             badness=badness(row[HALLUCINATED], row[MISSED]),
         )
+
+
+def marks_of(
+    mentions: Sequence[Mention], classes: Mapping[str, str], disputed: Collection[str]
+) -> list[Mark]:
+    """Return the marks of mentions, in the order of their places."""
+    affirmed = {mention.object for mention in mentions if mention.implied}
+    marks = []
+    for mention in mentions:
+        kind, says = outcome_of(mention, classes.get(mention.object, ""), affirmed, disputed)
+        marks.append(Mark(mention.start, mention.end, kind, f"{mention.object}: {says}", mention.object))
+    return sorted(marks, key=lambda mark: (mark.start, mark.end))
+
+
+def outcome_of(
+    mention: Mention, outcome: str, affirmed: Collection[str], disputed: Collection[str]
+) -> tuple[Kind, str]:
+    """Return the kind of a mention's mark, and what it says of the class, whose outcome this is."""
+    if outcome in KIND_OF and (mention.implied or mention.object not in affirmed):
+        if mention.implied:
+            return KIND_OF[outcome], outcome
+        # the judges may count a class although a rule takes back every mention of it
+        return KIND_OF[outcome], f"{outcome} (though a rule takes it back: {mention.rule})"
+    if not mention.implied:
+        return "back", f"not counted ({mention.rule})"
+    if outcome != MISSED and mention.object in disputed:
+        return "open", "mentioned, but the judges do not agree"
+    return "back", "mentioned, but the judges say no"
+
+
+def implied_facts(classes: Mapping[str, str], mentioned: Collection[str]) -> list[Fact]:
+    """Return the classes that judges counted although no word mentions them, as a fact."""
+    implied: list[tuple[str, Kind]] = []
+    for name, outcome in classes.items():
+        if name not in mentioned and outcome in KIND_OF:
+            implied.append((f"{name}: {outcome}", KIND_OF[outcome]))
+    return [Fact("implied", implied)] if implied else []

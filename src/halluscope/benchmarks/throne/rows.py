@@ -30,19 +30,20 @@ def inputs(
     certificate: str | Path | Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the metric's inputs from the dataset's rows."""
-    found = presence.inputs(images) | {"certificate": certificate}
+    inputs = presence.inputs(images)
+    inputs["certificate"] = certificate
     if cells:
-        questions = [one for one in pope.load(cells) if isinstance(one, ObjectQuestion)]
-        found["cells"] = asked_cells(questions, found["image_ids"], vocabularies.load(vocabulary))
-        found["cells_of"] = len({(question.image_id, question.object) for question in questions})
-    return found
+        questions = [row for row in pope.load(cells) if isinstance(row, ObjectQuestion)]
+        inputs["cells"] = asked_cells(questions, inputs["image_ids"], vocabularies.load(vocabulary))
+        inputs["cells_of"] = len({(question.image_id, question.object) for question in questions})
+    return inputs
 
 
 def asked_cells(
     questions: Iterable[ObjectQuestion], image_ids: Sequence[int], vocabulary: Vocabulary
 ) -> NDArray[np.bool_]:
     """Return which cells [images, classes] the questions ask about, with images in the order of `image_ids`."""
-    row = {image_id: i for i, image_id in enumerate(image_ids)}
+    row = {image_id: number for number, image_id in enumerate(image_ids)}
     asked: list[list[str]] = [[] for _ in image_ids]
     for question in questions:
         if question.image_id in row:
