@@ -9,7 +9,17 @@ from halluscope.responses.parsers import PARSERS
 from timing import compare, size
 
 CLASSES = 80
-SHORT = ["Yes", "No", "yes.", "No, there isn't.", "Yes, there is.", "NO", "It isn't there", ""]
+# Every rule reads these alike, as it reads real responses: where rules differ, `compute` reads all by two of them
+SHORT = [
+    "Yes",
+    "No",
+    "Yes.",
+    "No, there isn't.",
+    "Yes, there is.",
+    "No.",
+    "No, it is not there",
+    "Yes, I see it",
+]
 FIVE = ("accuracy", "precision", "recall", "f1", "yes_ratio")
 BASELINE = "a plain loop over responses"
 

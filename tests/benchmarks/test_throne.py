@@ -125,6 +125,7 @@ def test_asking_what_is_needed_gives_the_same_numbers():
     needed = throne.compute(TEXTS, OBJECTS, ask="needed", **options)
     assert needed.pop("ignored") is None
     assert everything.pop("ignored") > 0
+    assert needed.pop("yes_shares").keys() == everything.pop("yes_shares").keys()
     assert json.dumps(needed) == json.dumps(everything)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from halluscope import registry, scoring
 from halluscope.cli import common
 from halluscope.explaining import explained, protocols
+from halluscope.judging import one_verdict
+from halluscope.judging.options import GIVEN
 from halluscope.registry import Benchmark
 from halluscope.reporting import published
 from halluscope.reporting.formats import JSON, LINE, text_notes
@@ -45,6 +47,9 @@ def score(args: Namespace) -> None:
                 f"{one_line(name)}: {result['thoughts']:,} responses contained thoughts (text in <think> or similar "
                 "tags), which were removed."
             )
+    for run in scored:
+        for hint in _hints_of_verdicts(run):
+            tell(f"{one_line(run.name)}: {hint}")
     if args.out:
         runs.write(scored, args.out)
         if len(scored) > 1:
@@ -63,6 +68,18 @@ def score(args: Namespace) -> None:
     resampling = Bootstrap(args.bootstrap, args.seed)
     wanted = args.format, args.scores, args.published, args.all
     common.output(args, data, lambda: tables.report(results, scored, options, resampling, *wanted))
+
+
+def _hints_of_verdicts(run: runs.Run) -> list[str]:
+    """Return hints about a judge's verdicts, or those that the user gave; rules give no hint."""
+    judges = run.benchmark.judges
+    if judges is None or judges.kind != "verdicts":
+        return []
+    judge = run.options.get(judges.option, judges.default)
+    is_given = GIVEN in (run.keys.get("judge"), run.keys.get("correctness"))
+    if judge in judges.rules and not is_given:
+        return []
+    return one_verdict.hints(run.found)
 
 
 # explain

@@ -1,13 +1,15 @@
 """Asks judges for votes and for replies: from the cache where it holds them, and of the rest no more than is needed.
 
 A vote is found by the judge's key, the question and the text; a reply by the judge's key, the prompt, the number of its
-repeat, and its seed. What comes is kept batch by batch, so a killed run continues, and a second run asks nothing.
+repeat, and its seed. What comes is kept batch by batch, so a killed run continues, and a second run asks nothing. Of
+several processes on one cache, one asks a request, and the others take its reply (`halluscope.judging.claims`).
 """
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +17,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from halluscope.errors import HalluscopeError, JudgingFailed
-from halluscope.judging.cache import Cache
+from halluscope.judging.cache import Cache, reply_key, text_keys
+from halluscope.judging.claims import Claims, Unshared, turns
 from halluscope.judging.endpoint import EMPTY
 from halluscope.judging.judge import (
     MAX_FAILED,
@@ -134,15 +137,57 @@ def _votes(
             judge.probe_settings()
     if len(pairs):
         with _bar(judge, f"{one_line(key.split('@')[0])}{title}", len(pairs), "question", progress) as bar:
-            for rows, codes, margins in checked_answers(judge, texts, questions, pairs):
-                replied = codes != FAILED
-                if cache and not cache.is_read:
-                    cache.keep_votes(
-                        key, questions, texts, pairs[rows[replied]], codes[replied], margins[replied]
-                    )
-                votes[tuple(pairs[rows].T)] = codes
-                bar.update(len(rows))
+            _ask_pairs(judge, key, cache, texts, questions, pairs, votes, bar)
     return votes
+
+
+def _ask_pairs(
+    judge: Judge,
+    key: str,
+    cache: Cache | None,
+    texts: Sequence[str],
+    questions: Sequence[Question],
+    pairs: Pairs,
+    votes: NDArray[np.int8],
+    bar: Any,
+) -> None:
+    """Ask a judge about each pair that no other process asks; write these votes and the others' into `votes`."""
+    is_kept = cache is not None and not cache.is_read
+    is_wanted = np.zeros(votes.shape, dtype=bool)
+    is_wanted[tuple(pairs.T)] = True
+
+    def missing(rows: Collection[int]) -> list[int]:
+        """Return those texts of these rows about which votes are missing, after another look into the cache."""
+        numbers = list(rows)
+        if cache and numbers:
+            kept, _ = cache.votes(key, questions, [texts[row] for row in numbers])
+            has_come = is_wanted[numbers] & (votes[numbers] == UNASKED) & (kept != UNASKED)
+            votes[numbers] = np.where(has_come, kept, votes[numbers])
+            bar.update(int(has_come.sum()))
+        is_open = (is_wanted & (votes == UNASKED)).any(axis=1)
+        return [row for row in numbers if is_open[row]]
+
+    rows = np.unique(pairs[:, 0]).tolist()
+    keys = text_keys(key, [texts[row] for row in rows], questions)
+    with claims_on(cache) as claims:
+        for own in turns(claims, dict(zip(rows, keys, strict=True)), missing):
+            is_own = np.zeros(len(texts), dtype=bool)
+            is_own[own] = True
+            asked = np.argwhere(is_wanted & (votes == UNASKED) & is_own[:, np.newaxis])
+            for numbers, codes, margins in checked_answers(judge, texts, questions, asked):
+                part = asked[numbers]
+                replied = codes != FAILED
+                if cache and is_kept:
+                    cache.keep_votes(key, questions, texts, part[replied], codes[replied], margins[replied])
+                votes[tuple(part.T)] = codes
+                bar.update(len(numbers))
+
+
+def claims_on(cache: Cache | None) -> AbstractContextManager[Claims]:
+    """Let this process claim what it asks, if others can see the replies."""
+    if cache is None:
+        return nullcontext(Unshared())
+    return cache.claiming()
 
 
 def checked_answers(
@@ -196,42 +241,17 @@ def collect_verdicts(
     and is asked once. If `max_failed` is less than `HALF`, and none of the first `FIRST` prompts has a readable reply,
     the others are not asked. The caller closes the judge.
     """
-    specs, before, key = {one.prompt: one for one in asked}, _failures(judge), None
+    specs = {spec.prompt: spec for spec in asked}
+    before = _failures(judge)
     greedy = is_greedy(judge)
     draws = [(0, 0)] if greedy else [(repeat, seed + repeat) for repeat in range(repeats)]
     requests = [(prompt, *draw) for draw in draws for prompt in specs]
+    key = ""
     while key != judge.key:  # a server that refuses a setting changes the key before a reply comes
         key = judge.key
-        replies = cache.replies(key, requests) if cache else {}
-        missing = [] if cache and cache.is_read else [one for one in requests if one not in replies]
-        first = missing[: max(0, FIRST - len(replies))]
-        rest = missing[len(first) :]
-        arriving = [(part, _send(judge, part, specs)) for part in (first, rest) if part]
-
-    def verdicts() -> dict[Request, V | None]:
-        return {one: specs[one[0]].read(replies[one]) for one in requests if one in replies}
-
-    unasked, failed = 0, 0
-    with _bar(judge, one_line(key), len(missing), "prompt", progress) as bar:
-        for part, coming in arriving:
-            if part is rest and max_failed < HALF and {*map(type, verdicts().values())} <= {type(None)}:
-                unasked = len(rest)
-                break
-            for index, reply in coming:
-                bar.update()
-                request = part[index]
-                if reply is not None and (
-                    reply.strip() or greedy or specs[request[0]].read(reply) is not None
-                ):
-                    replies[request] = reply
-                    if cache:
-                        cache.keep_replies(key, {request: reply})
-                    continue
-                if reply is not None:  # an empty reply counts as no reply, and is asked for again
-                    judge.failures[EMPTY] += 1
-                failed += 1
-                bar.set_postfix(failed=failed)
-    read, total = verdicts(), len(requests) - unasked
+        replies, unasked = _replies(judge, key, requests, specs, cache, max_failed, progress)
+    read = {one: specs[one[0]].read(replies[one]) for one in requests if one in replies}
+    total = len(requests) - unasked
     unread = [quoted(replies[one], 120) for one, verdict in read.items() if verdict is None]
     silent, shown = total - len(read), ", ".join(unread[:SHOWN])
     refused = [specs[one[0]].refusal(replies[one]) for one, verdict in read.items() if verdict is None]
@@ -257,6 +277,103 @@ def collect_verdicts(
         warnings.warn(outcome, stacklevel=2)
     table = [[read.get((one.prompt, *draw)) for one in asked] for draw in draws]
     return table * repeats if greedy else table
+
+
+def _replies(
+    judge: Any,
+    key: str,
+    requests: Sequence[Request],
+    specs: Mapping[str, PromptSpec[Any]],
+    cache: Cache | None,
+    max_failed: float,
+    progress: bool,
+) -> tuple[dict[Request, str], int]:
+    """Return the replies, and how many requests were not asked; none is if the judge's key changes."""
+    replies = cache.replies(key, requests) if cache else {}
+    missing = [request for request in requests if request not in replies]
+    if cache and cache.is_read:
+        missing = []
+    if missing:
+        # before anything is claimed, so that all processes claim it under the same key
+        _settle(judge, missing, specs)
+        if judge.key != key:
+            return replies, len(missing)
+    keys = {request: reply_key(key, request) for request in missing}
+    with _bar(judge, one_line(key), len(missing), "prompt", progress) as bar, claims_on(cache) as claims:
+        asking = _Asking(judge, key, specs, cache, bar, replies)
+        for own in turns(claims, keys, asking.missing):
+            first = own[: max(0, FIRST - len(replies))]
+            rest = own[len(first) :]
+            asking.ask(first)
+            gives_up = rest and max_failed < HALF and not asking.is_any_read()
+            if gives_up or judge.key != key:
+                return replies, len(missing) - asking.replied - asking.failed
+            asking.ask(rest)
+    return replies, 0
+
+
+@dataclass
+class _Asking:
+    """Replies as they come, from a judge and from other processes."""
+
+    judge: Any
+    key: str
+    specs: Mapping[str, PromptSpec[Any]]
+    cache: Cache | None
+    bar: Any
+    replies: dict[Request, str]
+    replied: int = 0
+    failed: int = 0
+
+    def missing(self, requests: Collection[Request]) -> list[Request]:
+        """Return those of these requests that have no reply after another look into the cache."""
+        if self.cache:
+            arrived = self.cache.replies(self.key, requests)
+            self.replies.update(arrived)
+            self.replied += len(arrived)
+            self.bar.update(len(arrived))
+        return [request for request in requests if request not in self.replies]
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Ask these requests, and keep each reply; nothing comes if the judge's key changes."""
+        if not requests:
+            return
+        coming = _send(self.judge, requests, self.specs)
+        if self.judge.key != self.key:
+            return
+        for index, reply in coming:
+            self.bar.update()
+            self._take(requests[index], reply)
+
+    def _take(self, request: Request, reply: str | None) -> None:
+        if reply is not None and self._counts(request, reply):
+            self.replies[request] = reply
+            self.replied += 1
+            if self.cache:
+                self.cache.keep_replies(self.key, {request: reply})
+            return
+        if reply is not None:
+            self.judge.failures[EMPTY] += 1
+        self.failed += 1
+        self.bar.set_postfix(failed=self.failed)
+
+    def _counts(self, request: Request, reply: str) -> bool:
+        """Whether a reply counts as one; an empty one does not, and is asked for again, unless it can be read."""
+        if reply.strip() or is_greedy(self.judge):
+            return True
+        return self.specs[request[0]].read(reply) is not None
+
+    def is_any_read(self) -> bool:
+        """Whether any reply so far can be read."""
+        verdicts = (self.specs[request[0]].read(reply) for request, reply in self.replies.items())
+        return any(verdict is not None for verdict in verdicts)
+
+
+def _settle(judge: Any, requests: Sequence[Request], specs: Mapping[str, PromptSpec[Any]]) -> None:
+    """Let a judge behind a server find out which settings are refused, as far as it can without the requests."""
+    probe = getattr(judge, "probe_replies", None)
+    if probe:
+        probe([specs[prompt].schema for prompt, *_ in requests])
 
 
 def _send(judge: Any, requests: Sequence[Request], specs: Mapping[str, PromptSpec[Any]]) -> Any:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halluscope.errors import CacheError
+from halluscope.judging.claims import Claims, Shared, Unshared
 from halluscope.judging.judge import Margins, Pairs
 from halluscope.judging.questions import Question
 from halluscope.judging.votes import UNASKED, VoteResult
@@ -130,6 +131,21 @@ class Cache:
         with self._writing() as db:
             for request, reply in replies.items():
                 self._keep(db, "replies", _key(judge, *request), reply.encode(*_UTF8), how)
+
+    @contextmanager
+    def claiming(self) -> Iterator[Claims]:
+        """Let this process claim what it asks, so that no other process asks it too; release all in the end.
+
+        A cache that is refreshed asks what others have claimed too, because it takes no reply of theirs.
+        """
+        if self.is_read or str(self.path) == IN_MEMORY:
+            yield Unshared()
+            return
+        claims = Shared(self.path, self._writing, takes_over=self.mode == "refresh")
+        try:
+            yield claims
+        finally:
+            claims.release()
 
     @property
     def is_read(self) -> bool:
@@ -253,6 +269,17 @@ def cache_of(store: Cache | str | Path | None, fresh: bool = False) -> Cache:
 def sha256(text: str | bytes) -> bytes:
     """Return the digest of a text or prompt; bytes are a digest already."""
     return text if isinstance(text, bytes) else hashlib.sha256(text.encode(*_UTF8)).digest()
+
+
+def reply_key(judge: str, request: Request) -> bytes:
+    """Return what the reply of the judge with this key to a request is found by."""
+    return _key(judge, *request)
+
+
+def text_keys(judge: str, texts: Iterable[str], questions: Iterable[Question]) -> list[bytes]:
+    """Return what a claim on a judge's votes on all these questions about each text is found by."""
+    about = sha256(_digests(questions).tobytes())
+    return [_key(judge, text) + about for text in texts]
 
 
 def _noted(judge: str, request: Request) -> tuple[str, bytes, int, int]:

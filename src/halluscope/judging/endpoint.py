@@ -351,11 +351,17 @@ class EndpointJudge(Endpoint):
     ) -> Iterator[tuple[int, str | None]]:
         """Send all prompts, many at once. The first call sends a test prompt first, to see what the server accepts."""
         every = len(prompts)
-        asked = list(zip(prompts, schemas or [None] * every, seeds or [0] * every, strict=True))
-        self.probe_settings(**self._own(next((schema for _, schema, _ in asked if schema), None)))
+        schemas = schemas or [None] * every
+        self.probe_replies(schemas)
+        asked = zip(prompts, schemas, seeds or [0] * every, strict=True)
         bodies = (self.body(*one) for one in asked)
         replies = self.each(bodies, lambda completion: reply_of(completion, empty=True))
         return ((index, reply if isinstance(reply, str) else None) for index, reply in replies)
+
+    def probe_replies(self, schemas: Sequence[Schema | None]) -> None:
+        """Send the test prompt, with one of these schemas if there is any, unless it has been sent."""
+        first = next((schema for schema in schemas if schema), None)
+        self.probe_settings(**self._own(first))
 
     def body(self, prompt: str, schema: Schema | None = None, seed: int = 0) -> dict[str, Any]:
         """Return the request for one prompt, as JSON."""

@@ -44,6 +44,8 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         check_values(self)
+        # numpy's narrow floats would round the quantiles
+        object.__setattr__(self, "level", float(self.level))
 
     def __str__(self) -> str:
         """Return the text for a signature."""

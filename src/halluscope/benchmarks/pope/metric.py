@@ -19,7 +19,7 @@ from halluscope.judging.votes import NO, OTHER, YES
 from halluscope.options import check_effect
 from halluscope.reading.yes_no_labels import as_words
 from halluscope.responses import parsers as replies
-from halluscope.responses.read_otherwise import Readings, warn_if_read_otherwise
+from halluscope.responses.read_otherwise import LEAST_SHARE, Readings, warn_if_read_otherwise
 from halluscope.responses.thoughts import REMOVED, choice, spoken
 from halluscope.signature import data_of_texts, form_of, signature
 from halluscope.stats.bootstrap import Bootstrap
@@ -31,6 +31,9 @@ from halluscope.stats.tallies import Ints, numbers, points, rows_of
 from halluscope.validation import Id, flags, ids, listed, paired, texts, word, words
 
 LABELS = ("yes", "no")
+
+# Of more responses than this, a sample tells first whether it is worth reading all by `strict` too
+MANY_RESPONSES, SAMPLED = 20_000, 4_000
 
 # The scores of each table; the responses about one question or class have all or some of them.
 SCORES = ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed")
@@ -272,6 +275,8 @@ def _compare_with_strict(
     is_for_forms = parser == replies.FIRST_WORD and has_forms
     if parser == replies.STRICT or is_for_forms:
         return
+    if len(predictions) > MANY_RESPONSES and _is_read_alike(predictions, answers):
+        return
     readings = Readings(
         predictions,
         parser,
@@ -282,6 +287,16 @@ def _compare_with_strict(
         accuracy=accuracy,
     )
     warn_if_read_otherwise(readings)
+
+
+def _is_read_alike(predictions: Sequence[str], answers: Any) -> bool:
+    """Whether `strict` reads a random sample otherwise so rarely that it reads few of all responses otherwise.
+
+    If it read 5 % of all otherwise, it would be under half as many of `SAMPLED` in one of 10^13 samples.
+    """
+    rows = np.random.default_rng(0).choice(len(predictions), SAMPLED, replace=False)
+    by_strict = replies.read([predictions[row] for row in rows.tolist()], replies.STRICT)
+    return bool((by_strict != answers[rows]).mean() < LEAST_SHARE / 2)
 
 
 def _check_convention(convention: str, parser: str) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from halluscope import options as checks
 from halluscope import vocabularies
-from halluscope.benchmarks.throne import BENCHMARK
+from halluscope.benchmarks.throne import BENCHMARK, yes_shares
 from halluscope.judging import votes as voting
 from halluscope.judging.options import POLLING, VoteOptions
 from halluscope.judging.questions import QuestionSet, question_set
@@ -111,6 +111,12 @@ def compute(
         `precision_all recall_all f1_all f0.5_all` over all cells and `precision_cls recall_cls f1_cls f0.5_cls` over
         classes, fractions in [0, 1], NaN where undefined; `undefined_classes`, the number of classes without a
         precision or a recall; `ignored`, the share of cells without agreement (None unless everything was asked);
+        `ignored_present`, that share among the cells whose class is in the image (None if there are none);
+        `yes_shares`, how often each judge says yes about classes that are in the image and about others, as
+        {judge: {"present": share, "absent": share}}, of the cells that it was asked about: under ask="needed" these are
+        the ones that earlier votes leave open, so that a later judge's "absent" may well be high; nobody is asked about
+        empty responses; None where nothing was asked. Given votes are "vote 1" and so on, or, if `questions` says
+        how many there are to a judge, "judge 1" and so on;
         `unparsed`, the share of votes that are neither yes nor no (None for given votes); `images`;
         `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
         the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
@@ -177,6 +183,17 @@ def compute(
         cast = poll.collect_votes(predictions, present, vocabulary, questions)
     labels = voting.label(*voting.count(cast.votes), cast.k)
     hits = Hits.of(labels, present)
+    if votes is None:
+        judges = count_asked(cast, present, predictions, questions)
+    else:
+        names = names_of_given(
+            cast.votes.shape[-1], len(questions.templates) if "questions" in judging else 0
+        )
+        judges = yes_shares.count_yes(cast.votes, present, names)
+    present_cells = int(np.count_nonzero(present))
+    ignored_present = present_cells - int(np.count_nonzero(hits.present))
+    yes_shares.warn_of_judges(judges)
+    yes_shares.warn_of_ignored(ignored_present, present_cells, judges)
     warn_if_shuffled(hits.predicted, present)
     unparsed = None
     if votes is None:
@@ -186,6 +203,8 @@ def compute(
     counts = hits.counts(conventions)
     result: dict[str, Any] = points(score(total_of(counts), conventions)) | {
         "ignored": float((labels == IGNORED).mean()) if is_whole else None,
+        "ignored_present": ignored_present / present_cells if present_cells else None,
+        "yes_shares": yes_shares.shares(judges),
         "unparsed": unparsed,
         "undefined_classes": int((~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)).sum()),
         "images": len(present),
@@ -255,6 +274,21 @@ def compute(
     if explain:
         result["explained"] = [reader.explain(questions.cut(text)) for text in predictions]
     return result
+
+
+def count_asked(
+    cast: VoteResult, present: Cells, responses: Sequence[str], questions: QuestionSet
+) -> list[yes_shares.JudgeCounts]:
+    """Count the judges' votes on responses that they were asked about; nobody is asked about an empty one."""
+    is_asked = np.array([bool(questions.cut(response).strip()) for response in responses], dtype=bool)
+    return yes_shares.count_yes(cast.votes[is_asked], present[is_asked], cast.judges)
+
+
+def names_of_given(columns: int, questions: int) -> list[str]:
+    """Name the judges of given votes; if it is not known how many `questions` each was asked, name each vote."""
+    if questions and columns % questions == 0:
+        return [f"judge {number}" for number in range(1, columns // questions + 1)]
+    return [f"vote {number}" for number in range(1, columns + 1)]
 
 
 def judge(

@@ -29,6 +29,7 @@ from halluscope.reporting.report_items import (
     word_facts,
 )
 from halluscope.reporting.tables import (
+    Cell,
     Declared,
     Named,
     Notes,
@@ -40,10 +41,12 @@ from halluscope.reporting.tables import (
     percent,
     share,
 )
+from halluscope.sanitize import one_line
 
 VIEW = Declared(__file__)
 meaning = VIEW.meaning
 DISPUTED = "disputed"
+LONGEST_NAME = 80  # of a judge, in a table
 
 
 def report(results: Named, **_: Any) -> Report:
@@ -63,11 +66,22 @@ def report(results: Named, **_: Any) -> Report:
         VIEW.table(results, ["median_characters:g", *columns]),
         Table("sampled", ["responses", "cells", *columns], sampled, left=2),
     ]
+    judges = _judges(best_first(VIEW.record, results))
+    every.append(Table("judges", ["responses", "judge", "yes if present", "yes if absent"], judges, left=2))
     return [
         *tables.report(every, {name: VIEW.notes(result, *_further(result)) for name, result in results}),
         *(part for name, result in results if "corrected" in result for part in _corrected(result, name)),
         *(class_table(result, name) for name, result in results if "classes" in result),
     ]
+
+
+def _judges(results: Named) -> list[list[Cell]]:
+    """Return a row per judge of each result: how often it says yes."""
+    rows: list[list[Cell]] = []
+    for name, result in results:
+        for judge, yes in result.get("yes_shares", {}).items():
+            rows.append([name, one_line(judge, LONGEST_NAME), share(yes["present"]), share(yes["absent"])])
+    return rows
 
 
 def _corrected(result: Mapping[str, Any], of: str) -> list[Table | Notes]:
