@@ -94,7 +94,7 @@ def test_throne_beside_given_votes():
     predictions, _, _ = example(registry.benchmark("throne"))
     votes = np.ones((len(predictions), 80, 3), dtype=np.int8)
     plain = compute("throne", votes=votes)
-    for option, value in {"judges": "lexical", "questions": "released", "engine": "torch-float32"}.items():
+    for option, value in {"judges": "lexical", "engine": "torch-float32"}.items():
         with refused("throne", option, value):
             compute("throne", votes=votes, **{option: value})
     accepted = compute("throne", votes=votes, workers=2, max_failed=0.5, ask="needed", judges="flan-t5")
@@ -107,7 +107,12 @@ def test_openchair_beside_given_votes_and_nouns():
     predictions, _, _ = example(registry.benchmark("openchair"))
     votes = [{"dog": "yes"} for _ in predictions]
     nouns = [["dog"] for _ in predictions]
-    for option, value in {"judges": "lexical", "agreement": "majority", "reader": "nltk"}.items():
+    for option, value in {
+        "judges": "lexical",
+        "questions": "plain",
+        "agreement": "majority",
+        "reader": "nltk",
+    }.items():
         with refused("openchair", option, value):
             compute("openchair", votes=votes, **{option: value})
     with refused("openchair", "reader", "nltk"):

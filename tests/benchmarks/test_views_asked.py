@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from halluscope import registry
@@ -215,6 +215,8 @@ def check_pope(found: Shown) -> None:
 def test_pope_from_the_items_back_to_the_scores(
     answers: list[tuple[str, str]], parser: str, convention: str | None, sampled: bool
 ) -> None:
+    # these parsers leave nothing unread, so RePOPE's convention is refused
+    assume(convention != "repope" or parser not in ("pope", "vcd"))
     rows = [
         ObjectQuestion(n, n % 3, "", "Is it?", f"thing {n % 4}", answer, SAMPLINGS[n % 3] if sampled else "")
         for n, (answer, _) in enumerate(answers)

@@ -437,6 +437,10 @@ def test_protocols_score_as_score_does(benchmark, each_explained):
         if one.ways[LABELS].dataset or one.ways[LABELS].without:
             continue
         options = found.options(*one.ways.values())
+        if found.without_effect(one):
+            with pytest.raises(ValueError, match="leave .* out"):
+                halluscope.score(benchmark.name, given.responses[0], given.dataset, bootstrap=0, **options)
+            continue
         own = halluscope.score(benchmark.name, given.responses[0], given.dataset, bootstrap=0, **options)
         got = found.result(found.settings(one)[0])
         assert got["signature"] == own["signature"]
@@ -458,7 +462,7 @@ def test_differences_are_sums(benchmark, each_explained, ran, json_of):
             assert math.isnan(math.fsum(one["parts"].values())) == math.isnan(math.fsum(one["values"]))
     printed = ran(*words, "--number", "50.0").out
     assert all(one.name in printed for one in found.protocols)
-    wide = re.compile("signature:|not computed:|not equal:")
+    wide = re.compile("signature:|not computed:|not equal:|without effect:")
     assert [line for line in printed.splitlines() if len(line) > 100 and not wide.search(line)] == []
     assert json_of(*words)["benchmark"] == benchmark.name
     if len(found.stated.each) == 1:

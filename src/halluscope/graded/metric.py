@@ -13,7 +13,7 @@ import numpy as np
 
 from halluscope import options as options_of
 from halluscope.files.writing import json_text
-from halluscope.graded import given as of_user
+from halluscope.graded.given import AUTHORS, TextReader, given_verdicts
 from halluscope.graded.rows import Rows, Values
 from halluscope.judging import guard
 from halluscope.judging.judge import MAX_TOKENS, Schema
@@ -358,7 +358,7 @@ class Graded(Rows):
             if grading.judge != NOBODY:
                 why = f"the {self.option} are given, so nothing is judged"
                 check_effect(case.written, ["judge"], why, {"judge": self.data["judge"]["default"]})
-            return of_user.judged(self, case, given)
+            return self.by_user(case, given)
         if grading.named(self.rules):
             check_effect(
                 case.written, self.reply_options, f"{grading.judge!r} asks no model, so no reply is read"
@@ -380,6 +380,31 @@ class Graded(Rows):
             for one in verdicts[0]
         ]
         return Judged(named, values, [grading.chat.key, prompt.key], grading.drawn, notes)
+
+    def by_user(self, case: Case, given: Any) -> Judged:
+        """Return the verdicts that the user gives: numbers, or texts, which are read as replies to a prompt."""
+        verdicts = given_verdicts(self.option, given, self.criteria, len(case.rows))
+        if verdicts.are_numbers:
+            why = f"the {self.option} are given as numbers, so no reply is read"
+            check_effect(case.written, self.reply_options, why)
+            return verdicts.as_numbers()
+        flags = self.data["verdict"].get("flags", ())
+        return verdicts.read_by(self._text_reader(case), case.texts, flags)
+
+    def _text_reader(self, case: Case) -> TextReader:
+        """Return how given texts are read: as replies to the authors' prompt, if there is one and no other is named."""
+        written = {name: case.written.get(name) for name in self.choices}
+        prompts = self.choices.get("prompts", ())
+        if AUTHORS in prompts and written["prompts"] is None:
+            written["prompts"] = AUTHORS
+        prompt = self.prompt(**self.defaults(written))
+        return TextReader(
+            prompt.key,
+            lambda reply, response: self.read_text(prompt, reply, response),
+            lambda reply: self.refusal(prompt, reply, ""),
+            lambda verdicts: self.warn([verdicts]),
+            prompts,
+        )
 
     # The metric
 

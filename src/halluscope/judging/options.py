@@ -98,8 +98,8 @@ class JudgeOptions:
         check_values(self)
 
 
-POLLING = ("judges", "questions", "engine", "recheck")
-"""The options of `VoteOptions` that can move votes, but not how votes are counted."""
+POLLING = ("judges", "engine", "recheck")
+"""The options of `VoteOptions` that can move votes. `questions` also says which of given votes are one judge's."""
 
 
 @dataclass(frozen=True)

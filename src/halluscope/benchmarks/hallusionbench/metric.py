@@ -356,7 +356,7 @@ def _check_effects(
     protocol = case.chosen["protocol"]
     if protocol != "official":
         why = f"the protocol {protocol!r} leaves out the questions without a visual, so it diagnoses nothing"
-        check_effect(case.written, ["same", "diagnosis"], why, {"diagnosis": metric.choices["diagnosis"][0]})
+        check_effect(case.written, ["diagnosis"], why, {"diagnosis": metric.choices["diagnosis"][0]})
 
 
 def _ruled(said: Ints, layout: Layout) -> dict[str, Ints]:

@@ -136,7 +136,7 @@ def compute(
             )
         why = "votes are given, so nobody is asked"
         usual = options.usual_values(VoteOptions) | {"questions": RELEASED}
-        options.check_effect(judging, [*POLLING, "agreement"], why, usual)
+        options.check_effect(judging, [*POLLING, "questions", "agreement"], why, usual)
         found, labels = _given(votes, len(predictions))
         counting, found_by, unread = _counting(found, concrete, convention), "given", {}
         by = {"judges": "given", "questions": "given", "agreement": "1of1"}
