@@ -45,7 +45,7 @@ PARTS = (
     "most hallucinations (THRONE, supplement, Table 2):",
     f"{POPE} --out OUT/pope",
     f"{THRONE} UPSTREAM/responses/{FIVE} --cells OUT/pope --bootstrap 0 {TABLE} "
-    "precision_cls sampled/precision_cls f0.5_cls sampled/f0.5_cls",
+    "precision_cls precision_cls/sampled f0.5_cls f0.5_cls/sampled",
     "## How far to trust them\n"
     "How often the rules misread a text, against the labels of a reader who had not seen them:",
     "python perf/lexical_errors.py UPSTREAM/responses",
@@ -68,7 +68,7 @@ PARTS = (
         f"{THRONE} UPSTREAM/responses/{FIVE} --bootstrap 0 --cells OUT/{pope} --json > OUT/{pope}.json"
         for pope in ("pope", "pope1")
     ),
-    "halluscope reliability OUT/pope.json --parallel OUT/pope1.json --by sampled/f0.5_cls --format markdown",
+    "halluscope reliability OUT/pope.json --parallel OUT/pope1.json --by f0.5_cls/sampled --format markdown",
 )
 """The page's parts in order: prose, which ends in a colon, and commands to run."""
 

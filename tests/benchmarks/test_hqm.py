@@ -381,9 +381,9 @@ def test_a_figure_inside_another(tmp_path, capsys):
         )
         for seed in range(2)
     )
-    command = ["reliability", file, "--retest", again, "--by", "sampled/f0.5_cls", "--bootstrap", "9"]
+    command = ["reliability", file, "--retest", again, "--by", "f0.5_cls/sampled", "--bootstrap", "9"]
     assert cli.main(command) == 0
-    assert "throne [sampled/f0.5_cls]" in capsys.readouterr().out
+    assert "throne [f0.5_cls/sampled]" in capsys.readouterr().out
 
 
 def test_constant_scores_in_the_command(files, tmp_path, capsys):

@@ -35,7 +35,7 @@ def read_results(path: Path) -> dict[str, Values]:
 
 
 def score(result: Values, by: str) -> float:
-    """Return a score of a result; "sampled/f0.5_cls" names a nested one. NaN if it is undefined."""
+    """Return a score of a result; "corrected/f0.5_cls" names a nested one. NaN if it is undefined."""
     value = dict(flat(result)).get(by, "")
     if value is None or value != value:
         return float("nan")
