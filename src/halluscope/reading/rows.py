@@ -67,14 +67,14 @@ class Rows(Generic[R]):
     def read_upstream(self, file: Readable) -> list[R]:
         """Read the authors' file, in its order."""
         located = tables.rows(file) if ending(file) in (".csv", ".parquet") else json_rows(file)
-        rows: list[R] = read_once(located, self.read)
+        rows: list[R] = read_once(located, self.read, self.id)
         if not rows:
             raise BuildError(f"{file} holds no rows; expected those of {self.file}.")
         return rows
 
     def read_all(self, rows: Iterable[Any], where: str = "references") -> list[R]:
         """Read rows, as the dataset or the authors' file has them; rows that were read before stay as they are."""
-        return read_once(tables.numbered(where, rows), self.read)
+        return read_once(tables.numbered(where, rows), self.read, self.id)
 
     def read(self, row: Any, where: str, number: int = 0) -> R:
         """Read the row that stands there; `number` is its id if it has none."""
