@@ -287,7 +287,7 @@ which they agree are compared with the objects annotated in the image.
 
     def signed(self, rows: Images, readings: Readings, options: ThroneOptions) -> dict[str, Any]:
         poll = readings.poll
-        signed = {
+        return {
             "judges": poll.judges,
             "questions": poll.questions,
             "agreement": f"{poll.k}of{poll.votes.shape[-1]}",
@@ -295,10 +295,6 @@ which they agree are compared with the objects annotated in the image.
             "class_f": options.class_f,
             "all_average": options.all_average,
         }
-        if rows.sample is not None:
-            digest = hashlib.sha256(rows.sample.tobytes()).hexdigest()[:8]
-            signed["cells"] = f"{rows.sample.sum()}-{digest}"
-        return signed
 
     def forms(self, rows: Images) -> Sequence[str]:
         return rows.form_of_each or ()
@@ -313,7 +309,13 @@ which they agree are compared with the objects annotated in the image.
         hits = Hits.of(labels[is_there], rows.present[is_there])
         on_sample = self.score(rows, Tables(hits.counts(options.conventions)).total(), options)
         on_all = self.score(rows, total, options)
-        facts: dict[str, Any] = {"cells": int(rows.sample.sum()), "difference": {}}
+        cells = int(rows.sample.sum())
+        digest = hashlib.sha256(rows.sample.tobytes()).hexdigest()[:8]
+        facts: dict[str, Any] = {
+            "cells": cells,
+            "signature/sampled": changed(self.sign(rows, readings, options), cells=f"{cells}-{digest}"),
+            "difference": {},
+        }
         for name, values in on_sample.items():
             facts[f"{name}/sampled"] = float(values[0])
             facts["difference"][name] = float(on_all[name][0] - values[0])
@@ -393,8 +395,8 @@ def compute(
         `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
         the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
         without an end; `signature`; and on request `interval`, `classes`, `per_image`.
-        With `cells` also the scores on these cells, such as `f0.5_cls/sampled`, the number of `cells`, and `cells_of`;
-        and `difference`, the scores on all cells minus those on the sampled ones.
+        With `cells` also the scores on these cells, such as `f0.5_cls/sampled`, with `signature/sampled`, the number of
+        `cells`, and `cells_of`; and `difference`, the scores on all cells minus those on the sampled ones.
         `explained` has one list per image with one row per mention: `class`, `start`, `end`, `words`, and
         `taken_back_by`, the name of the rule, or None where the mention counts; `start` and `end` are places in the
         response as judged, without thoughts.
