@@ -201,11 +201,7 @@ class JudgedReport:
     def facts(self, reference: Values) -> Iterator[Fact]:
         """Yield what is known of a row, by which a person can check the verdict."""
         for name, label in self.known.items():
-            value = reference[name]
-            if isinstance(value, str):
-                texts = value.splitlines()
-            else:
-                texts = list(value or ())
+            texts = lines_of(reference[name])
             if any(texts):
                 yield several(label, texts)
 
@@ -232,3 +228,12 @@ class JudgedReport:
         for name, adds in self.metric.adds(values).items():
             counted[name] = (adds.values, adds.counts)
         return counted
+
+
+def lines_of(value: str | Sequence[str] | None) -> Sequence[str]:
+    """Return the lines of a text, or the texts of a list."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return value.splitlines()
+    return value
