@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.dash_b.data import QUESTIONS, features
+from halluscope.benchmarks.dash_b.build import features
+from halluscope.benchmarks.dash_b.data import QUESTIONS
 from halluscope.hub import module
 
 

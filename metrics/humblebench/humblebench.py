@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.humblebench.data import QUESTIONS, features
+from halluscope.benchmarks.humblebench.build import features
+from halluscope.benchmarks.humblebench.data import QUESTIONS
 from halluscope.hub import module
 
 

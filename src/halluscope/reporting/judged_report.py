@@ -37,7 +37,9 @@ class Shown:
     def kind(self, value: float | None) -> Kind:
         if value is None:
             return "open"
-        return "good" if value >= self.good else "bad"
+        if value >= self.good:
+            return "good"
+        return "bad"
 
 
 class JudgedReport(ScoresReport):
@@ -55,20 +57,30 @@ class JudgedReport(ScoresReport):
         """Yield a run's rows as items, one per row, in order."""
         image_key = self.metric.datasets[0].image_key
         for row, text in zip(rows, judged_texts(rows, options), strict=True):
-            asked = row["inputs"]["references"]
-            image = asked[image_key]
+            reference = row["inputs"]["references"]
+            image = reference[image_key]
+            if image is not None:
+                image = str(image)
+            facts = list(self.verdict(row))
+            facts += self.reasons(row)
+            facts += self.facts(reference)
             yield Item(
-                id=str(row["id"] if "id" in row else row["question"]),
+                id=self.id_of(row),
                 text=text,
-                image=None if image is None else str(image),
+                image=image,
                 marks=self.marks(row, text),
-                question=asked["question"],
-                facts=[*self.verdict(row), *self.reasons(row), *self.facts(asked)],
+                question=reference["question"],
+                facts=facts,
                 errors=self.errors(row),
-                parts={label: asked[column] for column, label in self.parts.items()},
+                parts={label: reference[column] for column, label in self.parts.items()},
                 disputed=verdicts_differ(row),
                 badness=self.badness(row),
             )
+
+    def id_of(self, row: Values) -> str:
+        if "id" in row:
+            return str(row["id"])
+        return str(row["question"])
 
     def marks(self, row: Values, text: str) -> Sequence[Mark]:
         return ()
@@ -76,19 +88,19 @@ class JudgedReport(ScoresReport):
     def verdict(self, row: Values) -> Iterator[Fact]:
         """Yield the value of each criterion."""
         for criterion in self.metric.criteria:
-            shown = self.criteria[criterion.name]
+            display = self.criteria[criterion.name]
             value = row[criterion.name]
-            kind = shown.kind(value)
-            words = self.words(criterion, shown, value)
+            kind = display.kind(value)
+            words = self.words(criterion, display, value)
             if value is not None and row[self.metric.unread] and len(self.metric.criteria) == 1:
                 words = f"{UNREADABLE}, which counts as {value}"
                 kind = "open"
-            yield Fact(shown.label, [(words, kind)])
+            yield Fact(display.label, [(words, kind)])
 
-    def words(self, criterion: Criterion, shown: Shown, value: Any) -> str:
+    def words(self, criterion: Criterion, display: Shown, value: Any) -> str:
         """Return what a criterion's value is called."""
         if value is None:
-            return shown.missing
+            return display.missing
         if criterion.kind is bool:
             return "right" if value else "wrong"
         return f"{value:g} of {criterion.most}"
@@ -96,9 +108,9 @@ class JudgedReport(ScoresReport):
     def errors(self, row: Values) -> list[str]:
         """Return what is wrong with a response."""
         errors = []
-        for name, shown in self.criteria.items():
-            if shown.kind(row[name]) == "bad":
-                errors.append(shown.error)
+        for name, display in self.criteria.items():
+            if display.kind(row[name]) == "bad":
+                errors.append(display.error)
         if row[self.metric.unread]:
             errors.append(self.metric.unread)
         return errors
@@ -108,8 +120,11 @@ class JudgedReport(ScoresReport):
         lost = []
         for criterion in self.metric.criteria:
             value = row[criterion.name]
-            lost.append(criterion.most / 2 if value is None else criterion.most - value)
-        return float(lost[0] + sum(lost[1:]) / (10 * self.metric.criteria[0].most))
+            if value is None:
+                value = criterion.most / 2
+            lost.append(criterion.most - value)
+        weight = 10 * self.metric.criteria[0].most
+        return float(lost[0] + sum(lost[1:]) / weight)
 
     def reasons(self, row: Values) -> Iterator[Fact]:
         """Yield what the judge says about its verdict."""
@@ -117,11 +132,10 @@ class JudgedReport(ScoresReport):
             if row.get(name):
                 yield Fact(label, [(external_text(row[name], LONGEST_NOTE), "plain")])
 
-    def facts(self, asked: Values) -> Iterator[Fact]:
+    def facts(self, reference: Values) -> Iterator[Fact]:
         """Yield what is known of a row, by which a person can check the verdict."""
         for name, label in self.known.items():
-            value = asked[name]
-            texts = value.splitlines() if isinstance(value, str) else list(value or ())
+            texts = lines_of(reference[name])
             if any(texts):
                 yield several(label, texts)
 
@@ -131,13 +145,29 @@ class JudgedReport(ScoresReport):
         """Return what is known of a row, and for each criterion the judge's value and the largest possible one."""
         lines = []
         for fact in self.facts(row["inputs"]["references"]):
-            lines.append(f"{fact.name}: {', '.join(text for text, _ in fact.values)}")
-        values = {criterion.name: (row[criterion.name], criterion.most) for criterion in self.metric.criteria}
+            texts = ", ".join(text for text, _ in fact.values)
+            lines.append(f"{fact.name}: {texts}")
+        values = {}
+        for criterion in self.metric.criteria:
+            values[criterion.name] = (row[criterion.name], criterion.most)
         return "\n".join(lines), values
 
     def counted(self, verdicts: Sequence[Mapping[str, float]]) -> dict[str, tuple[Any, Any]]:
         """Return what each row adds to each score, and whether it counts, by verdicts: criterion -> number."""
         values = {}
         for criterion in self.metric.criteria:
-            values[criterion.name] = np.array([verdict.get(criterion.name, np.nan) for verdict in verdicts])
-        return {name: (adds.values, adds.counts) for name, adds in self.metric.adds(values).items()}
+            of_rows = [verdict.get(criterion.name, np.nan) for verdict in verdicts]
+            values[criterion.name] = np.array(of_rows)
+        counted = {}
+        for name, adds in self.metric.adds(values).items():
+            counted[name] = (adds.values, adds.counts)
+        return counted
+
+
+def lines_of(value: str | Sequence[str] | None) -> Sequence[str]:
+    """Return the lines of a text, or the texts of a list."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return value.splitlines()
+    return value

@@ -28,10 +28,12 @@ class LabelledReport(ScoresReport):
         for row, text in zip(rows, judged_texts(rows, options), strict=True):
             reference = row["inputs"]["references"]
             image = reference[image_key]
+            if image is not None:
+                image = str(image)
             yield Item(
                 id=str(row["id"]),
                 text=text,
-                image=None if image is None else str(image),
+                image=image,
                 question=reference["question"],
                 facts=self.facts(row),
                 errors=self.errors(row),

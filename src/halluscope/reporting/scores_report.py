@@ -1,6 +1,7 @@
 """The results of a metric as tables of its scores and remarks on each result."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from halluscope.metric import Metric
 from halluscope.reporting import tables
@@ -28,19 +29,21 @@ class ScoresReport:
     meaning_defined: str  # what the scores mean
     meaning_undefined: str
 
-    def report(self, results: Named, **options: object) -> Report:
+    def report(self, results: Named, **options: Any) -> Report:
         """Return tables of scores, the best result first, and remarks on each result."""
         remarks = {}
         for name, result in results:
-            remarks[name] = [*self.remarks(result), f"signature: {result['signature']}"]
+            lines = list(self.remarks(result))
+            lines.append(f"signature: {result['signature']}")
+            remarks[name] = lines
         return tables.report(self.tables(results), remarks)
 
     def tables(self, results: Named) -> list[Table]:
         best = best_first(self.metric, results)
-        shown = [table(best, self.columns, self.metric.is_points)]
+        scores = [table(best, self.columns, self.metric.is_points)]
         if self.groups:
-            shown.append(group_table(best, self.groups, self.metric.is_points))
-        return shown
+            scores.append(group_table(best, self.groups, self.metric.is_points))
+        return scores
 
     def remarks(self, result: Values) -> Iterator[str]:
         """Yield what is said of a result below the tables."""
@@ -57,16 +60,16 @@ class ScoresReport:
         """Yield what the result says of responses that could not be read or judged."""
         yield from ()
 
-    def ends(self, result: Values, key: str, what: str) -> Iterator[str]:
+    def ends(self, result: Values, key: str, title: str) -> Iterator[str]:
         """Yield the ends of the scores that are named below tables."""
-        shown = []
+        texts = []
         for name, label in self.intervals.items():
             ends = result.get(key, {}).get(name, ())
-            text = scored(None, self.metric.is_points(name), ends).interval
-            if text:
-                shown.append(f"{label} {text}")
-        if shown:
-            yield f"{what}: {', '.join(shown)}"
+            interval = scored(None, self.metric.is_points(name), ends).interval
+            if interval:
+                texts.append(f"{label} {interval}")
+        if texts:
+            yield f"{title}: {', '.join(texts)}"
 
     def meaning(self, scores: Values) -> str:
         """Say in a sentence what the scores mean."""

@@ -1,13 +1,39 @@
 """Builds the dataset dash_b from the authors' lists."""
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope.benchmarks.dash_b.data import HALVES, QUESTIONS, Question, counts, features
+from halluscope.benchmarks.dash_b.data import HALVES, QUESTIONS, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
 
 FOLDERS = {"no": "neg", "yes": "pos"}  # right answer -> the folder of the images
+
+
+def counts(rows: Sequence[Question]) -> dict[str, int]:
+    """Return the counts that the dataset's spec states."""
+    answers = Counter(row.answer for row in rows)
+    return {
+        "questions": len(rows),
+        "images": len({row.question_id for row in rows}),
+        "yes": answers["yes"],
+        "no": answers["no"],
+        "objects": len({row.object for row in rows}),
+    }
+
+
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    from datasets import Image, Value
+
+    columns = {"question_id": Value("int64"), "file_name": Value("string")}
+    if with_image:
+        columns["image"] = Image()
+    for name in ("source", "object", "question", "answer"):
+        columns[name] = Value("string")
+    return columns
 
 
 def make(order: Order) -> Path:

@@ -1,6 +1,5 @@
 """DASH-B's rows: of the dataset, of the authors' two lists of images, and of the answers that they published."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -109,27 +108,3 @@ def images_of_list(file: Readable) -> list[tuple[str, str, str]]:
             f"{file} is {short_repr(content, 120)}; expected an object of sources, each with objects and file names."
         ) from error
     return images
-
-
-def counts(rows: Sequence[Question]) -> dict[str, int]:
-    """Return the counts that the dataset's spec states."""
-    answers = Counter(row.answer for row in rows)
-    return {
-        "questions": len(rows),
-        "images": len({row.question_id for row in rows}),
-        "yes": answers["yes"],
-        "no": answers["no"],
-        "objects": len({row.object for row in rows}),
-    }
-
-
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, Value
-
-    columns = {"question_id": Value("int64"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("source", "object", "question", "answer"):
-        columns[name] = Value("string")
-    return columns

@@ -1,11 +1,35 @@
 """Builds the dataset humblebench from the authors' table."""
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from halluscope.benchmarks.humblebench.data import QUESTIONS, counts, features
+from halluscope.benchmarks.humblebench.data import QUESTIONS, TYPES, Question
 from halluscope.building.command import Builder
 from halluscope.building.output import Order
+
+
+def counts(rows: Sequence[Question]) -> dict[str, int]:
+    """Return the counts that the dataset's spec may state."""
+    types = Counter(row.type for row in rows)
+    numbers = {"questions": len(rows)}
+    for name in TYPES:
+        numbers[name] = types[name]
+    numbers["images"] = len({row.file_name for row in rows})
+    return numbers
+
+
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    from datasets import Image, Value
+
+    columns = {"question_id": Value("int64"), "file_name": Value("string")}
+    if with_image:
+        columns["image"] = Image()
+    for name in ("type", "question", "label"):
+        columns[name] = Value("string")
+    return columns
 
 
 def make(order: Order) -> Path:

@@ -126,7 +126,11 @@ is read as a letter by a rule.
 
     def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
         types = np.array([row.type for row in rows])
-        return {name.lower(): types == name for name in TYPES if name in types}
+        groups = {}
+        for name in TYPES:
+            if name in types:
+                groups[name.lower()] = types == name
+        return groups
 
     def cluster_of(self, row: Question) -> str | int:
         if row.file_name is None:
@@ -155,8 +159,8 @@ is read as a letter by a rule.
         scores = super().score(rows, sums, options)
         exact = sums[EXACT]
         scores["e_accuracy"] = ratio(exact[:, 0], exact[:, 1])
-        recalls = np.array([scores[name] for name in self.recalls])
-        balanced = defined_mean(recalls.T)
+        recalls = np.stack([scores[name] for name in self.recalls], axis=-1)
+        balanced = defined_mean(recalls)
         scores["balanced_accuracy"] = balanced
         scores["chance"] = np.full_like(balanced, 1 / len(LETTERS))
         return scores
