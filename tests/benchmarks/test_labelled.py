@@ -115,6 +115,14 @@ def test_the_lists_themselves_are_a_dataset(tmp_path):
     assert dash_b.METRIC.load(files) == dash_b.METRIC.load([str(folder)])
 
 
+def test_a_row_that_occurs_twice_is_named_by_its_column():
+    row = {"question_id": 3, "type": "Relation", "label": "A"}
+    with pytest.raises(
+        ValueError, match=r"references\[1\] has the question_id 3, which references\[0\] has too"
+    ):
+        humblebench.compute(["A", "B"], [row, row])
+
+
 def answers(rows, **changed):
     return [
         {"img_id": row.file_name, "object_name": row.object, "gt": row.answer, "response": "yes"} | changed
