@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.dash_b.metric import GRADED
+from halluscope.benchmarks.dash_b.build import features
+from halluscope.benchmarks.dash_b.data import QUESTIONS
 from halluscope.hub import module
 
 
@@ -10,5 +11,5 @@ class DashB(module.Module):
     """See `halluscope.benchmarks.dash_b.metric.compute` for every option and result."""
 
     benchmark = "dash_b"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
-    read_row = staticmethod(GRADED.read)
+    row = {"predictions": datasets.Value("string"), "references": features()}
+    read_row = staticmethod(QUESTIONS.read)

@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.humblebench.metric import GRADED
+from halluscope.benchmarks.humblebench.build import features
+from halluscope.benchmarks.humblebench.data import QUESTIONS
 from halluscope.hub import module
 
 
@@ -10,5 +11,5 @@ class HumbleBench(module.Module):
     """See `halluscope.benchmarks.humblebench.metric.compute` for every option and result."""
 
     benchmark = "humblebench"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
-    read_row = staticmethod(GRADED.read)
+    row = {"predictions": datasets.Value("string"), "references": features()}
+    read_row = staticmethod(QUESTIONS.read)

@@ -3,17 +3,30 @@
 A named rule reads each response; one that it cannot read counts as unreadable, never as one of the answers.
 """
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.metric import Metric
-from halluscope.responses.parsers import STRICT
+from halluscope.benchmark import Score
+from halluscope.metric import Metric, Options, Scores
+from halluscope.options import option
+from halluscope.reading.rows import Rows
+from halluscope.responses import lengths, parsers
+from halluscope.responses.lengths import MEAN_WORDS
+from halluscope.responses.parsers import STRICT, Parser
 from halluscope.responses.read_otherwise import LEAST_SHARE, Readings, warn_if_read_otherwise
+from halluscope.signature import data_of
 from halluscope.stats.correlation import warn_if_shuffled
+from halluscope.stats.counts import Tables
+from halluscope.stats.intervals import AMOUNT, Counts, Range
+from halluscope.stats.ratios import Floats, ratio
+from halluscope.stats.tallies import Bools, Ints, numbers
+from halluscope.validation import warn_of_a_part
 
 # [rows]: the number of an answer among the labels; their number for an unreadable response
 Answers = NDArray[np.int8]
@@ -51,7 +64,7 @@ class Labelled(Metric):
         return self.labels[answer]
 
     def warn(
-        self, texts: Sequence[str], rows: Labels, readings: Answers, result: dict[str, Any], options: Any
+        self, texts: Sequence[str], rows: Labels, readings: Any, result: dict[str, Any], options: Any
     ) -> None:
         if len(self.labels) == 2:  # with more labels, every order has rows that fit
             warn_if_shuffled(readings[:, np.newaxis] == 1, rows.right[:, np.newaxis] == 1)
@@ -80,3 +93,202 @@ class Labelled(Metric):
         sample = np.random.default_rng(0).choice(len(texts), SAMPLED, replace=False)
         by_strict = self.read_strictly([texts[row] for row in sample.tolist()])
         return bool((by_strict != readings[sample]).mean() < LEAST_SHARE / 2)
+
+
+# Metrics of a dataset's rows, whose counts are those of the answers
+
+ACCURACY = "accuracy"
+UNREADABLE = "unreadable"
+ANSWERS = "answers"  # the counts of answers, of all rows; of a group they are "answers/GROUP"
+
+
+@dataclass(frozen=True)
+class LabelledRowsOptions(Options):
+    """The options of metrics of a dataset's rows; a benchmark adds `parser`, whose values are its `rules`."""
+
+    per_question: bool = option(
+        False,
+        about="also return, for each question, how its response was read, and its own value of `accuracy` and "
+        "`unreadable`",
+    )
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The rows that were answered, and their right answers."""
+
+    rows: Sequence[Any]
+    right: Answers
+
+
+@dataclass(frozen=True)
+class ReadResponses:
+    """The responses, without thoughts, and how they were read."""
+
+    texts: Sequence[str]
+    answers: Answers
+
+
+class LabelledRows(Labelled):
+    """A metric of a dataset's rows, which have their right answer in the column `target`.
+
+    An unreadable response is wrong. The scores are the accuracy, also of groups of rows; the recall of each label,
+    which is the accuracy among the rows where it is right; and the share of unreadable responses.
+    """
+
+    options_type: ClassVar[type[LabelledRowsOptions]] = LabelledRowsOptions
+    table: ClassVar[Rows[Any]]  # reads the dataset's rows
+    items = "per_question"
+    extra_numbers: Mapping[str, Score] = {"questions": Score(), "images": Score()}
+    ranges: ClassVar[Mapping[str, Range]] = {MEAN_WORDS: AMOUNT}
+    # the values of the option `parser`; each rule reads a response as the number of a label, or as their number
+    rules: ClassVar[Mapping[str, Parser]]
+    recalls: ClassVar[tuple[str, ...]]  # the names of the labels' recalls
+    rows_published: ClassVar[int]  # how many rows the dataset has
+
+    # In what benchmarks differ
+
+    def rows_expected(self, options: Any) -> int | None:
+        """Return how many rows published scores are about; None if that is not known."""
+        return self.rows_published
+
+    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
+        """Return which rows belong to each group, for which the accuracy is also given."""
+        return {}
+
+    @abstractmethod
+    def cluster_of(self, row: Any) -> Any:
+        """Return what a row shares with those that it depends on."""
+
+    @abstractmethod
+    def identity(self, row: Any) -> tuple[Any, ...]:
+        """Return what tells a row from others, for the digest of the data in a signature."""
+
+    @abstractmethod
+    def shown(self, row: Any) -> dict[str, Any]:
+        """Return what the table of questions says of a row."""
+
+    # The dataset's rows
+
+    def module(self, name: str) -> Any:
+        """Return a module of its package; this object in place of its rows' module, and what shows it for "report"."""
+        if name == "rows":
+            return self
+        module = super().module(name)
+        return module.VIEW if name == "report" else module
+
+    def load(self, sources: Sequence[str]) -> list[Any]:
+        """Read datasets, or files of the authors, as users name them."""
+        return self.table.load(sources)
+
+    def read_all(self, rows: Sequence[Any], where: str = "references") -> list[Any]:
+        """Read rows, as the dataset or the authors' file has them."""
+        return self.table.read_all(rows, where)
+
+    def inputs(self, rows: Sequence[Any]) -> dict[str, Any]:
+        """Return the arguments of `compute` for rows."""
+        return {"references": rows}
+
+    def questions(self, references: Sequence[Any]) -> Questions:
+        """Return the rows, checked, with their right answers."""
+        rows = self.read_all(references)
+        right = [self.labels.index(getattr(row, self.target)) for row in rows]
+        return Questions(rows, np.array(right, dtype=np.int8))
+
+    # From responses to scores
+
+    def read(self, texts: Sequence[str], rows: Questions, options: Any) -> ReadResponses:
+        return ReadResponses(texts, parsers.read(texts, options.parser, self.rules))
+
+    def read_strictly(self, texts: Sequence[str]) -> Answers:
+        return parsers.read(texts, STRICT, self.rules)
+
+    def reads_empty_as(self, options: Any) -> str:
+        answer = self.rules[options.parser]("")
+        return parsers.as_read(options.parser, self.word_of(answer))
+
+    def clusters(self, rows: Sequence[Any]) -> Ints:
+        """Return the number of each row's cluster."""
+        return numbers([self.cluster_of(row) for row in rows])
+
+    def count(self, rows: Questions, readings: ReadResponses, options: Any) -> Tables:
+        """Count answers [clusters, labels, readings] and words [clusters, 2]."""
+        cluster = self.clusters(rows.rows)
+        shape = (int(cluster.max()) + 1, len(self.labels), len(self.labels) + 1)
+        place = np.ravel_multi_index((cluster, rows.right, readings.answers), shape)
+        counts: dict[str, NDArray[Any]] = {ANSWERS: counted(place, shape)}
+        for group, is_in in self.groups(rows.rows).items():
+            counts[f"{ANSWERS}/{group}"] = counted(place[is_in], shape)
+        counts[MEAN_WORDS] = np.stack(lengths.tally(readings.texts, cluster), axis=-1)
+        return Tables(counts)
+
+    def score(self, rows: Questions, sums: Counts, options: Any) -> Scores:
+        scores = {}
+        for name, answers in sums.items():
+            if name.startswith(ANSWERS):
+                scores[ACCURACY + name.removeprefix(ANSWERS)] = accuracy(answers)
+        answers = sums[ANSWERS]
+        scores[UNREADABLE] = ratio(answers[..., -1].sum(axis=-1), answers.sum(axis=(-2, -1)))
+        for label, recall in enumerate(self.recalls):
+            scores[recall] = ratio(answers[:, label, label], answers[:, label].sum(axis=-1))
+        words = sums[MEAN_WORDS]
+        scores[MEAN_WORDS] = ratio(words[:, 0], words[:, 1])
+        return scores
+
+    # What else a result holds
+
+    def warn(
+        self,
+        texts: Sequence[str],
+        rows: Questions,  # type: ignore[override]
+        readings: ReadResponses,
+        result: dict[str, Any],
+        options: Any,
+    ) -> None:
+        expected = self.rows_expected(options)
+        if expected is not None:
+            warn_of_a_part(len(rows.rows), expected)
+        super().warn(texts, rows, readings.answers, result, options)
+
+    def facts(self, rows: Questions, readings: ReadResponses, total: Counts, options: Any) -> dict[str, Any]:
+        facts: dict[str, Any] = {
+            "questions": len(rows.rows),
+            "images": int(self.clusters(rows.rows).max()) + 1,
+        }
+        if options.per_question:
+            facts["per_question"] = self._questions(rows, readings.answers)
+        return facts
+
+    def _questions(self, rows: Questions, answers: Answers) -> list[dict[str, Any]]:
+        """Return how each response was read, and what it adds to the scores that are means."""
+        questions = []
+        for row, right, answer in zip(rows.rows, rows.right.tolist(), answers.tolist(), strict=True):
+            read = self.word_of(answer)
+            question = self.shown(row)
+            question[ACCURACY] = float(answer == right)
+            question[UNREADABLE] = float(read is None)
+            question["label"] = self.labels[right]
+            question["read"] = read
+            questions.append(question)
+        return questions
+
+    def signed(self, rows: Questions, readings: ReadResponses, options: Any) -> dict[str, Any]:
+        return {"parser": options.parser}
+
+    def data(self, rows: Questions) -> str:
+        return data_of(self.name, [self.identity(row) for row in rows.rows])
+
+    def forms(self, rows: Questions) -> list[str]:
+        return [row.form for row in rows.rows]
+
+
+def counted(place: Ints, shape: tuple[int, ...]) -> Ints:
+    """Return how many rows have each place in a table of this shape."""
+    counts: Ints = np.bincount(place, minlength=math.prod(shape)).reshape(shape)
+    return counts
+
+
+def accuracy(answers: Floats) -> Floats:
+    """Return the share of right answers in counts [sums, labels, readings]."""
+    right = np.trace(answers, axis1=-2, axis2=-1)
+    return ratio(right, answers.sum(axis=(-2, -1)))

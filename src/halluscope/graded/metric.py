@@ -170,7 +170,6 @@ class Graded(Rows):
 
     rules: ClassVar[Sequence[str]] = (NOBODY,)
     over: ClassVar[str] = "images"  # what intervals leave out
-    no_interval: ClassVar[Mapping[str, str]] = {}  # why a score has no interval
     # the options that say what a language model is asked, or how its replies are read
     reply_options: ClassVar[Sequence[str]] = ("prompts", "reading", "claims")
     # whose prompt, and how replies are read -> a reader of replies in words
@@ -278,10 +277,6 @@ class Graded(Rows):
 
     def tally(self, case: Case, values: Values, cluster: Ints, groups: Mapping[str, Bools]) -> Tally:
         return tally_groups(self.parts(values), cluster, groups)
-
-    def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Return scores that follow from others, each [sums]."""
-        return {}
 
     def ranges(self) -> dict[str, Range]:
         """Return the ranges of the scores that are not shares."""
@@ -432,7 +427,7 @@ class Graded(Rows):
         resampling = Bootstrap(bootstrap, seed, level)
         written = {name: value for name, value in judging.items() if value is not None}
         chosen = self.defaults({name: judging.pop(name, None) for name in self.choices})
-        heard = spoken(predictions, thoughts, self.of_empty(chosen))
+        heard = spoken(predictions, thoughts)
         options = {"judge_seed": seed, **dict.fromkeys(self.given), **judging}
         case = self.select(Case(self.read_all(references), heard.texts, chosen, options, written=written))
         rows, sizes = case.rows, self.dataset.get("sizes", {})
@@ -442,7 +437,7 @@ class Graded(Rows):
         cluster, groups = numbers([self.cluster_of(row) for row in rows]), self.groups(rows)
         words = {MEAN_WORDS: lengths.tally(case.texts, cluster)}
         counts = [{**self.tally(case, one, cluster, groups), **words} for one in case.verdicts.each()]
-        result: dict[str, Any] = dict(tallies.scores(counts, self.derived))
+        result: dict[str, Any] = dict(tallies.scores(counts))
         result |= self.facts(case, result)
         result |= {"questions": len(rows), self.over: int(cluster.max()) + 1}
         if named := self.dataset.get("counts"):
@@ -457,17 +452,13 @@ class Graded(Rows):
             interval=resampling.over(self.over),
         )
         result |= self.digest(case)
-        result |= tallies.uncertainty(counts, resampling, self.derived, self.ranges(), self.no_interval)
+        result |= tallies.uncertainty(counts, resampling, ranges=self.ranges())
         if len(counts) > 1:
             result["spread"] = tallies.spread(counts)
         if per_question:
             each = zip(rows, self.each(case), strict=True)
             result["per_question"] = [{**self.about(row), **says} for row, says in each]
         return result
-
-    def of_empty(self, chosen: Values) -> str:
-        """Say what a rule makes of an empty response, as in "responses, which ..."; "" if a judge is asked."""
-        return ""
 
     def _named(self, method: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
         """Return a method as a function whose signature names the options of this benchmark."""
@@ -486,7 +477,7 @@ class Graded(Rows):
     def _doc(self) -> str:
         texts, declared = read_toml(__file__, "doc.toml"), self.data.get("options", {})
         text = texts["text"]
-        for name, part in texts["judged" if "judge" in self.data else "labelled"].items():
+        for name, part in texts["judged"].items():
             text = text.replace(f"{{{name}}}", part)
         own = {**self.given, **{name: one.get("doc", one["help"]) for name, one in declared.items()}}
         names = {"over": self.over, "references": texts["references"], **self.dataset, **self.data["doc"]}

@@ -23,7 +23,7 @@ def record(module: str) -> Benchmark:
         upstream=tuple(one["upstream"] for one in columns.values() if "upstream" in one),
         file=of.get("image_file", "file_name"),
         builder="metric:GRADED.builder",
-        **{name: of[name] for name in ("image_key", "index", "also_by", "harness") if name in of},
+        **{name: of[name] for name in ("image_key", "index", "harness") if name in of},
     )
     chosen = [
         Option(name, **{key: value for key, value in one.items() if key != "doc"})

@@ -70,16 +70,16 @@ class Rows(Generic[R]):
         """Read the authors' file, in its order."""
         rows: list[R]
         if ending(file) in (".csv", ".parquet"):
-            rows = read_once(tables.rows(file), self.read)
+            rows = read_once(tables.rows(file), self.read, self.id)
         else:
-            rows = read_once(json_rows(file), self.read)
+            rows = read_once(json_rows(file), self.read, self.id)
         if not rows:
             raise BuildError(f"{file} holds no rows; expected those of {self.file}.")
         return rows
 
     def read_all(self, rows: Iterable[Any], where: str = "references") -> list[R]:
         """Read rows, as the dataset or the authors' file has them; rows that were read before stay as they are."""
-        return read_once(tables.numbered(where, rows), self.read)
+        return read_once(tables.numbered(where, rows), self.read, self.id)
 
     def read(self, row: Any, where: str, number: int = 0) -> R:
         """Read the row that stands there; `number` is its id if it has none."""

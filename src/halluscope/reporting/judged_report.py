@@ -8,7 +8,6 @@ import numpy as np
 
 from halluscope.judged import Judged
 from halluscope.judging.verdicts import Criterion
-from halluscope.reporting import tables
 from halluscope.reporting.report_items import (
     UNREADABLE,
     Fact,
@@ -19,18 +18,8 @@ from halluscope.reporting.report_items import (
     several,
     verdicts_differ,
 )
-from halluscope.reporting.tables import (
-    Named,
-    Report,
-    Table,
-    Values,
-    best_first,
-    filled,
-    group_table,
-    is_defined,
-    scored,
-    table,
-)
+from halluscope.reporting.scores_report import ScoresReport
+from halluscope.reporting.tables import Values
 from halluscope.sanitize import external_text
 
 LONGEST_NOTE = 1000  # how many characters of a judge's reasons are shown
@@ -53,69 +42,14 @@ class Shown:
         return "bad"
 
 
-class JudgedReport:
+class JudgedReport(ScoresReport):
     """How a benchmark's results and rows are shown."""
 
     metric: Judged
-    columns: Sequence[str]  # of the table of scores
-    groups: str = ""  # the score whose groups have a table; "" for none
-    intervals: Mapping[str, str]  # score -> its name in the remark on intervals
     criteria: Mapping[str, Shown]
     notes: Mapping[str, str] = {}  # text of a verdict -> its label
     known: Mapping[str, str] = {}  # column of a row that helps to check a verdict -> its label
     parts: Mapping[str, str] = {}  # what a row is a part of, by its column
-    meaning_defined: str  # what the scores mean
-    meaning_undefined: str
-
-    # Results
-
-    def report(self, results: Named, **options: Any) -> Report:
-        """Return tables of scores, the best result first, and remarks on each result."""
-        remarks = {}
-        for name, result in results:
-            lines = list(self.remarks(result))
-            lines.append(f"signature: {result['signature']}")
-            remarks[name] = lines
-        return tables.report(self.tables(results), remarks)
-
-    def tables(self, results: Named) -> list[Table]:
-        best = best_first(self.metric, results)
-        scores = [table(best, self.columns, self.metric.is_points)]
-        if self.groups:
-            scores.append(group_table(best, self.groups, self.metric.is_points))
-        return scores
-
-    def remarks(self, result: Values) -> Iterator[str]:
-        """Yield what is said of a result below the tables."""
-        yield from self.sizes(result)
-        yield from self.gaps(result)
-        yield from self.ends(result, "interval", "interval over images")
-        yield from self.ends(result, "spread", "lowest and highest of the repeats")
-
-    def sizes(self, result: Values) -> Iterator[str]:
-        """Yield what the result is about."""
-        yield f"{result['questions']:,} questions about {result['images']:,} images"
-
-    def gaps(self, result: Values) -> Iterator[str]:
-        """Yield what the result says of responses that count in no score."""
-        yield from ()
-
-    def ends(self, result: Values, key: str, title: str) -> Iterator[str]:
-        """Yield the ends of the scores that are named below tables."""
-        texts = []
-        for name, label in self.intervals.items():
-            ends = result.get(key, {}).get(name, ())
-            interval = scored(None, self.metric.is_points(name), ends).interval
-            if interval:
-                texts.append(f"{label} {interval}")
-        if texts:
-            yield f"{title}: {', '.join(texts)}"
-
-    def meaning(self, scores: Values) -> str:
-        """Say in a sentence what the scores mean."""
-        if is_defined(scores[self.metric.principal]):
-            return filled(self.meaning_defined, scores)
-        return self.meaning_undefined
 
     # Rows
 

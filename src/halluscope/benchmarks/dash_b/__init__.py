@@ -1,5 +1,1 @@
 """DASH-B: yes/no questions about images that make models see an object that is not there (Augustin et al., 2025)."""
-
-from halluscope.graded import record
-
-BENCHMARK = record.record(__file__)

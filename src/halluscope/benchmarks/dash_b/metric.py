@@ -1,81 +1,147 @@
-"""What DASH-B's data file cannot say: its authors' two lists of images, its parsers, and its scores."""
+"""DASH-B: yes/no questions about images that make models see an object that is not there (Augustin et al., 2025).
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+A named rule reads each response as yes, no or neither. Half of the images show the object.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, read_json
-from halluscope.graded.labelled import Labelled, LabelledView
-from halluscope.graded.rows import Values
-from halluscope.reading.datasets import Source
-from halluscope.sanitize import short_repr
-from halluscope.stats.ratios import Floats, ratio
+from halluscope.benchmark import Dataset, Score
+from halluscope.benchmarks.dash_b.data import QUESTIONS, Question
+from halluscope.labelled import LabelledRows, LabelledRowsOptions, Questions
+from halluscope.metric import Scores
+from halluscope.options import option, takes
+from halluscope.responses import parsers
+from halluscope.stats.intervals import Counts
+from halluscope.stats.ratios import ratio
+from halluscope.validation import paired
 
-LIST = "dash_benchmark_"
-QUESTION = "Can you see a {} in this image. Please answer only with yes or no."
-HALVES = {"neg": "no", "pos": "yes"}
-"""The authors' lists, of images without the object and with it -> the right answer."""
+OFFICIAL = "official"
 
-
-def listed(file: Readable, answer: str, first: int) -> Iterator[dict[str, Any]]:
-    content = read_json(file)
-    try:
-        named = [
-            (source, name, image)
-            for source, of in content.items()
-            for name, each in of.items()
-            for image in each
-        ]
-        if not all(isinstance(image, str) for _, _, image in named):
-            raise TypeError
-    except (AttributeError, TypeError) as error:
-        raise BuildError(
-            f"{file} is {short_repr(content, 120)}; expected an object of sources, each with objects and file names."
-        ) from error
-    for number, (source, name, image) in enumerate(named, first):
-        about = {"source": source, "object": name, "file_name": image}
-        yield {"question_id": number, **about, "question": QUESTION.format(name), "answer": answer}
+RULES = {OFFICIAL: parsers.contained, parsers.STRICT: parsers.strict}
 
 
-class DashB(Labelled):
-    """DASH-B's metric."""
+@dataclass(frozen=True)
+class DashBOptions(LabelledRowsOptions):
+    """The options of DASH-B's metric."""
 
-    def load(self, sources: Sequence[str]) -> list[Any]:
-        files = [Source.of(source).path for source in sources]
-        halves = [file.stem.removeprefix(LIST) if file.suffix == ".json" else "" for file in files]
-        if not {*halves} <= {*HALVES}:
-            return super().load(sources)
-        return self.of_lists(zip(halves, files, strict=True))
+    parser: str = option(
+        OFFICIAL,
+        "how a response is read (default: official, yes or no anywhere in it); all shows a row per parser",
+        about='how a response is read: "official" reads "yes" anywhere in the lowercased response as yes, else "no" '
+        'anywhere as no; "strict" reads a clear yes or no',
+        choices=tuple(RULES),
+        every=True,
+    )
 
-    def of_lists(self, files: Iterable[tuple[str, Readable]]) -> list[Any]:
-        """Read the authors' lists, each given as its half and its file, in this order."""
-        found: list[Any] = []
-        for half, file in files:
-            found += self.read_all(listed(file, HALVES[half], len(found)), str(file))
-        return found
 
-    def rename(self, row: Values) -> Values:
-        asked = {"question": QUESTION.format(row["object_name"])} if "object_name" in row else {}
-        return {"source": "answers", **asked, **super().rename(row)}
+class DashB(LabelledRows):
+    name = "dash_b"
+    title = "DASH-B"
+    about = "yes/no questions about objects, half of them on images that make models see what is not there"
+    description = """\
+DASH-B asks whether each of 70 objects is in an image. In half of the 2,682 images it is; the others do not show it, and
+were found because models take them to show it. A response is read as yes or no by a rule.
+"""
+    citation = """\
+@inproceedings{augustin2025dash,
+  title={{DASH}: Detection and Assessment of Systematic Hallucinations of {VLMs}},
+  author={Augustin, Maximilian and Neuhaus, Yannic and Hein, Matthias},
+  booktitle={Proceedings of the IEEE/CVF International Conference on Computer Vision (ICCV)},
+  year={2025}
+}
+"""
+    links = ("https://arxiv.org/abs/2503.23573", "https://github.com/YanNeu/DASH-B")
+    licence = (
+        "No licence is stated for the lists or the images; they are built from the authors' files and never "
+        "published."
+    )
+    compared = (
+        "With the official parser, the answers that the authors published give the same reading in all 2,682 rows: "
+        "tests/benchmarks/test_labelled.py."
+    )
 
-    def fetch(self, order: Any) -> tuple[dict[str, Any], list[Any]]:
-        sources = {half: order.fetch(half) for half in HALVES}
-        return sources, self.of_lists((half, source.path) for half, source in sources.items())
+    principal = "accuracy"
+    scores = {
+        "accuracy": Score("higher", is_mean=True),
+        "tpr": Score("higher"),
+        "tnr": Score("higher"),
+        "harmonic_mean": Score("higher"),
+        "unreadable": Score("lower", is_mean=True),
+    }
+    max_new_tokens = 64
+    datasets = (
+        Dataset(
+            "dash_b",
+            id=("question_id",),
+            columns=("file_name", "source", "object", "question", "answer"),
+            own=("source",),
+            upstream=("img_id", "object_name", "gt"),
+            # the authors' file of answers has no other id
+            also_by={
+                "img_id": "file_name",
+                "image": "file_name",
+                "image_path": "file_name",
+                "object_name": "object",
+                "gt": "answer",
+            },
+            image_key="question_id",  # file names repeat, and no two rows share an image
+        ),
+    )
+    options_type = DashBOptions
+    table = QUESTIONS
+    rows_published = 2682
+    labels = ("no", "yes")  # in the order of the parsers' numbers
+    rules = RULES
+    recalls = ("tnr", "tpr")
 
-    def file_of(self, row: Any) -> str | None:
-        return "/".join(("neg" if row.answer == "no" else "pos", row.source, row.object, row.file_name))
+    def cluster_of(self, row: Question) -> int:
+        return row.question_id
 
-    def counts(self, rows: Sequence[Any]) -> Values:
-        answers = [row.answer for row in rows]
-        halves = {answer: answers.count(answer) for answer in ("yes", "no")}
-        return {**super().counts(rows), **halves, "objects": len({row.object for row in rows})}
+    def identity(self, row: Question) -> tuple[Any, ...]:
+        return (row.file_name, row.object, row.question, row.answer)
 
-    def derived(self, scores: Mapping[str, Floats]) -> dict[str, Floats]:
+    def shown(self, row: Question) -> dict[str, Any]:
+        return {"id": row.question_id, "object": row.object, "source": row.source}
+
+    def stated_row(self, row: Mapping[str, Any], where: str, number: int) -> Question | None:
+        """Read the row that a response states itself, as the authors' answers do; None if it states none."""
+        if not QUESTIONS.is_upstream(row):
+            return None
+        return QUESTIONS.read(row, where, number)
+
+    def score(self, rows: Questions, sums: Counts, options: DashBOptions) -> Scores:
+        scores = super().score(rows, sums, options)
+        tpr = scores["tpr"]
+        tnr = scores["tnr"]
         # NaN if one is undefined or both are 0
-        tpr, tnr = scores["tpr"], scores["tnr"]
-        return {"harmonic_mean": ratio(2 * tpr * tnr, tpr + tnr)}
+        scores["harmonic_mean"] = ratio(2 * tpr * tnr, tpr + tnr)
+        return scores
 
 
-GRADED = DashB(__file__)
-VIEW = LabelledView(GRADED)
-compute = GRADED.compute
+METRIC = DashB()
+
+
+@takes(DashBOptions)
+def compute(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
+    """Score an LVLM's responses to DASH-B's questions.
+
+    Args:
+        predictions: the LVLM's raw responses, one per row.
+        references: the dataset's rows without images, in the same order; rows of the authors' answers also work.
+        options: the fields of `DashBOptions`, by name.
+
+    Returns:
+        `accuracy`; `tpr`, the share of right answers where the object is in the image, `tnr`, where it is not, and
+        their `harmonic_mean`. `unreadable` is the share of responses that the parser cannot read, which are wrong.
+        Scores are fractions in [0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`, the mean length
+        of the responses; `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how
+        many are a thought without an end; `signature`; `interval` with a bootstrap, which leaves out one image at a
+        time; and `per_question` if requested.
+
+    Raises:
+        ValueError: for any bad input.
+    """
+    responses, references = paired(predictions, references)
+    return METRIC.evaluate(responses, METRIC.questions(references), METRIC.chosen(options))

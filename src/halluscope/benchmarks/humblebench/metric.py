@@ -1,7 +1,204 @@
-"""HumbleBench's metric, of which its data file says all: the engine of choices does the rest."""
+"""HumbleBench: questions with five choices, of which the last is "none of the above" (2025).
 
-from halluscope.graded.labelled import Choice, LabelledView
+A named rule reads each response as a letter.
+"""
 
-GRADED = Choice(__file__)
-VIEW = LabelledView(GRADED)
-compute = GRADED.compute
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from halluscope.benchmark import Dataset, Score
+from halluscope.benchmarks.humblebench import letters
+from halluscope.benchmarks.humblebench.data import LETTERS, QUESTIONS, TYPES, Question
+from halluscope.labelled import LabelledRows, LabelledRowsOptions, Questions, ReadResponses
+from halluscope.metric import Scores
+from halluscope.options import option, takes
+from halluscope.stats.counts import Tables
+from halluscope.stats.intervals import Counts
+from halluscope.stats.ratios import defined_mean, ratio
+from halluscope.stats.tallies import Bools
+from halluscope.validation import paired
+
+NONE_OF_THEM = "E"  # the letter of "none of the above"
+
+COMMON = "common"
+NOISE = "noise"
+E_ONLY = "e-only"
+
+EXACT = "exact"  # the counts of responses that are exactly "E", among the questions whose right answer it is
+
+
+@dataclass(frozen=True)
+class HumbleBenchOptions(LabelledRowsOptions):
+    """The options of HumbleBench's metric."""
+
+    parser: str = option(
+        letters.OFFICIAL,
+        "how a response is read (default: official, the only letter of A to E among its words); all shows a row per "
+        "parser",
+        about='how a response is read: "official" reads the only letter of A to E among the response\'s words, in '
+        'upper or lower case, so "A dog" is A; "strict" reads a letter that the response marks as its answer, begins '
+        "with, or has on a line of its own",
+        choices=tuple(letters.RULES),
+        every=True,
+    )
+    setting: str = option(
+        COMMON,
+        "what the model was shown: common (default), noise (images of noise), or e-only (questions whose right answer "
+        "is E); published scores are those of this setting",
+        about='what the model was shown: "common", the questions and their images; "noise", the same questions about '
+        'images of noise; "e-only", questions whose right answer is E. It moves no score, and is named in the '
+        "signature",
+        choices=(COMMON, NOISE, E_ONLY),
+    )
+
+
+class HumbleBench(LabelledRows):
+    name = "humblebench"
+    title = "HumbleBench"
+    about = "questions with five choices, of which the last says that none of the others is right"
+    description = """\
+HumbleBench asks 22,831 questions about objects, their attributes and relations, places and weather, each with five
+choices. The last, E, is "none of the above": where it is right, a model has to turn down four wrong choices. A response
+is read as a letter by a rule.
+"""
+    citation = """\
+@article{tong2025measuring,
+  title={Measuring Epistemic Humility in Multimodal Large Language Models},
+  author={Tong, Bingkui and Xia, Jiaer and Shang, Sifeng and Zhou, Kaiyang},
+  journal={arXiv preprint arXiv:2509.09658},
+  year={2025}
+}
+"""
+    links = ("https://arxiv.org/abs/2509.09658", "https://github.com/maifoundations/HumbleBench")
+    licence = (
+        "The repository is under the MIT licence; its images are from other datasets, and are never published from "
+        "here."
+    )
+    compared = (
+        "The official parser gives the figures of the authors' metric on 1,500 simulated replies: "
+        "tests/benchmarks/test_labelled.py, golden/humblebench_official.json."
+    )
+
+    principal = "accuracy"
+    scores = {
+        "accuracy": Score("higher", is_mean=True),
+        "balanced_accuracy": Score("higher"),
+        "e_accuracy": Score("higher"),
+        "accuracy/relation": Score("higher"),
+        "accuracy/attribute": Score("higher"),
+        "accuracy/category": Score("higher"),
+        "accuracy/location": Score("higher"),
+        "accuracy/weather": Score("higher"),
+        "accuracy/object": Score("higher"),
+        "recall/A": Score("higher"),
+        "recall/B": Score("higher"),
+        "recall/C": Score("higher"),
+        "recall/D": Score("higher"),
+        "recall/E": Score("higher"),
+        "unreadable": Score("lower", is_mean=True),
+    }
+    extra_numbers = {"questions": Score(), "images": Score(), "chance": Score()}
+    max_new_tokens = 64
+    target = "label"
+    datasets = (
+        Dataset(
+            "humblebench",
+            id=("question_id",),
+            columns=("type", "label"),
+            own=("type", "label"),
+            image_key="file_name",
+        ),
+    )
+    options_type = HumbleBenchOptions
+    table = QUESTIONS
+    rows_published = 22831
+    labels = LETTERS
+    rules = letters.RULES
+    recalls = ("recall/A", "recall/B", "recall/C", "recall/D", "recall/E")
+
+    def rows_expected(self, options: HumbleBenchOptions) -> int | None:
+        if options.setting == E_ONLY:  # how many questions it has is not known
+            return None
+        return self.rows_published
+
+    def groups(self, rows: Sequence[Question]) -> dict[str, Bools]:
+        types = np.array([row.type for row in rows])
+        groups = {}
+        for name in TYPES:
+            if name in types:
+                groups[name.lower()] = types == name
+        return groups
+
+    def cluster_of(self, row: Question) -> str | int:
+        if row.file_name is None:
+            return row.question_id
+        return row.file_name
+
+    def identity(self, row: Question) -> tuple[Any, ...]:
+        return (row.question_id, row.file_name, row.type, row.question, row.label)
+
+    def shown(self, row: Question) -> dict[str, Any]:
+        return {"id": row.question_id, "type": row.type}
+
+    def count(self, rows: Questions, readings: ReadResponses, options: HumbleBenchOptions) -> Tables:
+        """Also count, among the questions whose right answer is E, the responses that are exactly that."""
+        cluster = self.clusters(rows.rows)
+        is_asked = rows.right == LETTERS.index(NONE_OF_THEM)
+        is_exact = is_asked & np.array([text == NONE_OF_THEM for text in readings.texts])
+        counts = dict(super().count(rows, readings, options).counts)
+        counts[EXACT] = np.stack(
+            [np.bincount(cluster, weights=is_exact), np.bincount(cluster, weights=is_asked)], axis=-1
+        )
+        return Tables(counts)
+
+    def score(self, rows: Questions, sums: Counts, options: HumbleBenchOptions) -> Scores:
+        """Also return the mean of the recalls of the letters that are right answers, and what a guess expects of it."""
+        scores = super().score(rows, sums, options)
+        exact = sums[EXACT]
+        scores["e_accuracy"] = ratio(exact[:, 0], exact[:, 1])
+        recalls = np.stack([scores[name] for name in self.recalls], axis=-1)
+        balanced = defined_mean(recalls)
+        scores["balanced_accuracy"] = balanced
+        scores["chance"] = np.full_like(balanced, 1 / len(LETTERS))
+        return scores
+
+    def refusals(self, rows: Questions, total: Counts, options: HumbleBenchOptions) -> dict[str, str]:
+        return {"chance": "It depends on no response."}
+
+    def signed(self, rows: Questions, readings: ReadResponses, options: HumbleBenchOptions) -> dict[str, Any]:
+        signed = {}
+        if options.setting != COMMON:
+            signed["setting"] = options.setting
+        signed["parser"] = options.parser
+        return signed
+
+
+METRIC = HumbleBench()
+
+
+@takes(HumbleBenchOptions)
+def compute(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
+    """Score an LVLM's responses to HumbleBench's questions.
+
+    Args:
+        predictions: the LVLM's raw responses, one per row.
+        references: the dataset's rows without images, in the same order; `label` and `type` are enough.
+        options: the fields of `HumbleBenchOptions`, by name.
+
+    Returns:
+        `accuracy` and `accuracy/<type>`; `balanced_accuracy`, the mean of the letters' recalls (`recall/<letter>`);
+        `e_accuracy`, among the questions whose right answer is E the share of responses that are exactly "E"; `chance`,
+        the accuracy of a guess. `unreadable` is the share of responses that the parser cannot read, which are wrong.
+        Scores are fractions in [0, 1], NaN where undefined. Also `questions`, `images`; `mean_words`, the mean length
+        of the responses; `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how
+        many are a thought without an end; `signature`; `interval` with a bootstrap, which leaves out one image at a
+        time; and `per_question` if requested.
+
+    Raises:
+        ValueError: for any bad input.
+    """
+    responses, references = paired(predictions, references)
+    return METRIC.evaluate(responses, METRIC.questions(references), METRIC.chosen(options))

@@ -1,0 +1,71 @@
+"""Builds the dataset dash_b from the authors' lists."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from halluscope.benchmarks.dash_b.data import HALVES, QUESTIONS, Question
+from halluscope.building.command import Builder
+from halluscope.building.output import Order
+
+FOLDERS = {"no": "neg", "yes": "pos"}  # right answer -> the folder of the images
+
+
+def counts(rows: Sequence[Question]) -> dict[str, int]:
+    """Return the counts that the dataset's spec states."""
+    answers = Counter(row.answer for row in rows)
+    return {
+        "questions": len(rows),
+        "images": len({row.question_id for row in rows}),
+        "yes": answers["yes"],
+        "no": answers["no"],
+        "objects": len({row.object for row in rows}),
+    }
+
+
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    from datasets import Image, Value
+
+    columns = {"question_id": Value("int64"), "file_name": Value("string")}
+    if with_image:
+        columns["image"] = Image()
+    for name in ("source", "object", "question", "answer"):
+        columns[name] = Value("string")
+    return columns
+
+
+def make(order: Order) -> Path:
+    """Build dash_b."""
+    out = order.target()
+    sources = {}
+    lists = []
+    for half in HALVES:
+        sources[half] = order.fetch(half)
+        lists.append((half, sources[half].path))
+    rows = QUESTIONS.read_lists(lists)
+    written: list[dict[str, Any]] = []
+    for row in rows:
+        columns_of_row = row.row
+        columns_of_row["image"] = image_of(row)
+        written.append(columns_of_row)
+    return order.write(out, written, features(with_image=True), counts(rows), sources)
+
+
+def image_of(row: Question) -> str:
+    """Return where a row's image is in the authors' folder of images."""
+    return f"{FOLDERS[row.answer]}/{row.source}/{row.object}/{row.file_name}"
+
+
+BUILDER = Builder(
+    "dash_b",
+    about="""Builds dash_b: 2,682 yes/no questions about 70 objects.
+
+    halluscope build dash_b                                         # downloads 0.1 MB; no images
+    halluscope build dash_b --source DASH-B/images --images FOLDER
+""",
+    source="the folder of the authors' lists, dash_benchmark_neg.json and dash_benchmark_pos.json (default: download)",
+    images="the folder of the images: neg/SOURCE/OBJECT/NAME and pos/... (default: no column `image`)",
+    make=make,
+)

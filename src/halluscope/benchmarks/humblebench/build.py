@@ -1,0 +1,60 @@
+"""Builds the dataset humblebench from the authors' table."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from halluscope.benchmarks.humblebench.data import QUESTIONS, TYPES, Question
+from halluscope.building.command import Builder
+from halluscope.building.output import Order
+
+
+def counts(rows: Sequence[Question]) -> dict[str, int]:
+    """Return the counts that the dataset's spec may state."""
+    types = Counter(row.type for row in rows)
+    numbers = {"questions": len(rows)}
+    for name in TYPES:
+        numbers[name] = types[name]
+    numbers["images"] = len({row.file_name for row in rows})
+    return numbers
+
+
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    from datasets import Image, Value
+
+    columns = {"question_id": Value("int64"), "file_name": Value("string")}
+    if with_image:
+        columns["image"] = Image()
+    for name in ("type", "question", "label"):
+        columns[name] = Value("string")
+    return columns
+
+
+def make(order: Order) -> Path:
+    """Build humblebench."""
+    out = order.target()
+    source = order.fetch("questions")
+    rows = QUESTIONS.read_upstream(source.path)
+    written: list[dict[str, Any]] = []
+    for row in rows:
+        columns_of_row = row.row
+        columns_of_row["image"] = row.file_name
+        written.append(columns_of_row)
+    return order.write(out, written, features(with_image=True), counts(rows), {"questions": source})
+
+
+BUILDER = Builder(
+    "humblebench",
+    about="""Builds humblebench: 22,831 questions with five choices.
+
+    halluscope build humblebench --source TABLE --images FOLDER
+
+TABLE is the authors' table as Parquet, csv or JSON lines, with question_id, file_name, type, question (with its
+choices) and label. The authors' table was not at hand when this was written: its checksum is not known.
+""",
+    source="the authors' table, with question_id, file_name, type, question and label",
+    images="the folder of the images (default: no column `image`)",
+    make=make,
+)
