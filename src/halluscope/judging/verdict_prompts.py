@@ -30,7 +30,8 @@ class Verdict:
     notes: Mapping[str, Any] = field(default_factory=dict)  # texts that explain them
 
 
-Fields = Mapping[str, str]  # what a prompt says of a row, by its placeholders
+# What a prompt says of a row, by its placeholders: texts, unless the prompt itself puts them into words
+Fields = Mapping[str, Any]
 
 
 def beside(module: str, name: str) -> str:
@@ -95,12 +96,20 @@ class JsonPrompt(VerdictPrompt):
             bare = guard.without_code(reply, code) if code else reply
             return guard.NO_CODE if bare is None else self.refusal(bare)
 
-        texts = {name: json_text(value) for name, value in fields.items()}
-        prompt = fill(template, str, **texts, answer=json_text(response))
+        prompt = fill(template, str, **self.texts(fields, response))
         return PromptSpec(prompt, read, self.schema(code), refusal)
 
-    def schema(self, code: str = "") -> Schema:
-        """Return the JSON schema of a reply that carries a code, if there is one. It does not say which code it is."""
+    def texts(self, fields: Fields, response: str) -> dict[str, str]:
+        """Return what is put into the template, by its placeholders."""
+        texts = {name: json_text(value) for name, value in fields.items()}
+        texts["answer"] = json_text(response)
+        return texts
+
+    def schema(self, code: str = "") -> Schema | None:
+        """Return the JSON schema of a reply that carries a code, if there is one. It does not say which code it is.
+
+        None if a judge is sent no schema.
+        """
         parts = dict(self.reply)
         if code:
             parts = {guard.CODE: {"type": "string"}, **parts}
@@ -158,14 +167,19 @@ class WordPrompt(VerdictPrompt):
         return key_of(self.name, self.template)
 
     def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
-        texts = {name: encodable(value) for name, value in fields.items()}
-        prompt = fill(self.template, str, **texts, answer=encodable(response))
+        prompt = fill(self.template, str, **self.texts(fields, response))
         return PromptSpec(
             prompt,
             lambda reply: self.reader(reply, response),
             None,
             lambda reply: self.refuser(reply, response),
         )
+
+    def texts(self, fields: Fields, response: str) -> dict[str, str]:
+        """Return what is put into the template, by its placeholders."""
+        texts = {name: encodable(value) for name, value in fields.items()}
+        texts["answer"] = encodable(response)
+        return texts
 
     def read(self, reply: str) -> Verdict | None:
         return self.reader(reply, "")

@@ -28,6 +28,7 @@ from halluscope.reporting.tables import (
     filled,
     group_table,
     is_defined,
+    percent,
     scored,
     table,
 )
@@ -62,6 +63,7 @@ class JudgedReport:
     notes: Mapping[str, str] = {}  # text of a verdict -> its label
     known: Mapping[str, str] = {}  # column of a row that helps to check a verdict -> its label
     parts: Mapping[str, str] = {}  # what a row is a part of, by its column
+    unrated: str = "no readable verdict"  # what is said of responses that count in no score
     meaning_defined: str  # what the scores mean
     meaning_undefined: str
 
@@ -94,7 +96,9 @@ class JudgedReport:
 
     def gaps(self, result: Values) -> Iterator[str]:
         """Yield what the result says of responses that count in no score."""
-        yield from ()
+        unread = result[self.metric.unread]
+        if unread:
+            yield f"{self.unrated}: {percent(unread)} % of the responses (they count in no score)"
 
     def ends(self, result: Values, key: str, what: str) -> Iterator[str]:
         """Yield the ends of the scores that are named below tables."""
@@ -137,9 +141,14 @@ class JudgedReport:
     def marks(self, row: Values, text: str) -> Sequence[Mark]:
         return ()
 
+    def ordered(self) -> list[Criterion]:
+        """Return the criteria in the order in which they are shown, the most important one first."""
+        by_name = {criterion.name: criterion for criterion in self.metric.criteria}
+        return [by_name[name] for name in self.criteria]
+
     def verdict(self, row: Values) -> Iterator[Fact]:
         """Yield the value of each criterion."""
-        for criterion in self.metric.criteria:
+        for criterion in self.ordered():
             shown = self.criteria[criterion.name]
             value = row[criterion.name]
             kind = shown.kind(value)
@@ -169,11 +178,12 @@ class JudgedReport:
 
     def badness(self, row: Values) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
+        criteria = self.ordered()
         lost = []
-        for criterion in self.metric.criteria:
+        for criterion in criteria:
             value = row[criterion.name]
             lost.append(criterion.most / 2 if value is None else criterion.most - value)
-        return float(lost[0] + sum(lost[1:]) / (10 * self.metric.criteria[0].most))
+        return float(lost[0] + sum(lost[1:]) / (10 * criteria[0].most))
 
     def reasons(self, row: Values) -> Iterator[Fact]:
         """Yield what the judge says about its verdict."""

@@ -1,0 +1,169 @@
+"""HaloQuest's rows, and what builds the dataset haloquest."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halluscope.building.command import Builder
+from halluscope.building.output import Order
+from halluscope.reading.fields import Fields
+from halluscope.reading.rows import Row, Rows
+from halluscope.stats.tallies import Bools
+
+IMAGE_TYPES = ("generated", "real")
+TYPES = ("false premises", "visual challenge", "insufficient context")
+
+BETWEEN_ANSWERS = ";"  # in the authors' file
+
+# The column of ids: it has no name in the authors' file, for which pandas puts another; the last that a row has counts
+UNNAMED = ("Unnamed: 0", "")
+
+RIGHT_ANSWERS = "at least one right answer, each a text"
+
+
+@dataclass(frozen=True)
+class Question(Row):
+    """A question about an image."""
+
+    id: int
+    file_name: str
+    image_type: str
+    type: str
+    question: str
+    answers: tuple[str, ...]  # people's; one of them suffices
+    stated: str  # the right answers as the authors' file has them
+    url: str  # where the image was published; "" if that is unknown
+
+
+class Questions(Rows[Question]):
+    row_type = Question
+    dataset = "haloquest"
+    file = "haloquest-eval.csv"
+    needed = ("id", "file_name", "image_type", "type", "question", "answers")
+    upstream = {
+        "file_name": "image_name",
+        "image_type": "image type",
+        "type": "hallucination type",
+        "answers": "groundtruth responses",
+    }
+    marker = "groundtruth responses"
+
+    def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        values = super().renamed(row)
+        for name in UNNAMED:
+            if name in row:
+                values["id"] = row[name]
+        answers = values["answers"]
+        if isinstance(answers, str):
+            values["stated"] = answers
+            values["answers"] = split_answers(answers)
+        return values
+
+    def parse(self, row: Fields) -> Question:
+        is_upstream = bool(row.names)
+        answers = row.words("answers", RIGHT_ANSWERS)
+        blank = [answer for answer in answers if not answer.strip()]
+        if blank or not answers:
+            raise row.wrong("answers", RIGHT_ANSWERS)
+        return Question(
+            id=row.whole("id", or_digits=is_upstream),
+            file_name=row.text("file_name"),
+            image_type=row.one_of("image_type", IMAGE_TYPES),
+            type=row.one_of("type", TYPES),
+            question=row.text("question"),
+            answers=answers,
+            stated=row.text_or_none("stated") or "; ".join(answers),
+            url=row.text_or_none("url") or "",
+            form=row.form,
+        )
+
+
+QUESTIONS = Questions()
+
+
+def split_answers(text: str) -> list[str]:
+    """Return the right answers of the authors' file.
+
+    >>> split_answers("Six\\n; There are  six cups;")
+    ['Six', 'There are six cups']
+    """
+    answers = []
+    for answer in text.split(BETWEEN_ANSWERS):
+        words = answer.split()
+        if words:
+            answers.append(" ".join(words))
+    return answers
+
+
+def groups_of(rows: Sequence[Question]) -> dict[str, Bools]:
+    """Return which rows are of each type of image, of each type of question, and of both."""
+    image_types = np.array([row.image_type for row in rows])
+    types = np.array([row.type for row in rows])
+    groups: dict[str, Bools] = {}
+    for image_type in IMAGE_TYPES:
+        groups[image_type] = image_types == image_type
+    for type_ in TYPES:
+        groups[type_.replace(" ", "_")] = types == type_
+    for image_type in IMAGE_TYPES:
+        for type_ in TYPES:
+            is_both = (image_types == image_type) & (types == type_)
+            groups[f"{image_type}/{type_.replace(' ', '_')}"] = is_both
+    return groups
+
+
+def counts(rows: Sequence[Question]) -> dict[str, int]:
+    """Return the counts that the dataset's spec states."""
+    numbers = {"questions": len(rows)}
+    for name, is_in in groups_of(rows).items():
+        if "/" not in name:
+            numbers[name] = int(is_in.sum())
+    numbers["images"] = len({row.file_name for row in rows})
+    numbers["with_one_answer"] = sum(len(row.answers) == 1 for row in rows)
+    return numbers
+
+
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    from datasets import Image, List, Value
+
+    columns = {"id": Value("int64"), "file_name": Value("string")}
+    if with_image:
+        columns["image"] = Image()
+    for name in ("image_type", "type", "question"):
+        columns[name] = Value("string")
+    columns["answers"] = List(Value("string"))
+    columns["stated"] = Value("string")
+    columns["url"] = Value("string")
+    return columns
+
+
+def make(order: Order) -> Path:
+    """Build haloquest."""
+    out = order.target()
+    source = order.fetch("questions")
+    rows = QUESTIONS.read_upstream(source.path)
+    written: list[dict[str, Any]] = []
+    for row in rows:
+        columns_of_row = row.row
+        columns_of_row["image"] = row.file_name
+        written.append(columns_of_row)
+    return order.write(out, written, features(with_image=True), counts(rows), {"questions": source})
+
+
+BUILDER = Builder(
+    "haloquest",
+    about="""Builds haloquest: 608 free-form questions about generated and real images.
+
+    halluscope build haloquest                                      # downloads the questions, 0.2 MB; no images
+    halluscope build haloquest --source haloquest-eval.csv --images images
+
+The authors publish the address of each image (column `url`), not the images. Put the images that you may use into one
+folder, under their names (column `file_name`). With --only-images-present, a missing image is null.
+""",
+    source="haloquest-eval.csv, or a folder that holds it (default: download)",
+    images="the folder of the images under their names, or a zip of it (default: no column `image`)",
+    make=make,
+)
