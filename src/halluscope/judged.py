@@ -103,6 +103,9 @@ class Judged(Metric):
         Texts that a user gives reply to the authors' prompt, if there is one, unless the options say otherwise.
         """
 
+    def check_rows(self, rows: Sequence[Any]) -> None:
+        """Check that a language model can be asked about the rows, before it is asked about any."""
+
     @abstractmethod
     def fields(self, row: Any) -> Fields:
         """Return what a prompt says of a row."""
@@ -194,6 +197,7 @@ class Judged(Metric):
                 f"own. With {' or '.join(map(repr, rules))} no model is asked."
             )
         options.prepare(rules)
+        self.check_rows(rows)
         return self._ask(texts, rows, options)
 
     def _read_given(self, options: Any, rows: int) -> Verdicts:

@@ -1,0 +1,235 @@
+"""GAVIE's rows, Visual Genome's regions, and what builds the dataset gavie."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from halluscope.building.command import Builder
+from halluscope.building.output import Order
+from halluscope.errors import BuildError
+from halluscope.files.opening import Readable, chunks, entries, entries_of
+from halluscope.reading.fields import Fields
+from halluscope.reading.rows import Row, Rows
+from halluscope.sanitize import short_repr
+from halluscope.validation import is_id, is_like_a_list
+
+PLACE = ("x", "y", "width", "height")
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of an image: what it shows, its upper left corner and its size, in pixels."""
+
+    phrase: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Question(Row):
+    """An instruction about an image."""
+
+    id: int
+    image_id: int
+    question: str
+    regions: tuple[Region, ...] | None  # None if they are unknown
+
+    @property
+    def row(self) -> dict[str, Any]:
+        columns = super().row
+        if self.regions is not None:
+            columns["regions"] = [dict(vars(region)) for region in self.regions]
+        return columns
+
+
+class Questions(Rows[Question]):
+    row_type = Question
+    dataset = "gavie"
+    file = "evaluation_set.json"
+    needed = ("id", "image_id", "question", "regions")
+    marker = ""
+
+    def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        values = super().renamed(row)
+        values.setdefault("regions", None)
+        return values
+
+    def parse(self, row: Fields) -> Question:
+        return Question(
+            id=row.whole("id"),
+            image_id=row.whole("image_id", or_digits=True),
+            question=row.text("question"),
+            regions=regions_of(row),
+            form=row.form,
+        )
+
+
+QUESTIONS = Questions()
+
+
+def regions_of(row: Fields) -> tuple[Region, ...] | None:
+    """Return the regions of a row; None if they are unknown."""
+    values = row.given.get("regions")
+    if values is None:
+        return None
+    if not is_like_a_list(values):
+        raise row.wrong("regions", "a list of regions, or null")
+    regions = []
+    for number, value in enumerate(values):
+        regions.append(region_of(value, f"{row.where}: regions[{number}]"))
+    return tuple(regions)
+
+
+def region_of(value: Any, where: str) -> Region:
+    """Return the region that a mapping describes; a value that is none is a ValueError."""
+    if not is_region(value):
+        raise ValueError(
+            f"{where} is {short_repr(value)}; expected a region: phrase, and {', '.join(PLACE)} in whole pixels."
+        )
+    return Region(
+        phrase=value["phrase"],
+        x=int(value["x"]),
+        y=int(value["y"]),
+        width=int(value["width"]),
+        height=int(value["height"]),
+    )
+
+
+def is_region(value: Any) -> bool:
+    """Whether a value has what describes a region."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("phrase"), str):
+        return False
+    return all(is_id(value.get(name)) for name in PLACE)
+
+
+# Building
+
+
+def counts(rows: Sequence[Question]) -> dict[str, int]:
+    """Return the counts that the dataset's spec states."""
+    regions_of_image = {}
+    for row in rows:
+        regions_of_image[row.image_id] = len(row.regions or ())
+    return {
+        "questions": len(rows),
+        "images": len(regions_of_image),
+        "regions": sum(regions_of_image.values()),
+    }
+
+
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    from datasets import Image, List, Value
+
+    columns = {"id": Value("int64"), "image_id": Value("int64")}
+    if with_image:
+        columns["image"] = Image()
+    columns["question"] = Value("string")
+    region = {"phrase": Value("string")}
+    for name in PLACE:
+        region[name] = Value("int64")
+    columns["regions"] = List(region)
+    return columns
+
+
+def read_regions(file: Readable, images: Collection[int]) -> dict[int, list[Region]]:
+    """Return the regions of images, by their ids.
+
+    The file is Visual Genome's region_descriptions.json, or vg_annotation.json, which the authors' script reads.
+    """
+    start = next(chunks(file), b"").removeprefix(BYTE_ORDER_MARK).lstrip()
+    if start.startswith(b"["):
+        return read_descriptions(file, images)
+    return read_annotations(file, images)
+
+
+def read_descriptions(file: Readable, images: Collection[int]) -> dict[int, list[Region]]:
+    """Read Visual Genome's file, a list of {"id", "regions"}."""
+    regions: dict[int, list[Region]] = defaultdict(list)
+    for number, entry in enumerate(entries(file), 1):
+        where = f"{file}: entry {number}"
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):
+            raise BuildError(
+                f"{where} is {short_repr(entry)}; expected an object with id and regions, a list."
+            )
+        image_id = entry.get("id")
+        if isinstance(image_id, int) and image_id in images:
+            for value in entry["regions"]:
+                regions[image_id].append(region_of(value, where))
+    return regions
+
+
+def read_annotations(file: Readable, images: Collection[int]) -> dict[int, list[Region]]:
+    """Read the file of the authors' script, image id -> a list of {"caption", "bbox"}."""
+    regions: dict[int, list[Region]] = defaultdict(list)
+    names = [str(image_id) for image_id in sorted(images)]
+    for name, entry in entries_of(file, *names):
+        value = entry
+        box = entry.get("bbox") if isinstance(entry, Mapping) else None
+        if isinstance(box, list) and len(box) == len(PLACE):
+            value = {"phrase": entry.get("caption")}
+            value.update(zip(PLACE, box, strict=True))
+        regions[int(name)].append(region_of(value, f"{file}: the image {name}"))
+    return regions
+
+
+def with_regions(rows: Sequence[Question], file: Readable) -> list[Question]:
+    """Return rows with the regions of their images, which the file must have for each."""
+    images = {row.image_id for row in rows}
+    regions = read_regions(file, images)
+    missing = sorted(image_id for image_id in images if not regions.get(image_id))
+    if missing:
+        ids = ", ".join(map(str, missing[:5]))
+        if len(missing) > 5:
+            ids += ", ..."
+        raise BuildError(
+            f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {ids}. Name Visual "
+            "Genome's region_descriptions.json, or the authors' vg_annotation.json."
+        )
+    return [replace(row, regions=tuple(regions[row.image_id])) for row in rows]
+
+
+def make(order: Order, regions: Path | None = None) -> Path:
+    """Build gavie."""
+    out = order.target()
+    sources = {"questions": order.fetch("questions")}
+    rows = QUESTIONS.read_upstream(sources["questions"].path)
+    if regions is not None:
+        sources["regions"] = order.fetch("regions", regions, "--regions")
+        rows = with_regions(rows, sources["regions"].path)
+    written: list[dict[str, Any]] = []
+    for row in rows:
+        columns_of_row = row.row
+        columns_of_row["image"] = f"{row.image_id}.jpg"
+        written.append(columns_of_row)
+    return order.write(out, written, features(with_image=True), counts(rows), sources)
+
+
+BUILDER = Builder(
+    "gavie",
+    about="""Builds gavie: 1,000 instructions about 120 images of Visual Genome.
+
+    halluscope build gavie                                          # downloads the instructions, 0.1 MB; no images
+    halluscope build gavie --regions region_descriptions.json --images VG_100K
+
+Visual Genome has region_descriptions.json and the images, in one folder as IMAGE_ID.jpg. Without --regions no judge
+can be asked, because it would know nothing about an image; without --images there is no column `image`.
+""",
+    source="evaluation_set.json, or a folder that holds it (default: download)",
+    images="the folder of the images, IMAGE_ID.jpg, or a zip of it (default: no column `image`)",
+    options={
+        "--regions": {
+            "type": "path",
+            "metavar": "FILE",
+            "help": "region_descriptions.json of Visual Genome, or the authors' vg_annotation.json, for a judge to "
+            "read",
+        }
+    },
+    make=make,
+)
