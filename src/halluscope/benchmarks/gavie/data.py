@@ -192,7 +192,10 @@ def with_regions(rows: Sequence[Question], file: Readable) -> list[Question]:
             f"{file} says nothing of {len(missing):,} of the {len(images):,} images: image id {ids}. Name Visual "
             "Genome's region_descriptions.json, or the authors' vg_annotation.json."
         )
-    return [replace(row, regions=tuple(regions[row.image_id])) for row in rows]
+    extended = []
+    for row in rows:
+        extended.append(replace(row, regions=tuple(regions[row.image_id])))
+    return extended
 
 
 def make(order: Order, regions: Path | None = None) -> Path:

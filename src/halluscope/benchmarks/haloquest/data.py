@@ -120,8 +120,14 @@ def counts(rows: Sequence[Question]) -> dict[str, int]:
     for name, is_in in groups_of(rows).items():
         if "/" not in name:
             numbers[name] = int(is_in.sum())
-    numbers["images"] = len({row.file_name for row in rows})
-    numbers["with_one_answer"] = sum(len(row.answers) == 1 for row in rows)
+    images = set()
+    with_one_answer = 0
+    for row in rows:
+        images.add(row.file_name)
+        if len(row.answers) == 1:
+            with_one_answer += 1
+    numbers["images"] = len(images)
+    numbers["with_one_answer"] = with_one_answer
     return numbers
 
 
