@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.gavie.data import QUESTIONS, features
+from halluscope.benchmarks.gavie.build import features
+from halluscope.benchmarks.gavie.data import QUESTIONS
 from halluscope.hub import module
 
 

@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.haloquest.data import QUESTIONS, features
+from halluscope.benchmarks.haloquest.build import features
+from halluscope.benchmarks.haloquest.data import QUESTIONS
 from halluscope.hub import module
 
 

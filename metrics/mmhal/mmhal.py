@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.mmhal.data import QUESTIONS, features
+from halluscope.benchmarks.mmhal.build import features
+from halluscope.benchmarks.mmhal.data import QUESTIONS
 from halluscope.hub import module
 
 

@@ -83,7 +83,7 @@ class Dataset:
     @property
     def key(self) -> tuple[str, ...]:
         """The columns that identify a row."""
-        return (*self.id, *self.also)
+        return self.id + tuple(self.also)
 
     def identity(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns and values that identify a row."""
@@ -113,24 +113,30 @@ class Judges:
     @property
     def option(self) -> str:
         """The option that names the judges."""
-        return "judges" if self.kind == "votes" else "judge"
+        if self.kind == "votes":
+            return "judges"
+        return "judge"
 
     @property
     def rule(self) -> str | None:
         """The judge that is used without a language model; None if every judge needs one."""
         from halluscope.judging.verdicts import NOBODY
 
-        able = [rule for rule in self.rules if rule != NOBODY]
-        if self.default in able:
+        rules = [rule for rule in self.rules if rule != NOBODY]
+        if self.default in rules:
             return self.default
-        return able[0] if able else None
+        if rules:
+            return rules[0]
+        return None
 
     @property
     def options(self) -> type:
         """The dataclass of the options by which judges are asked."""
         from halluscope.judging.options import VerdictOptions, VoteOptions
 
-        return VoteOptions if self.kind == "votes" else VerdictOptions
+        if self.kind == "votes":
+            return VoteOptions
+        return VerdictOptions
 
     def find(self, options: Mapping[str, Any]) -> None:
         """Check that the judges named in the options can be used, without loading a model."""
@@ -215,10 +221,11 @@ class Benchmark:
     @property
     def keywords(self) -> set[str]:
         """The options that `compute` takes."""
-        known = keywords(self.compute)
+        names = keywords(self.compute)
         if self.judges:
-            known |= {option.name for option in fields(self.judges.options)}
-        return known
+            for option in fields(self.judges.options):
+                names.add(option.name)
+        return names
 
     @property
     def help(self) -> str:
@@ -255,9 +262,9 @@ class Benchmark:
 
     def without(self, names: Collection[str]) -> "Benchmark":
         """Return the benchmark without the options of these names."""
-        other = copy.copy(self)
-        other.options = tuple(option for option in self.options if option.name not in names)
-        return other
+        benchmark = copy.copy(self)
+        benchmark.options = tuple(option for option in self.options if option.name not in names)
+        return benchmark
 
     def options_of(self, name: str) -> Mapping[str, Any]:
         """Return the options that a dataset's name determines; {} for the benchmark's own name."""
@@ -272,24 +279,34 @@ class Benchmark:
         If several fit, the dataset that has the most of these columns is chosen, and among equals the one with the
         fewest columns missing.
         """
-        known = set(columns)
+        names = set(columns)
 
         def fit(dataset: Dataset) -> tuple[int, int]:
-            own = {*dataset.key, *dataset.columns}
-            return len(own & known), -len(own - known)
+            expected = set(dataset.key + dataset.columns)
+            return len(expected & names), -len(expected - names)
 
-        fitting = [dataset for dataset in self.datasets if {*dataset.id, *dataset.columns} <= known]
+        fitting = []
+        for dataset in self.datasets:
+            needed = set(dataset.id + dataset.columns)
+            if needed <= names:
+                fitting.append(dataset)
         return max(fitting, key=fit, default=None)
 
     def is_points(self, score: str) -> bool:
         """Whether a score is not a share of 1."""
         whole = score.partition("/")[0]
-        declared = EVERYWHERE.get(score) or self.scores.get(score) or self.scores.get(whole)
+        declared = EVERYWHERE.get(score)
+        if declared is None:
+            declared = self.scores.get(score)
+        if declared is None:
+            declared = self.scores.get(whole)
         return declared is not None and declared.is_points
 
     def direction(self, score: str) -> Direction:
         """Return which direction is better; for a part, that of the whole score. No score is a KeyError."""
-        known = {**self.scores, **self.extra_numbers, **EVERYWHERE}
+        known = dict(self.scores)
+        known.update(self.extra_numbers)
+        known.update(EVERYWHERE)
         for name in (score, score.partition("/")[0], score.rpartition("/")[2]):
             for pattern, declared in known.items():
                 if fnmatchcase(name, pattern):
@@ -312,17 +329,21 @@ class Benchmark:
         """Return what the LVLM is asked about a row."""
         template = prompt or self.prompt_of(row.get("prompt"))
         question = row.get("question")
-        return template.replace(QUESTION, question) if isinstance(question, str) else template
+        if not isinstance(question, str):
+            return template
+        return template.replace(QUESTION, question)
 
-    def prompt_of(self, own: Any) -> str:
+    def prompt_of(self, in_row: Any) -> str:
         """Return a row's prompt: its own if rows have no question, or the usual one."""
-        if QUESTION not in self.prompt and isinstance(own, str) and own.strip():
-            return own
+        if QUESTION not in self.prompt and isinstance(in_row, str) and in_row.strip():
+            return in_row
         return self.prompt
 
     def named_prompt(self, prompt: str | None) -> str | None:
         """Return the prompt of this name, or the text itself."""
-        return self.prompts.get(prompt, prompt) if prompt else None
+        if not prompt:
+            return None
+        return self.prompts.get(prompt, prompt)
 
     def check_prompt(self, prompt: str) -> None:
         """Check that a prompt has `QUESTION` if the benchmark's own has it."""
@@ -333,12 +354,12 @@ class Benchmark:
             expected = "with {question} in the place of each row's question"
         raise ValueError(f"The prompt for {self.name} is {prompt[:80]!r}; expected one {expected}.")
 
-    def check_options(self, given: Mapping[str, Any]) -> None:
+    def check_options(self, options: Mapping[str, Any]) -> None:
         """Check the names of options of `compute`."""
-        check(given, self.keywords, self.name)
+        check(options, self.keywords, self.name)
 
-    def check_choices(self, **given: Any) -> None:
+    def check_choices(self, **values: Any) -> None:
         """Check that values are among the choices that the options declare."""
         choices = {option.name: option.choices for option in self.options}
-        for name, value in given.items():
+        for name, value in values.items():
             word(name, value, choices[name])

@@ -32,7 +32,9 @@ from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.tallies import Bools, Ints, numbers
 from halluscope.validation import warn_of_a_part
 
-PART, WHOLE = 0, 1  # the two counts of a score: counts [clusters, repeats, 2]
+# the two counts of a score: counts [clusters, repeats, 2]
+PART = 0
+WHOLE = 1
 
 ALL = "all"  # the name of all rows in `counts`
 
@@ -43,6 +45,12 @@ class Adds:
 
     values: Floats | Bools
     counts: Bools  # whether the row counts for the score
+
+    def value_of(self, row: int) -> float | None:
+        """Return what a row adds; None if it does not count."""
+        if not self.counts[row]:
+            return None
+        return float(self.values[row])
 
 
 @dataclass(frozen=True)
@@ -80,9 +88,8 @@ class Judged(Metric):
     extra_numbers: Mapping[str, Score] = {"questions": Score(), "images": Score()}
     ranges: ClassVar[Mapping[str, Range]] = {MEAN_WORDS: AMOUNT}
     criteria: ClassVar[tuple[Criterion, ...]]  # what a verdict says
-    flags: ClassVar[
-        tuple[str, ...]
-    ] = ()  # what a verdict also says, which is true unless a reader says otherwise
+    # what a verdict also says, which is true unless a reader says otherwise
+    flags: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]]  # the texts that explain a verdict -> their value where there is none
     given_option: ClassVar[str]  # the option that gives verdicts
     # the options that say what a model is asked, and how its replies are read
@@ -90,9 +97,8 @@ class Judged(Metric):
     prompt_names: ClassVar[tuple[str, ...]] = ()  # the values of the option `prompts`, if there is one
     rows_published: ClassVar[int]  # how many rows the dataset has
     unread: ClassVar[str] = "unreadable"  # the name of the share of responses without a readable verdict
-    counted: ClassVar[
-        Mapping[str, tuple[str, str]]
-    ] = {}  # score -> the names in `counts` of its whole and its part
+    # score -> the names in `counts` of its whole and its part
+    counted: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     # In what benchmarks differ
 
@@ -146,7 +152,9 @@ class Judged(Metric):
         if name == "rows":
             return self
         module = super().module(name)
-        return module.VIEW if name == "report" else module
+        if name == "report":
+            return module.VIEW
+        return module
 
     def load(self, sources: Sequence[str]) -> list[Any]:
         """Read datasets, or files of the authors, as users name them."""
@@ -173,16 +181,20 @@ class Judged(Metric):
 
     # Reading: who gives the verdicts
 
-    def chosen(self, given: Mapping[str, Any]) -> Any:
+    def chosen(self, options: Mapping[str, Any]) -> Any:
         """Return the options; the judge's seed is that of the metric unless it is given."""
-        return super().chosen({"judge_seed": given.get("seed", 0), **given})
+        options = dict(options)
+        options.setdefault("judge_seed", options.get("seed", 0))
+        return super().chosen(options)
 
     def read(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Readings:
         warn_of_a_part(len(rows), self.rows_published)
         return Readings(texts, self._verdicts(texts, rows, options))
 
     def _verdicts(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Verdicts:
-        rules = self.judges.rules if self.judges else ()
+        rules: tuple[str, ...] = ()
+        if self.judges:
+            rules = self.judges.rules
         if options.given is not None:
             return self._read_given(options, len(rows))
         if options.named(rules):
@@ -206,7 +218,7 @@ class Judged(Metric):
         self._check_asking(options, why)
         if options.judge != NOBODY:
             check_effect(vars(options), ["judge"], why, usual_values(self.options_type))
-        given = GivenVerdicts(
+        verdicts = GivenVerdicts(
             self.given_option,
             options.given,
             self.criteria,
@@ -215,26 +227,34 @@ class Judged(Metric):
             prompts=self.prompt_names,
             flags=self.flags,
         )
-        return read_given(given, rows)
+        return read_given(verdicts, rows)
 
     def _check_asking(self, options: Any, why: str) -> None:
         """Refuse options that only move a language model's replies."""
-        usual = {**usual_values(self.options_type), "judge_seed": options.seed}
+        usual = usual_values(self.options_type)
+        usual["judge_seed"] = options.seed
         check_effect(vars(options), ASKING, why, usual)
 
     def _ask(self, texts: Sequence[str], rows: Sequence[Any], options: Any) -> Verdicts:
         """Ask a language model."""
         prompt = self.judge_prompt(options)
-        asked = [prompt.ask(self.fields(row), text) for row, text in zip(rows, texts, strict=True)]
-        verdicts: list[list[Verdict | None]] = options.verdicts(asked)
-        criteria = [*self.criteria, *(Criterion(name, bool) for name in self.flags)]
-        values = {}
-        for criterion in criteria:
-            values[criterion.name] = np.array(
-                [[number_of(verdict, criterion.name) for verdict in repeat] for repeat in verdicts]
-            )
-        notes = [{**self.notes, **verdict.notes} if verdict else dict(self.notes) for verdict in verdicts[0]]
+        specs = []
+        for row, text in zip(rows, texts, strict=True):
+            specs.append(prompt.ask(self.fields(row), text))
+        verdicts: list[list[Verdict | None]] = options.verdicts(specs)
+        criteria = list(self.criteria)
+        for name in self.flags:
+            criteria.append(Criterion(name, bool))
+        values = {criterion.name: numbers_of(verdicts, criterion.name) for criterion in criteria}
+        notes = [self._notes_of(verdict) for verdict in verdicts[0]]
         return Verdicts(criteria, values, [options.chat.key, prompt.key], options.drawn, notes)
+
+    def _notes_of(self, verdict: Verdict | None) -> dict[str, Any]:
+        """Return the texts that explain a verdict."""
+        notes = dict(self.notes)
+        if verdict is not None:
+            notes.update(verdict.notes)
+        return notes
 
     # Counting and scoring
 
@@ -245,18 +265,17 @@ class Judged(Metric):
     def count(self, rows: Sequence[Any], readings: Readings, options: Any) -> Tables:
         """Count, for each score, the sum of what rows add to it, and how many count: [clusters, repeats, 2]."""
         cluster = self.clusters(rows)
-        groups = {"": np.ones(len(rows), dtype=bool), **self.groups(rows)}
-        repeats = []
+        groups = {"": np.ones(len(rows), dtype=bool)}
+        groups.update(self.groups(rows))
+        words, texts = lengths.tally(readings.texts, cluster)
+        by_repeat: dict[str, list[Floats]] = {}  # score -> counts of each repeat [clusters, 2]
         for values in readings.verdicts.each():
-            counts = {}
             for score, adds in self.adds(values).items():
                 for group, is_in in groups.items():
-                    name = f"{score}/{group}" if group else score
-                    counts[name] = by_cluster(adds, is_in, cluster)
-            words, texts = lengths.tally(readings.texts, cluster)
-            counts[MEAN_WORDS] = np.stack([words, texts], axis=-1)
-            repeats.append(counts)
-        return Tables({name: np.stack([counts[name] for counts in repeats], axis=1) for name in repeats[0]})
+                    counts = by_cluster(adds, is_in, cluster)
+                    by_repeat.setdefault(name_of(score, group), []).append(counts)
+            by_repeat.setdefault(MEAN_WORDS, []).append(np.stack([words, texts], axis=-1))
+        return Tables({name: np.stack(repeats, axis=1) for name, repeats in by_repeat.items()})
 
     def score(self, rows: Sequence[Any], sums: Counts, options: Any) -> Scores:
         """Return the means over the repeats."""
@@ -286,13 +305,17 @@ class Judged(Metric):
     def _counts(self, rows: Sequence[Any], total: Counts) -> dict[str, dict[str, float | None]]:
         """Return the sums that scores are made of, over the repeats, for all rows and each group."""
         counts: dict[str, dict[str, float | None]] = {}
-        for group in ("", *self.groups(rows)):
-            named: dict[str, float | None] = {}
+        groups = [""]
+        groups += self.groups(rows)
+        for group in groups:
+            of_group: dict[str, float | None] = {}
             for score, (whole, part) in self.counted.items():
-                sums = total[f"{score}/{group}" if group else score][0].sum(axis=0)
-                named[whole] = int(sums[WHOLE])
-                named[part] = plain_number(float(sums[PART])) if sums[WHOLE] else None
-            counts[group or ALL] = named
+                sums = total[name_of(score, group)][0].sum(axis=0)
+                of_group[whole] = int(sums[WHOLE])
+                of_group[part] = None
+                if sums[WHOLE]:
+                    of_group[part] = plain_number(float(sums[PART]))
+            counts[group or ALL] = of_group
         return counts
 
     def _spread(self, total: Counts) -> dict[str, tuple[float, float]]:
@@ -312,8 +335,7 @@ class Judged(Metric):
             question = self.shown(row)
             for name in self.means:
                 if name in adds:
-                    is_counted = adds[name].counts[number]
-                    question[name] = float(adds[name].values[number]) if is_counted else None
+                    question[name] = adds[name].value_of(number)
             question[self.unread] = is_unread[number]
             question.update(verdicts.of(number))
             questions.append(question)
@@ -330,6 +352,21 @@ class Judged(Metric):
         return [row.form for row in rows]
 
 
+def name_of(score: str, group: str) -> str:
+    """Return the name of a score of a group; "" is the group of all rows."""
+    if not group:
+        return score
+    return f"{score}/{group}"
+
+
+def numbers_of(verdicts: Sequence[Sequence[Verdict | None]], criterion: str) -> Floats:
+    """Return what verdicts say of a criterion: [repeats, rows]."""
+    repeats = []
+    for verdicts_of_repeat in verdicts:
+        repeats.append([number_of(verdict, criterion) for verdict in verdicts_of_repeat])
+    return np.array(repeats)
+
+
 def number_of(verdict: Verdict | None, criterion: str) -> float:
     """Return what a verdict says; a flag is true unless it is stated. NaN without a verdict."""
     if verdict is None:
@@ -339,7 +376,9 @@ def number_of(verdict: Verdict | None, criterion: str) -> float:
 
 def plain_number(value: float) -> float:
     """Return a whole number as an int."""
-    return int(value) if value.is_integer() else value
+    if value.is_integer():
+        return int(value)
+    return value
 
 
 def by_cluster(adds: Adds, is_in: Bools, cluster: Ints) -> Floats:

@@ -15,9 +15,8 @@ from halluscope.responses.parsers import STRICT
 from halluscope.responses.read_otherwise import LEAST_SHARE, Readings, warn_if_read_otherwise
 from halluscope.stats.correlation import warn_if_shuffled
 
-Answers = NDArray[
-    np.int8
-]  # [rows]: the number of an answer among the labels; their number for an unreadable response
+# [rows]: the number of an answer among the labels; their number for an unreadable response
+Answers = NDArray[np.int8]
 
 # Of more responses than this, a sample tells first whether it is worth reading all by `strict` too.
 MANY_RESPONSES = 20_000
@@ -47,7 +46,9 @@ class Labelled(Metric):
 
     def word_of(self, answer: int) -> str | None:
         """Return an answer's word; None for an unreadable response."""
-        return self.labels[answer] if answer < len(self.labels) else None
+        if answer >= len(self.labels):
+            return None
+        return self.labels[answer]
 
     def warn(
         self, texts: Sequence[str], rows: Labels, readings: Answers, result: dict[str, Any], options: Any
@@ -62,11 +63,11 @@ class Labelled(Metric):
         warn_if_read_otherwise(
             Readings(
                 texts,
-                options.parser,
-                readings,
-                by_strict,
-                rows.right,
-                self.word_of,
+                rule=options.parser,
+                by_rule=readings,
+                by_strict=by_strict,
+                right=rows.right,
+                word_of=self.word_of,
                 accuracy=result["accuracy"],
             )
         )

@@ -10,7 +10,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 from halluscope import options as declarations
@@ -28,6 +28,11 @@ from halluscope.validation import LARGEST_SEED, by_id, share
 Scores = dict[str, Floats]  # name -> scores [sums]; a part has the name "score/part"
 
 
+def check_level(level: Any) -> float:
+    """Check the level of intervals."""
+    return share("level", level)
+
+
 @dataclass(frozen=True)
 class Options:
     """The options that every metric has."""
@@ -39,7 +44,7 @@ class Options:
         limit="resamples",
     )
     seed: int = option(0, about="moves nothing", most=LARGEST_SEED)
-    level: float = option(0.95, about="the level of the intervals, in (0, 1)", check=partial(share, "level"))
+    level: float = option(0.95, about="the level of the intervals, in (0, 1)", check=check_level)
     thoughts: str = option(
         REMOVED,
         about='"removed" drops what the LVLM thought (`halluscope.responses.thoughts`), "kept" reads it too',
@@ -131,25 +136,24 @@ class Metric(Benchmark):
     def intervals(self, rows: Any, counts: ClusterCounts, options: Any) -> dict[str, Any]:
         """Return `interval` by the scores' names, and `no_interval`, why a score has none."""
         total = counts.total()
-        reasons: dict[Names, str] = {}
+        refused: dict[Names, str] = {}
         for name, reason in self.refusals(rows, total, options).items():
-            reasons[(name,)] = reason
+            refused[(name,)] = reason
         left_out = leave_out(
-            partial(self._score, rows, options),
+            lambda sums: self.score(rows, sums, options),
             total,
             counts.blocks(),
-            self.ranges,
-            reasons,
-            counts.kinds(),
+            ranges=self.ranges,
+            refused=refused,
+            kinds=counts.kinds(),
         )
         return of_scores(left_out, options.level)
 
-    def _score(self, rows: Any, options: Any, sums: Counts) -> Scores:
-        return self.score(rows, sums, options)
-
     def sign(self, rows: Any, readings: Any, options: Any) -> str:
         """Return the signature of scores."""
-        interval = f"{options.level:g},{METHOD},{self.leaves_out(rows)}" if options.bootstrap else "no"
+        interval = "no"
+        if options.bootstrap:
+            interval = f"{options.level:g},{METHOD},{self.leaves_out(rows)}"
         return signature(
             self.name,
             data=self.data(rows),
@@ -167,23 +171,22 @@ class Metric(Benchmark):
         function: Callable[..., dict[str, Any]] = sys.modules[type(self).__module__].compute  # type: ignore[attr-defined]
         return by_id(function)
 
-    def chosen(self, given: Mapping[str, Any]) -> Any:
+    def chosen(self, options: Mapping[str, Any]) -> Any:
         """Return the options that a user gave, checked."""
-        return declarations.build(self.options_type, given, self.name)
+        return declarations.build(self.options_type, options, self.name)
 
     @cached_property
     def options(self) -> tuple[Option, ...]:  # type: ignore[override]
         """The options of the command line."""
-        return (*declarations.declared(self.options_type), *self.row_options)
+        return tuple(declarations.declared(self.options_type)) + self.row_options
 
     @property
     def input_options(self) -> tuple[str, ...]:  # type: ignore[override]
         """The arguments of `compute` that say something of each row."""
-        return tuple(sorted(declarations.keywords(self.compute) - self._fields))
-
-    @property
-    def _fields(self) -> set[str]:
-        return {field.name for field in dataclasses.fields(self.options_type)}
+        names = declarations.keywords(self.compute)
+        for field in dataclasses.fields(self.options_type):
+            names.discard(field.name)
+        return tuple(sorted(names))
 
     @property
     def help(self) -> str:

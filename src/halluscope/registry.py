@@ -22,33 +22,47 @@ def declared(module: str) -> Benchmark:
     """Return what the benchmark.toml beside a module, given by its `__file__`, declares; judges' options come first."""
     table = read_toml(module, "benchmark.toml")
     facts = dict(table["benchmark"])
-    options = [
-        Option(**{**one, "type": {"float": float}.get(one.get("type"), str)})
-        for one in table.get("options", ())
-    ]
+    options = []
     if "judges" in table:
         from halluscope.judging.options import VOTES
 
-        others = table.get("judges_help", {})
-        options[:0] = [one._replace(help=others.get(one.name, one.help)) for one in VOTES]
         facts["judges"] = Judges(**table["judges"])
-    facts["datasets"] = tuple(Dataset(**one) for one in table.get("datasets", ()))
+        helps = table.get("judges_help", {})
+        for option in VOTES:
+            options.append(option._replace(help=helps.get(option.name, option.help)))
+    for fields in table.get("options", ()):
+        options.append(_option(fields))
     facts["options"] = tuple(options)
+    facts["datasets"] = tuple(Dataset(**fields) for fields in table.get("datasets", ()))
     return of_facts(facts)
+
+
+def _option(fields: Mapping[str, Any]) -> Option:
+    """Return an option of a data file; its value is a text unless the file says that it is a float."""
+    arguments = dict(fields)
+    arguments["type"] = str
+    if fields.get("type") == "float":
+        arguments["type"] = float
+    return Option(**arguments)
 
 
 def of_facts(facts: Mapping[str, Any]) -> Benchmark:
     """Return a benchmark of facts from a data file, by the names of its attributes."""
-    benchmark = Benchmark()
-    means, points = facts.get("means", ()), facts.get("points", ())
+    record = Benchmark()
     for name, value in facts.items():
         if name not in ("scores", "extra_numbers", "means", "points"):
-            setattr(benchmark, name, value)
-    benchmark.scores = {
-        name: Score(better, name in means, name in points) for name, better in facts.get("scores", {}).items()
-    }
-    benchmark.extra_numbers = {name: Score(better) for name, better in facts.get("extra_numbers", {}).items()}
-    return benchmark
+            setattr(record, name, value)
+    means = facts.get("means", ())
+    points = facts.get("points", ())
+    scores = {}
+    for name, better in facts.get("scores", {}).items():
+        scores[name] = Score(better, is_mean=name in means, is_points=name in points)
+    record.scores = scores
+    extra_numbers = {}
+    for name, better in facts.get("extra_numbers", {}).items():
+        extra_numbers[name] = Score(better)
+    record.extra_numbers = extra_numbers
+    return record
 
 
 def records() -> list[Benchmark]:
@@ -58,7 +72,7 @@ def records() -> list[Benchmark]:
 
 def benchmarks() -> list[Benchmark]:
     """Return all benchmarks, which are the records with a metric, in the order of their names."""
-    return [one for one in records() if one.has_metric]
+    return [record for record in records() if record.has_metric]
 
 
 def benchmark(name: str) -> Benchmark:
@@ -68,23 +82,33 @@ def benchmark(name: str) -> Benchmark:
 
 def dataset(name: str) -> Dataset:
     """Return the dataset of this name."""
-    return _named("dataset", name, {one.name: one for one in datasets()}, "throne_coco")
+    known = {dataset.name: dataset for dataset in datasets()}
+    return _named("dataset", name, known, "throne_coco")
 
 
-def _named(what: str, name: str, known: Mapping[str, T], example: str) -> T:
-    kind(f"the {what}'s name", name, str, f"a name such as {example!r}")
-    check_names(f"There is no {what}", [name], known)
+def _named(noun: str, name: str, known: Mapping[str, T], example: str) -> T:
+    kind(f"the {noun}'s name", name, str, f"a name such as {example!r}")
+    check_names(f"There is no {noun}", [name], known)
     return known[name]
 
 
-def first_dataset(of: Benchmark) -> Dataset:
+def first_dataset(record: Benchmark) -> Dataset:
     """Return the dataset whose ids identify a benchmark's rows."""
-    return of.datasets[0] if of.datasets else dataset(of.reads[0])
+    if record.datasets:
+        return record.datasets[0]
+    return dataset(record.reads[0])
 
 
 def datasets() -> list[Dataset]:
     """Return all datasets, in the order of their packages."""
-    return [dataset for one in records() for dataset in one.datasets]
+    return _datasets_of(records())
+
+
+def _datasets_of(records: Sequence[Benchmark]) -> list[Dataset]:
+    datasets: list[Dataset] = []
+    for record in records:
+        datasets += record.datasets
+    return datasets
 
 
 def names() -> list[str]:
@@ -93,31 +117,43 @@ def names() -> list[str]:
 
 
 def _known() -> dict[str, Benchmark]:
-    return _all() | {dataset.name: one for one in records() for dataset in one.datasets}
+    """Return all records by their names and by those of their datasets."""
+    known = dict(_all())
+    for record in records():
+        for dataset in record.datasets:
+            known[dataset.name] = record
+    return known
 
 
 def with_columns(columns: Sequence[str]) -> tuple[Benchmark, Dataset]:
     """Return the benchmark and the dataset whose rows have these columns."""
-    known = ", ".join(dataset.name for one in benchmarks() for dataset in one.datasets)
-    for one in sorted(records(), key=lambda record: record.has_metric):
-        if not (found := one.dataset(columns)):
+    expected = ", ".join(dataset.name for dataset in _datasets_of(benchmarks()))
+    for record in sorted(records(), key=lambda record: record.has_metric):
+        dataset = record.dataset(columns)
+        if dataset is None:
             continue
-        if not one.has_metric:
+        if not record.has_metric:
             raise ValueError(
-                f"A dataset with the columns {', '.join(columns)} is {found.name}, which is for training: no model is "
-                f"asked about its rows. Expected one of {known}."
+                f"A dataset with the columns {', '.join(columns)} is {dataset.name}, which is for training: no model "
+                f"is asked about its rows. Expected one of {expected}."
             )
-        return one, found
-    raise ValueError(f"No known dataset has the columns {', '.join(columns)}; expected one of {known}.")
+        return record, dataset
+    raise ValueError(f"No known dataset has the columns {', '.join(columns)}; expected one of {expected}.")
 
 
 @cache
 def _all() -> dict[str, Benchmark]:
     packages = importlib.import_module(PACKAGES)
-    found = {}
+    by_name = {}
     for package in iter_modules(packages.__path__):
-        module = importlib.import_module(f"{PACKAGES}.{package.name}")
-        if not hasattr(module, "BENCHMARK"):
-            module = importlib.import_module(f"{PACKAGES}.{package.name}.metric")
-        found[package.name] = module.METRIC if hasattr(module, "METRIC") else module.BENCHMARK
-    return found
+        by_name[package.name] = _record(f"{PACKAGES}.{package.name}")
+    return by_name
+
+
+def _record(package: str) -> Benchmark:
+    """Return the record of a package: `BENCHMARK`, or `METRIC` of its module `metric`."""
+    module = importlib.import_module(package)
+    if not hasattr(module, "BENCHMARK"):
+        module = importlib.import_module(f"{package}.metric")
+    record: Benchmark = module.METRIC if hasattr(module, "METRIC") else module.BENCHMARK
+    return record

@@ -306,9 +306,10 @@ def compute(benchmark: Benchmark, ready: Ready, options: Mapping[str, Any]) -> d
         "labels": matched.labels,
     }
     choices = {name: value for name, value in choices.items() if value}
-    for signed in (result, *(of for of in result.values() if isinstance(of, dict))):
-        if "signature" in signed:
-            signed["signature"] = changed(signed["signature"], **choices)
+    for scores in (result, *(value for value in result.values() if isinstance(value, dict))):
+        for name in list(scores):
+            if name.partition("/")[0] == "signature":  # of all, or of a part
+                scores[name] = changed(scores[name], **choices)
     return result
 
 

@@ -238,8 +238,8 @@ def test_vlmevalkits_pope(pope, order):
     result = halluscope.score("pope", rows, pope, bootstrap=0)
     assert (result["rows"], result["accuracy"], result["matched"]) == (36, 1.0, "order and question")
     rows[0]["prediction"] = "No"  # one question of two samplings
-    tables = halluscope.score("pope", rows, pope, bootstrap=0)["samplings"]
-    assert [tables[name]["accuracy"] for name in THINGS] == [17 / 18, 17 / 18]
+    result = halluscope.score("pope", rows, pope, bootstrap=0)
+    assert [result[f"accuracy/{name}"] for name in THINGS] == [17 / 18, 17 / 18]
     with pytest.raises(ValueError, match="several of the 36 rows of the dataset share their|is not among"):
         halluscope.score("pope", [rows[2], rows[1], rows[0], *rows[3:]], pope, bootstrap=0)
 

@@ -285,7 +285,7 @@ def test_prompts_tell_which_sampling_was_asked(tmp_path):
     model = Model(rows)
     prompts = [row["text"] + " Answer yes or no." for row in rows]
     result = halluscope.score("pope", merged(rows, text=prompts, reply=model.words), files, bootstrap=0)
-    assert list(result["samplings"]) == ["popular"]
+    assert result["rows/popular"] == result["rows"]
     assert result["accuracy"] == pytest.approx(model.accuracy)
 
 

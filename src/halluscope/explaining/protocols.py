@@ -15,7 +15,12 @@ from halluscope.options import check_names
 from halluscope.reporting.tables import Values
 
 # What can differ between two protocols, in the order in which a score is made; and what options choose of it.
-PROMPT, ROWS, LABELS, PARSER, COUNTING = ASPECTS = ("prompt", "rows", "labels", "parser", "counting")
+PROMPT = "prompt"
+ROWS = "rows"
+LABELS = "labels"
+PARSER = "parser"
+COUNTING = "counting"
+ASPECTS = (PROMPT, ROWS, LABELS, PARSER, COUNTING)
 CHOSEN = (ROWS, LABELS, PARSER, COUNTING)
 
 
@@ -44,10 +49,10 @@ class Discrepancy:
         if not self.unless:
             return False
         for name, value in self.unless.items():
-            given = options.get(name)
-            if value is True and not given:
+            chosen = options.get(name)
+            if value is True and not chosen:
                 return False
-            if value is not True and given != value:
+            if value is not True and chosen != value:
                 return False
         return True
 
@@ -106,15 +111,21 @@ class Protocols:
         """The options that every protocol sets."""
         settled = []
         for protocol in self.each:
-            settled.append({name for way in protocol.ways.values() for name in way.options})
+            names: set[str] = set()
+            for way in protocol.ways.values():
+                names.update(way.options)
+            settled.append(names)
         return set.intersection(*settled)
 
     def chosen(self, names: Sequence[str] = ()) -> list[Protocol]:
         """Return the protocols of these names; the usual ones if there are none."""
         check_names("There is no protocol", names, [protocol.name for protocol in self.each])
-        if names:
-            return [protocol for protocol in self.each if protocol.name in names]
-        return [protocol for protocol in self.each if not protocol.only_named]
+        chosen = []
+        for protocol in self.each:
+            is_usual = not names and not protocol.only_named
+            if is_usual or protocol.name in names:
+                chosen.append(protocol)
+        return chosen
 
 
 def load(benchmark: Benchmark) -> Protocols:

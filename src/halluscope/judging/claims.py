@@ -79,10 +79,10 @@ class Shared:
             self._others = self._living(db)
             self._lock = _locked(self._file_of(owner))
             self._owner = owner
-            rows = ((key, owner) for key in keys)
+            rows = [(key, owner) for key in keys]
             db.executemany(f"INSERT OR {self._insert} INTO claims VALUES (?, ?)", rows)
-            own = db.execute("SELECT key FROM claims WHERE owner = ?", (owner,))
-            return {key for (key,) in own}
+            claimed = db.execute("SELECT key FROM claims WHERE owner = ?", (owner,))
+            return {key for (key,) in claimed}
 
     def release(self) -> None:
         if self._lock is None:
@@ -135,13 +135,13 @@ def turns(
         for request in claimed:
             del waiting[request]
         # a reply may have come between the caller's look and the claim
-        own = set(missing(claimed))
-        if own:
-            yield [request for request in claimed if request in own]
+        still_missing = set(missing(claimed))
+        if still_missing:
+            yield [request for request in claimed if request in still_missing]
         claims.release()
         while waiting and claims.are_held():
             began = time.monotonic()
-            waiting = {request: waiting[request] for request in missing(waiting)}
+            waiting = {request: keys[request] for request in missing(waiting)}
             looked = time.monotonic() - began
             if waiting:
                 time.sleep(max(LEAST_WAIT_S, WAIT_PER_LOOK * looked))

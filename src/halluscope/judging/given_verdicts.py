@@ -42,44 +42,48 @@ class Reading:
     refusal: Refusal | None = None
 
 
-def read_given(given: GivenVerdicts, rows: int) -> Judged:
+def read_given(source: GivenVerdicts, rows: int) -> Judged:
     """Return the verdicts that a user gives.
 
     Raises:
         WithoutEffect: if the user also says how replies are read, and none of the verdicts is a text.
         ValueError: for bad verdicts, and if none of the texts can be read.
     """
-    verdicts = listed(given.name, given.verdicts, "a list, one per row", rows)
-    replies = replies_among(verdicts, given.criteria)
-    if all(reply is None for reply in replies):
-        why = f"the {given.name} are given as numbers, so no reply is read"
-        check_effect(given.reply_options, given.reply_options, why)
-        return from_given(given.name, verdicts, given.criteria, rows)
-    prompt = given.prompt()
+    verdicts = listed(source.name, source.verdicts, "a list, one per row", rows)
+    replies = replies_among(verdicts, source.criteria)
+    texts = len(replies) - replies.count(None)
+    if texts == 0:
+        why = f"the {source.name} are given as numbers, so no reply is read"
+        check_effect(source.reply_options, source.reply_options, why)
+        return from_given(source.name, verdicts, source.criteria, rows)
+    prompt = source.prompt()
     readings = []
     for verdict, reply in zip(verdicts, replies, strict=True):
         if reply is None:
             readings.append(Reading(verdict))
         else:
-            readings.append(read_text(prompt, reply, given.criteria))
-    _check_texts(given, readings, len(replies) - replies.count(None))
-    numbers = from_given(given.name, [reading.verdict for reading in readings], given.criteria, rows)
-    return _with_flags(given, numbers, readings)._replace(key=[GIVEN, prompt.key])
+            readings.append(read_text(prompt, reply, source.criteria))
+    _check_texts(source, readings, texts)
+    as_numbers = [reading.verdict for reading in readings]
+    judged = from_given(source.name, as_numbers, source.criteria, rows)
+    return _with_flags(source, judged, readings)._replace(key=[GIVEN, prompt.key])
 
 
 def replies_among(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str | None]:
     """Return each verdict's text, None for one in numbers; a bare text beside bare numbers is a bad number."""
     names = [criterion.name for criterion in criteria]
-    replies = [reply_of(verdict, names) for verdict in verdicts]
-    has_numbers = any(
-        verdict is not None and reply is None for verdict, reply in zip(verdicts, replies, strict=True)
-    )
-    if not has_numbers:
-        return replies
-    texts = []
-    for verdict, reply in zip(verdicts, replies, strict=True):
-        texts.append(None if isinstance(verdict, str) else reply)
-    return texts
+    replies = []
+    has_numbers = False
+    for verdict in verdicts:
+        reply = reply_of(verdict, names)
+        replies.append(reply)
+        if reply is None and verdict is not None:
+            has_numbers = True
+    if has_numbers:
+        for row, verdict in enumerate(verdicts):
+            if isinstance(verdict, str):
+                replies[row] = None
+    return replies
 
 
 def read_text(prompt: VerdictPrompt, reply: str, criteria: Sequence[Criterion]) -> Reading:
@@ -90,29 +94,36 @@ def read_text(prompt: VerdictPrompt, reply: str, criteria: Sequence[Criterion]) 
     numbers = {}
     for criterion in criteria:
         numbers[criterion.name] = criterion.plain(verdict.numbers[criterion.name])
-    return Reading(numbers, float(verdict.numbers.get(READABLE, True)), verdict)
+    is_readable = verdict.numbers.get(READABLE, True)
+    return Reading(numbers, float(is_readable), verdict)
 
 
-def _check_texts(given: GivenVerdicts, readings: Sequence[Reading], texts: int) -> None:
+def _check_texts(source: GivenVerdicts, readings: Sequence[Reading], texts: int) -> None:
     """Warn of texts that could not be read; refuse them if that is none."""
-    unread = [reading for reading in readings if reading.verdict is None and math.isnan(reading.readable)]
-    silent = sum(reading.readable == 0 for reading in readings)
-    count = len(unread) + silent
-    message = f"{count:,} of the {texts:,} texts in {given.name} have no readable verdict."
-    message += said_of([reading.refusal for reading in unread])
+    refusals = []
+    count = 0  # those that the authors' rules rate 0 included
+    for reading in readings:
+        if math.isnan(reading.readable):
+            refusals.append(reading.refusal)
+            count += 1
+        elif reading.readable == 0:
+            count += 1
+    message = f"{count:,} of the {texts:,} texts in {source.name} have no readable verdict."
+    message += said_of(refusals)
     if count == texts:
-        if given.prompts:
-            message += f" If they reply to another prompt, name it by prompts ({', '.join(given.prompts)})."
+        if source.prompts:
+            message += f" If they reply to another prompt, name it by prompts ({', '.join(source.prompts)})."
         raise ValueError(message)
-    if unread:
+    if refusals:
         warnings.warn(message, stacklevel=5)
 
 
-def _with_flags(given: GivenVerdicts, numbers: Judged, readings: Sequence[Reading]) -> Judged:
+def _with_flags(source: GivenVerdicts, judged: Judged, readings: Sequence[Reading]) -> Judged:
     """Add what the authors' rules say beside the numbers: whether a reply could be read."""
-    criteria = list(numbers.criteria)
-    values = dict(numbers.values)
-    for flag in given.flags:
+    criteria = list(judged.criteria)
+    values = dict(judged.values)
+    readable = [reading.readable for reading in readings]
+    for flag in source.flags:
         criteria.append(Criterion(flag, bool))
-        values[flag] = np.array([[reading.readable for reading in readings]])
-    return numbers._replace(criteria=criteria, values=values)
+        values[flag] = np.array([readable])
+    return judged._replace(criteria=criteria, values=values)

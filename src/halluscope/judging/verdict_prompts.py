@@ -82,21 +82,26 @@ class JsonPrompt(VerdictPrompt):
         return key_of(self.name, self.template)
 
     def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
-        code = ""
-        template = self.template
-        if guard.may_be_a_reply(response, self.words):
-            code = guard.code_for(response)
-            template = guard.with_code(template, code)
+        texts = self.texts(fields, response)
+        if not guard.may_be_a_reply(response, self.words):
+            prompt = fill(self.template, str, **texts)
+            return PromptSpec(prompt, self.read, self.schema(), self.refusal)
+
+        code = guard.code_for(response)
 
         def read(reply: str) -> Verdict | None:
-            bare = guard.without_code(reply, code) if code else reply
-            return None if bare is None else self.read(bare)
+            bare = guard.without_code(reply, code)
+            if bare is None:
+                return None
+            return self.read(bare)
 
         def refusal(reply: str) -> Refusal | None:
-            bare = guard.without_code(reply, code) if code else reply
-            return guard.NO_CODE if bare is None else self.refusal(bare)
+            bare = guard.without_code(reply, code)
+            if bare is None:
+                return guard.NO_CODE
+            return self.refusal(bare)
 
-        prompt = fill(template, str, **self.texts(fields, response))
+        prompt = fill(guard.with_code(self.template, code), str, **texts)
         return PromptSpec(prompt, read, self.schema(code), refusal)
 
     def texts(self, fields: Fields, response: str) -> dict[str, str]:
@@ -110,9 +115,10 @@ class JsonPrompt(VerdictPrompt):
 
         None if a judge is sent no schema.
         """
-        parts = dict(self.reply)
+        parts: dict[str, Schema] = {}
         if code:
-            parts = {guard.CODE: {"type": "string"}, **parts}
+            parts[guard.CODE] = {"type": "string"}
+        parts.update(self.reply)
         return json_of(**parts)
 
     @property
@@ -121,7 +127,9 @@ class JsonPrompt(VerdictPrompt):
         words = []
         for part in self.stated_in:
             words.append(part)
-            words += [value for value in self.reply[part].get("enum", ()) if isinstance(value, str)]
+            for value in self.reply[part].get("enum", ()):
+                if isinstance(value, str):
+                    words.append(value)
         return words
 
     def read(self, reply: str) -> Verdict | None:
@@ -135,9 +143,9 @@ class JsonPrompt(VerdictPrompt):
         if parts is None:
             return NO_OBJECT
         if parts.keys() != self.reply.keys():
-            wanted = ", ".join(self.reply)
+            expected = ", ".join(self.reply)
             got = short_repr(", ".join(parts), 80)
-            return Refusal(f"a reply must have the parts {wanted} and no others", f"it has {got}")
+            return Refusal(f"a reply must have the parts {expected} and no others", f"it has {got}")
         for name, schema in self.reply.items():
             if not self._fits(parts[name], schema):
                 return Refusal(f"{name} must be as the prompt asks", f"it is {short_repr(parts[name], 80)}")

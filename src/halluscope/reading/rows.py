@@ -55,7 +55,9 @@ class Rows(Generic[R]):
     def load(self, sources: Sequence[str]) -> list[R]:
         """Read datasets, or files of the authors, as users name them."""
         rows: list[Any] = []
-        columns = {column.name for column in fields(self.row_type)} | set(self.upstream.values())
+        columns = set(self.upstream.values())
+        for column in fields(self.row_type):
+            columns.add(column.name)
         for source in sources:
             path = Source.of(source).path
             if ending(path) == ".csv":
@@ -66,8 +68,11 @@ class Rows(Generic[R]):
 
     def read_upstream(self, file: Readable) -> list[R]:
         """Read the authors' file, in its order."""
-        located = tables.rows(file) if ending(file) in (".csv", ".parquet") else json_rows(file)
-        rows: list[R] = read_once(located, self.read)
+        rows: list[R]
+        if ending(file) in (".csv", ".parquet"):
+            rows = read_once(tables.rows(file), self.read)
+        else:
+            rows = read_once(json_rows(file), self.read)
         if not rows:
             raise BuildError(f"{file} holds no rows; expected those of {self.file}.")
         return rows
@@ -87,10 +92,14 @@ class Rows(Generic[R]):
         values = dict(row)
         if self.is_upstream(row):
             names = self.upstream
-            values = {self.id: number, **self.renamed(row)}
-        missing = [names.get(name, name) for name in self.needed if name not in values]
+            values = self.renamed(row)
+            values.setdefault(self.id, number)
+        missing = []
+        for name in self.needed:
+            if name not in values:
+                missing.append(repr(names.get(name, name)))
         if missing:
-            lacks = " and no ".join(map(repr, missing))
+            lacks = " and no ".join(missing)
             raise ValueError(f"{where} has no {lacks}; expected {expected}.")
         return self.parse(Fields(values, where, names))
 

@@ -49,7 +49,9 @@ class Shown:
     def kind(self, value: float | None) -> Kind:
         if value is None:
             return "open"
-        return "good" if value >= self.good else "bad"
+        if value >= self.good:
+            return "good"
+        return "bad"
 
 
 class JudgedReport:
@@ -73,15 +75,17 @@ class JudgedReport:
         """Return tables of scores, the best result first, and remarks on each result."""
         remarks = {}
         for name, result in results:
-            remarks[name] = [*self.remarks(result), f"signature: {result['signature']}"]
+            lines = list(self.remarks(result))
+            lines.append(f"signature: {result['signature']}")
+            remarks[name] = lines
         return tables.report(self.tables(results), remarks)
 
     def tables(self, results: Named) -> list[Table]:
         best = best_first(self.metric, results)
-        shown = [table(best, self.columns, self.metric.is_points)]
+        scores = [table(best, self.columns, self.metric.is_points)]
         if self.groups:
-            shown.append(group_table(best, self.groups, self.metric.is_points))
-        return shown
+            scores.append(group_table(best, self.groups, self.metric.is_points))
+        return scores
 
     def remarks(self, result: Values) -> Iterator[str]:
         """Yield what is said of a result below the tables."""
@@ -100,16 +104,16 @@ class JudgedReport:
         if unread:
             yield f"{self.unrated}: {percent(unread)} % of the responses (they count in no score)"
 
-    def ends(self, result: Values, key: str, what: str) -> Iterator[str]:
+    def ends(self, result: Values, key: str, title: str) -> Iterator[str]:
         """Yield the ends of the scores that are named below tables."""
-        shown = []
+        texts = []
         for name, label in self.intervals.items():
             ends = result.get(key, {}).get(name, ())
-            text = scored(None, self.metric.is_points(name), ends).interval
-            if text:
-                shown.append(f"{label} {text}")
-        if shown:
-            yield f"{what}: {', '.join(shown)}"
+            interval = scored(None, self.metric.is_points(name), ends).interval
+            if interval:
+                texts.append(f"{label} {interval}")
+        if texts:
+            yield f"{title}: {', '.join(texts)}"
 
     def meaning(self, scores: Values) -> str:
         """Say in a sentence what the scores mean."""
@@ -123,20 +127,30 @@ class JudgedReport:
         """Yield a run's rows as items, one per row, in order."""
         image_key = self.metric.datasets[0].image_key
         for row, text in zip(rows, judged_texts(rows, options), strict=True):
-            asked = row["inputs"]["references"]
-            image = asked[image_key]
+            reference = row["inputs"]["references"]
+            image = reference[image_key]
+            if image is not None:
+                image = str(image)
+            facts = list(self.verdict(row))
+            facts += self.reasons(row)
+            facts += self.facts(reference)
             yield Item(
-                id=str(row["id"] if "id" in row else row["question"]),
+                id=self.id_of(row),
                 text=text,
-                image=None if image is None else str(image),
+                image=image,
                 marks=self.marks(row, text),
-                question=asked["question"],
-                facts=[*self.verdict(row), *self.reasons(row), *self.facts(asked)],
+                question=reference["question"],
+                facts=facts,
                 errors=self.errors(row),
-                parts={label: asked[column] for column, label in self.parts.items()},
+                parts={label: reference[column] for column, label in self.parts.items()},
                 disputed=verdicts_differ(row),
                 badness=self.badness(row),
             )
+
+    def id_of(self, row: Values) -> str:
+        if "id" in row:
+            return str(row["id"])
+        return str(row["question"])
 
     def marks(self, row: Values, text: str) -> Sequence[Mark]:
         return ()
@@ -149,19 +163,19 @@ class JudgedReport:
     def verdict(self, row: Values) -> Iterator[Fact]:
         """Yield the value of each criterion."""
         for criterion in self.ordered():
-            shown = self.criteria[criterion.name]
+            display = self.criteria[criterion.name]
             value = row[criterion.name]
-            kind = shown.kind(value)
-            words = self.words(criterion, shown, value)
+            kind = display.kind(value)
+            words = self.words(criterion, display, value)
             if value is not None and row[self.metric.unread] and len(self.metric.criteria) == 1:
                 words = f"{UNREADABLE}, which counts as {value}"
                 kind = "open"
-            yield Fact(shown.label, [(words, kind)])
+            yield Fact(display.label, [(words, kind)])
 
-    def words(self, criterion: Criterion, shown: Shown, value: Any) -> str:
+    def words(self, criterion: Criterion, display: Shown, value: Any) -> str:
         """Return what a criterion's value is called."""
         if value is None:
-            return shown.missing
+            return display.missing
         if criterion.kind is bool:
             return "right" if value else "wrong"
         return f"{value:g} of {criterion.most}"
@@ -169,9 +183,9 @@ class JudgedReport:
     def errors(self, row: Values) -> list[str]:
         """Return what is wrong with a response."""
         errors = []
-        for name, shown in self.criteria.items():
-            if shown.kind(row[name]) == "bad":
-                errors.append(shown.error)
+        for name, display in self.criteria.items():
+            if display.kind(row[name]) == "bad":
+                errors.append(display.error)
         if row[self.metric.unread]:
             errors.append(self.metric.unread)
         return errors
@@ -182,8 +196,11 @@ class JudgedReport:
         lost = []
         for criterion in criteria:
             value = row[criterion.name]
-            lost.append(criterion.most / 2 if value is None else criterion.most - value)
-        return float(lost[0] + sum(lost[1:]) / (10 * criteria[0].most))
+            if value is None:
+                value = criterion.most / 2
+            lost.append(criterion.most - value)
+        weight = 10 * criteria[0].most
+        return float(lost[0] + sum(lost[1:]) / weight)
 
     def reasons(self, row: Values) -> Iterator[Fact]:
         """Yield what the judge says about its verdict."""
@@ -191,11 +208,10 @@ class JudgedReport:
             if row.get(name):
                 yield Fact(label, [(external_text(row[name], LONGEST_NOTE), "plain")])
 
-    def facts(self, asked: Values) -> Iterator[Fact]:
+    def facts(self, reference: Values) -> Iterator[Fact]:
         """Yield what is known of a row, by which a person can check the verdict."""
         for name, label in self.known.items():
-            value = asked[name]
-            texts = value.splitlines() if isinstance(value, str) else list(value or ())
+            texts = lines_of(reference[name])
             if any(texts):
                 yield several(label, texts)
 
@@ -205,13 +221,29 @@ class JudgedReport:
         """Return what is known of a row, and for each criterion the judge's value and the largest possible one."""
         lines = []
         for fact in self.facts(row["inputs"]["references"]):
-            lines.append(f"{fact.name}: {', '.join(text for text, _ in fact.values)}")
-        values = {criterion.name: (row[criterion.name], criterion.most) for criterion in self.metric.criteria}
+            texts = ", ".join(text for text, _ in fact.values)
+            lines.append(f"{fact.name}: {texts}")
+        values = {}
+        for criterion in self.metric.criteria:
+            values[criterion.name] = (row[criterion.name], criterion.most)
         return "\n".join(lines), values
 
     def counted(self, verdicts: Sequence[Mapping[str, float]]) -> dict[str, tuple[Any, Any]]:
         """Return what each row adds to each score, and whether it counts, by verdicts: criterion -> number."""
         values = {}
         for criterion in self.metric.criteria:
-            values[criterion.name] = np.array([verdict.get(criterion.name, np.nan) for verdict in verdicts])
-        return {name: (adds.values, adds.counts) for name, adds in self.metric.adds(values).items()}
+            of_rows = [verdict.get(criterion.name, np.nan) for verdict in verdicts]
+            values[criterion.name] = np.array(of_rows)
+        counted = {}
+        for name, adds in self.metric.adds(values).items():
+            counted[name] = (adds.values, adds.counts)
+        return counted
+
+
+def lines_of(value: str | Sequence[str] | None) -> Sequence[str]:
+    """Return the lines of a text, or the texts of a list."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return value.splitlines()
+    return value

@@ -77,11 +77,13 @@ class Cells(ClusterCounts):
         clusters = int(cluster[-1]) + 1
         step = max(1, NUMBERS_AT_ONCE // cells)
         for first in range(0, clusters, step):
-            some = min(step, clusters - first)
-            start, end = np.searchsorted(cluster, [first, first + some])
-            place = (cluster[start:end] - first) * cells + cell[start:end]
-            yield {self.name: self._count(place, some)}
+            clusters_here = min(step, clusters - first)
+            start, end = np.searchsorted(cluster, [first, first + clusters_here])
+            number = cluster[start:end] - first
+            place = number * cells + cell[start:end]
+            yield {self.name: self._count(place, clusters_here)}
 
     def _count(self, place: Ints, clusters: int) -> NDArray[np.float64]:
-        counts = np.bincount(place, minlength=clusters * math.prod(self.shape))
+        cells = math.prod(self.shape)
+        counts = np.bincount(place, minlength=clusters * cells)
         return counts.reshape(clusters, *self.shape).astype(float)

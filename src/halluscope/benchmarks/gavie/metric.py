@@ -86,7 +86,6 @@ accuracy (is it true of the image?).
             id=("id",),
             columns=("image_id", "question", "regions"),
             own=("regions",),
-            builder="data:BUILDER",
         ),
     )
     judges = Judges(

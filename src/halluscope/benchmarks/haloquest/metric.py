@@ -81,7 +81,6 @@ whether a response agrees with one of the answers that people wrote; if so, it i
             own=("image_type", "answers"),
             upstream=("image_name", "image type", "hallucination type", "groundtruth responses"),
             image_key="file_name",
-            builder="data:BUILDER",
         ),
     )
     judges = Judges(

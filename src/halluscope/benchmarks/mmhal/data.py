@@ -1,13 +1,7 @@
-"""MMHal-Bench's rows, and what builds the dataset mmhal."""
+"""MMHal-Bench's rows."""
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from halluscope.building.command import Builder
-from halluscope.building.output import Order
 from halluscope.reading.fields import Fields
 from halluscope.reading.rows import Row, Rows
 
@@ -70,56 +64,3 @@ class Questions(Rows[Question]):
 
 
 QUESTIONS = Questions()
-
-
-def counts(rows: Sequence[Question]) -> dict[str, int]:
-    """Return the counts that the dataset's spec states."""
-    types = Counter(row.type for row in rows)
-    numbers = {"questions": len(rows)}
-    for name in TYPES:
-        numbers[name] = types[name]
-    numbers["images"] = len({row.image_id for row in rows})
-    numbers["topics"] = len({row.topic for row in rows})
-    return numbers
-
-
-def features(with_image: bool = False) -> dict[str, Any]:
-    """Return the types of the dataset's columns."""
-    from datasets import Image, List, Value
-
-    columns = {"id": Value("int64"), "image_id": Value("string"), "file_name": Value("string")}
-    if with_image:
-        columns["image"] = Image()
-    for name in ("image_url", "question", "answer", "type", "topic"):
-        columns[name] = Value("string")
-    columns["contents"] = List(Value("string"))
-    return columns
-
-
-def make(order: Order) -> Path:
-    """Build mmhal."""
-    out = order.target()
-    source = order.fetch("questions")
-    rows = QUESTIONS.read_upstream(source.path)
-    written: list[dict[str, Any]] = []
-    for row in rows:
-        columns_of_row = row.row
-        columns_of_row["image"] = row.file_name
-        written.append(columns_of_row)
-    return order.write(out, written, features(with_image=True), counts(rows), {"questions": source})
-
-
-BUILDER = Builder(
-    "mmhal",
-    about="""Builds mmhal: 96 free-form questions of eight types about images of OpenImages.
-
-    halluscope build mmhal --source response_template.json
-    halluscope build mmhal --source test_data.zip --images test_data.zip
-
-Both are on the Hub in Shengcao1006/MMHal-Bench; the zip holds the questions and the photographs. Without --images
-there is no column `image`; `image_url` tells where each photograph was published.
-""",
-    source="response_template.json, or a folder or zip that holds it",
-    images="the folder of the photographs, or a zip that holds images/ (default: no column `image`)",
-    make=make,
-)

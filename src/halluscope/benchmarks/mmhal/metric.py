@@ -111,7 +111,6 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
             columns=("image_id", "question", "answer", "type", "topic", "contents"),
             own=("answer", "contents"),
             upstream=("gt_answer", "question_type", "question_topic", "image_content", "image_src"),
-            builder="data:BUILDER",
         ),
     )
     judges = Judges(

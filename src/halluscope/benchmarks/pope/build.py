@@ -11,12 +11,14 @@ Category order settles equal counts. The three samplings share the images and th
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from datasets import Features, Value
+from numpy.typing import NDArray
 
 from halluscope import vocabularies
 from halluscope.benchmarks.pope.rows import (
@@ -37,59 +39,125 @@ from halluscope.reading.coco import CocoTable, read_annotations
 
 CONFIGS = ("coco", "aokvqa", "gqa")
 
-FEATURES = Features({name: Value("int64" if name.endswith("_id") else "string") for name in COLUMNS[:7]})
+FEATURES = Features(
+    {
+        "question_id": Value("int64"),
+        "image_id": Value("int64"),
+        "file_name": Value("string"),
+        "question": Value("string"),
+        "object": Value("string"),
+        "answer": Value("string"),
+        "sampling": Value("string"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """In how many images each class is."""
+
+    frequency: NDArray[np.int64]  # [classes]
+    together: NDArray[np.int64]  # in how many images two classes are: [classes, classes]
 
 
 def draw(coco: CocoTable, images: int = 500, objects: int = 3, seed: int = 0) -> list[ObjectQuestion]:
     """Make new questions: 2 x `objects` per image, with answers yes and no in turn, for each of the three samplings."""
-    for name, number in (("images", images), ("objects", objects)):
-        if number < 1:
-            raise BuildError(f"{name} is {number}; expected at least 1.")
+    check_at_least_one("images", images)
+    check_at_least_one("objects", objects)
     presence = coco.present()
-    each, classes = presence.sum(axis=1), len(coco.classes)
-    qualified = np.flatnonzero((objects <= each) & (each <= classes - objects))
-    if len(qualified) < images:
-        raise BuildError(
-            f"{images:,} images are asked for, but of the {len(each):,} in the annotations only {len(qualified):,} "
-            f"hold at least {objects} of the {classes} classes and lack as many. Ask for fewer images, or for fewer "
-            "objects per image."
-        )
-    frequency, together = presence.sum(axis=0), presence.T.astype(np.int64) @ presence
+    qualified = qualified_images(presence, images, objects)
     rng = np.random.default_rng(seed)
-    drawn = sorted(rng.choice(qualified, images, replace=False).tolist())
-    asked = [rng.permutation(np.flatnonzero(presence[row]))[:objects] for row in drawn]
-    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.part_of(coco.classes))
-    made: list[ObjectQuestion] = []
+    rows = sorted(rng.choice(qualified, images, replace=False).tolist())
+    present = {row: rng.permutation(np.flatnonzero(presence[row]))[:objects].tolist() for row in rows}
+    occurrences = Occurrences(presence.sum(axis=0), presence.T.astype(np.int64) @ presence)
+    templates = QuestionSet("object", (OBJECT_QUESTION,), "")
+    texts = [question.text for question in templates.about(vocabularies.part_of(coco.classes))[0]]
+    questions: list[ObjectQuestion] = []
     for sampling in SAMPLINGS:
         number = 0
-        for row, positives in zip(drawn, asked, strict=True):
-            image, absent = (coco.image_ids[row], coco.file_names[row]), np.flatnonzero(~presence[row])
-            for positive in positives.tolist():
-                if sampling == "random":
-                    negative = int(rng.choice(absent))
-                else:
-                    most = frequency if sampling == "popular" else together[positive]
-                    negative = int(absent[np.argmax(most[absent])])
-                absent = absent[absent != negative]
-                for cls, answer in ((positive, "yes"), (negative, "no")):
-                    number += 1
-                    text, name = about[cls].text, coco.classes[cls]
-                    made.append(ObjectQuestion(number, *image, text, name, answer, sampling))
-    return made
+        for row in rows:
+            absent = np.flatnonzero(~presence[row])
+            for kind, answer in classes_of_image(present[row], absent, sampling, occurrences, rng):
+                number += 1
+                question = ObjectQuestion(
+                    question_id=number,
+                    image_id=coco.image_ids[row],
+                    file_name=coco.file_names[row],
+                    question=texts[kind],
+                    object=coco.classes[kind],
+                    answer=answer,
+                    sampling=sampling,
+                )
+                questions.append(question)
+    return questions
+
+
+def check_at_least_one(name: str, number: int) -> None:
+    if number < 1:
+        raise BuildError(f"{name} is {number}; expected at least 1.")
+
+
+def qualified_images(presence: NDArray[np.bool_], images: int, objects: int) -> NDArray[np.int64]:
+    """Return the rows of the images that hold enough classes and lack as many; an error if they are too few."""
+    classes = presence.shape[1]
+    classes_per_image = presence.sum(axis=1)
+    has_enough = classes_per_image >= objects
+    lacks_enough = classes_per_image <= classes - objects
+    qualified = np.flatnonzero(has_enough & lacks_enough)
+    if len(qualified) < images:
+        raise BuildError(
+            f"{images:,} images are asked for, but of the {len(presence):,} in the annotations only "
+            f"{len(qualified):,} hold at least {objects} of the {classes} classes and lack as many. Ask for fewer "
+            "images, or for fewer objects per image."
+        )
+    return qualified
+
+
+def classes_of_image(
+    present: Sequence[int],
+    absent: NDArray[np.int64],
+    sampling: str,
+    occurrences: Occurrences,
+    rng: np.random.Generator,
+) -> Iterator[tuple[int, str]]:
+    """Yield the classes that the questions about an image ask about, each with the right answer."""
+    for positive in present:
+        negative = absent_class(positive, absent, sampling, occurrences, rng)
+        absent = absent[absent != negative]
+        yield positive, "yes"
+        yield negative, "no"
+
+
+def absent_class(
+    positive: int,
+    absent: NDArray[np.int64],
+    sampling: str,
+    occurrences: Occurrences,
+    rng: np.random.Generator,
+) -> int:
+    """Return the absent class to ask about after a present one."""
+    if sampling == "random":
+        return int(rng.choice(absent))
+    images = occurrences.frequency
+    if sampling == "adversarial":
+        images = occurrences.together[positive]
+    return int(absent[np.argmax(images[absent])])
 
 
 def counts(rows: Sequence[Any]) -> dict[str, Any]:
     """Count the rows of one config for stats.json."""
-    broken = {name: irregular([row for row in rows if row.sampling == name]) for name in SAMPLINGS}
+    unique, _ = unique_questions([vars(row) for row in rows])
+    breaks: dict[str, dict[str, Any]] = {}
+    for sampling in SAMPLINGS:
+        breaks[sampling] = {}
+        for name, ids in irregular([row for row in rows if row.sampling == sampling]).items():
+            breaks[sampling][name] = {"rows": len(ids), "first": ids[0]}
     return {
         "rows": len(rows),
-        "pairs": len(unique_questions(map(vars, rows))[0]),
+        "pairs": len(unique),
         "images": len({row.file_name for row in rows}),
         "objects": len({row.object for row in rows}),
-        "irregular": {
-            sampling: {name: {"rows": len(ids), "first": ids[0]} for name, ids in found.items()}
-            for sampling, found in broken.items()
-        },
+        "irregular": breaks,
     }
 
 
@@ -102,21 +170,28 @@ def irregular(questions: Sequence[ObjectQuestion]) -> dict[str, list[int]]:
     """
     import pandas as pd
 
-    rows = pd.DataFrame([*map(vars, questions)], columns=COLUMNS)
+    rows = pd.DataFrame([vars(question) for question in questions], columns=COLUMNS)
     rows["block"] = (rows["file_name"] != rows["file_name"].shift()).cumsum()
     rows["yes"] = rows["answer"] == "yes"
-    blocks, asked = rows.groupby("block"), rows.groupby(["block", "object"])
+    blocks = rows.groupby("block")
+    objects = rows.groupby(["block", "object"])
     size = blocks["yes"].transform("size")
-    rows["in_turn"] = (size % 2 == 0) & (rows["yes"] == (blocks.cumcount() % 2 == 0))
+    is_yes_next = blocks.cumcount() % 2 == 0
+    rows["in_turn"] = (size % 2 == 0) & (rows["yes"] == is_yes_next)
+    is_apart = rows.groupby("file_name")["block"].transform("nunique") > 1
     broken = {
-        "rows": (size != size.head(1).sum()) | (rows.groupby("file_name")["block"].transform("nunique") > 1),
+        "rows": (size != size.head(1).sum()) | is_apart,
         "balance": 2 * blocks["yes"].transform("sum") != size,
         "alternation": ~blocks["in_turn"].transform("all"),
-        "contradiction": ~rows["yes"] & asked["yes"].transform("any"),
-        "repetition": asked.cumcount() > 0,
+        "contradiction": ~rows["yes"] & objects["yes"].transform("any"),
+        "repetition": objects.cumcount() > 0,
     }
-    found = {name: rows["question_id"][breaks].tolist() for name, breaks in broken.items()}
-    return {name: ids for name, ids in found.items() if ids}
+    breaks = {}
+    for name, is_broken in broken.items():
+        ids = rows["question_id"][is_broken].tolist()
+        if ids:
+            breaks[name] = ids
+    return breaks
 
 
 def make(
@@ -135,47 +210,74 @@ def make(
             f"--source {source} and --from-annotations {from_annotations} are given; expected one of them: the "
             "official questions, or new ones."
         )
-    if file := from_annotations or (source if source and source.is_file() else None):
-        out, rows = order.target(f"pope_{file.stem}"), list[Any]()
-        if from_annotations:
-            drawn = {"images": images_count, "objects": objects, "seed": seed}
-            rows = draw(read_annotations(file), **drawn)
-            numbers = counts(rows) | {"drawn": drawn}
-        else:  # another version of the questions
-            rows = load([str(file)])
-            numbers = {"configs": {"default": counts(rows)}}
-        name = "annotations" if from_annotations else "questions"
-        sources = {name: Fetched(file, sha256_of(file), published=False)}
-        table = Table(FEATURES, [*map(vars, rows)])
-        return order.save(out, [table], numbers, sources, complete=False)
-    out, sources = order.target(), {}
-    read: dict[str, list[ObjectQuestion]] = {config: [] for config in configs}
-    for config, rows in read.items():
+    if from_annotations is not None:
+        return make_new(order, from_annotations, images_count, objects, seed)
+    if source is not None and source.is_file():
+        return make_version(order, source)
+    return make_official(order, configs)
+
+
+def make_new(order: Order, annotations: Path, images: int, objects: int, seed: int) -> Path:
+    """Build pope of new questions."""
+    out = order.target(f"pope_{annotations.stem}")
+    questions = draw(read_annotations(annotations), images, objects, seed)
+    numbers = counts(questions)
+    numbers["drawn"] = {"images": images, "objects": objects, "seed": seed}
+    sources = {"annotations": Fetched(annotations, sha256_of(annotations), published=False)}
+    return order.save(out, [table(questions)], numbers, sources, complete=False)
+
+
+def make_version(order: Order, file: Path) -> Path:
+    """Build pope of another version of the questions."""
+    out = order.target(f"pope_{file.stem}")
+    questions = load([str(file)])
+    numbers = {"configs": {"default": counts(questions)}}
+    sources = {"questions": Fetched(file, sha256_of(file), published=False)}
+    return order.save(out, [table(questions)], numbers, sources, complete=False)
+
+
+def make_official(order: Order, configs: Sequence[str]) -> Path:
+    """Build pope of the official questions."""
+    out = order.target()
+    sources = {}
+    tables = []
+    by_config = {}
+    totals = {}
+    for config in dict.fromkeys(configs):
+        questions: list[ObjectQuestion] = []
         for sampling in SAMPLINGS:
             name = f"{config}_{sampling}"
             sources[name] = order.fetch(name, order.inside(config))
-            rows += read_official(sources[name].path, name)
-    by_config = {config: counts(rows) for config, rows in read.items()}
-    totals = {f"{config}_{name}": of[name] for config, of in by_config.items() for name in ("rows", "pairs")}
-    tables = [Table(FEATURES, [*map(vars, rows)], config) for config, rows in read.items()]
-    return order.save(out, tables, {"configs": by_config, **totals}, sources)
+            questions.extend(read_official(sources[name].path, name))
+        tables.append(table(questions, config=config))
+        by_config[config] = counts(questions)
+        totals[f"{config}_rows"] = by_config[config]["rows"]
+        totals[f"{config}_pairs"] = by_config[config]["pairs"]
+    return order.save(out, tables, {"configs": by_config} | totals, sources)
 
 
 def correct(order: Order) -> Path:
     """Build repope (Neuhaus and Hein, RePOPE, 2025)."""
     out = order.target()
     sources = {name: order.fetch(name) for name in SAMPLINGS}
-    rows = [row for name in SAMPLINGS for row in read_official(sources[name].path, f"{REPOPE}_{name}")]
-    of, answers = Counter(row.sampling for row in rows), Counter(row.answer for row in rows)
-    numbers = {
-        "rows": len(rows),
-        **{name: of[name] for name in SAMPLINGS},
-        **{answer: answers[answer] for answer in ("yes", "no")},
-        "images": len({row.file_name for row in rows}),
-    }
-    features = Features({**FEATURES, "labels": Value("string")})
-    table = Table(features, [*map(vars, rows)])
-    return order.save(out, [table], numbers, sources)
+    questions: list[ObjectQuestion] = []
+    for name, source in sources.items():
+        questions.extend(read_official(source.path, f"{REPOPE}_{name}"))
+    samplings = Counter(question.sampling for question in questions)
+    answers = Counter(question.answer for question in questions)
+    numbers = {"rows": len(questions)}
+    for name in SAMPLINGS:
+        numbers[name] = samplings[name]
+    for answer in ("yes", "no"):
+        numbers[answer] = answers[answer]
+    numbers["images"] = len({question.file_name for question in questions})
+    features = Features(FEATURES | {"labels": Value("string")})
+    return order.save(out, [table(questions, features)], numbers, sources)
+
+
+def table(questions: Sequence[Any], features: Features = FEATURES, config: str = "default") -> Table:
+    """Return the questions as a table to write."""
+    return Table(features, [vars(question) for question in questions], config)
 
 
 QUESTIONS = Builder(

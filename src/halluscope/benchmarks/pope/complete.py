@@ -5,8 +5,9 @@ image once.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,8 @@ QUESTIONS = Features(
 )
 
 
-class Presence(NamedTuple):
+@dataclass(frozen=True)
+class Presence:
     """A built `throne_*` dataset."""
 
     stats: Mapping[str, Any]  # the content of its stats.json, which agrees with its files
@@ -53,35 +55,75 @@ class Presence(NamedTuple):
                     yield pa.Table.from_batches([batch]).select(list(columns))
 
 
-def read(folder: Path, of: str) -> Presence:
-    """Read the built presence dataset `of` in a folder, after comparing its files with its stats.json."""
+def make(order: Order) -> Path:
+    """Build the dataset."""
+    name = order.spec.built_from or ""
+    folder = order.source or home(name)
+    built = read(folder, name)
+    out = order.target()
+    numbers = counts(built.present)
+    order.spec.matches(numbers, order.subset)
+    is_subset = built.stats["subset"]
+    if is_subset and not order.subset:
+        raise BuildError(
+            f"--source {folder} is a subset or a changed copy of {name}; pass --subset if you mean it."
+        )
+    source = Fetched(folder, sha256_of(folder / STATS), published=not is_subset)
+    return order.save(out, tables(built, order.spec.vocabulary or "coco"), numbers, {name: source})
+
+
+def read(folder: Path, name: str) -> Presence:
+    """Read the built presence dataset of this name in a folder, after comparing its files with its stats.json."""
     file = folder / STATS
     if not file.is_file():
         raise BuildError(
             f"--source {folder} is not a dataset that halluscope built: it has no stats.json. Build it first: "
-            f"halluscope build {of}."
+            f"halluscope build {name}."
         )
     stats = read_stats(file)
-    counted = stats["counts"].get("images_per_class")
-    if stats["name"] != of or not isinstance(counted, dict):
+    images_per_class = stats["counts"].get("images_per_class")
+    if stats["name"] != name or not isinstance(images_per_class, dict):
         raise BuildError(
-            f"--source {folder} holds {stats['name']!r}; expected a presence dataset, {of}, whose stats.json "
+            f"--source {folder} holds {stats['name']!r}; expected a presence dataset, {name}, whose stats.json "
             "counts images_per_class."
         )
     files = compare(folder, stats["tables"][:1])
-    image_ids, objects = (pq.read_table(files, columns=[name])[name] for name in ("image_id", "objects"))
-    present = vocabularies.load([*counted]).presence(objects.to_pylist())
-    return Presence(stats, files, [*counted], image_ids.to_numpy(), present)
+    classes = list(images_per_class)
+    image_ids = pq.read_table(files, columns=["image_id"])["image_id"]
+    objects = pq.read_table(files, columns=["objects"])["objects"]
+    return Presence(
+        stats=stats,
+        files=files,
+        classes=classes,
+        image_ids=image_ids.to_numpy(),
+        present=vocabularies.load(classes).presence(objects.to_pylist()),
+    )
+
+
+def counts(present: NDArray[np.bool_]) -> dict[str, int]:
+    """Count the questions about a table [images, classes]."""
+    images, classes = present.shape
+    yes = int(present.sum())
+    return {
+        "questions": present.size,
+        "images": images,
+        "classes": classes,
+        "yes": yes,
+        "no": present.size - yes,
+    }
 
 
 def tables(built: Presence, vocabulary: str) -> list[Table]:
     """Return the rows to write: the configs `questions` and `images`."""
-    (about,) = QuestionSet("object", (OBJECT_QUESTION,), "").about(vocabularies.load(vocabulary))
-    text = {question.object: question.text for question in about}
+    templates = QuestionSet("object", (OBJECT_QUESTION,), "")
+    text_of = {}
+    for question in templates.about(vocabularies.load(vocabulary))[0]:
+        text_of[question.object] = question.text
+    texts = [text_of[name] for name in built.classes]
+    questions = grid(built.image_ids, built.classes, texts, built.present)
     columns = {"image_id": Value("int64"), "image": Image(), "file_name": Value("string")}
     if "image" not in built.stats["tables"][0]["columns"]:
         del columns["image"]
-    questions = grid(built.image_ids, built.classes, [text[name] for name in built.classes], built.present)
     return [
         Table(QUESTIONS, questions, "questions"),
         Table(Features(columns), built.groups(*columns), "images"),
@@ -92,45 +134,23 @@ def grid(
     image_ids: NDArray[np.int64], classes: Sequence[str], texts: Sequence[str], present: NDArray[np.bool_]
 ) -> Iterator[pa.Table]:
     """Yield all questions, image by image and in the order of the classes, many rows at a time."""
-    objects, asked, answers = pa.array(classes), pa.array(texts), pa.array(["no", "yes"])
+    class_column = pa.array(classes)
+    text_column = pa.array(texts)
+    answer_column = pa.array(["no", "yes"])
     images = max(1, ROWS_AT_ONCE // len(classes))
     for first in range(0, len(image_ids), images):
-        some = slice(first, first + images)
-        ids = np.repeat(image_ids[some], len(classes))
-        column = np.tile(np.arange(len(classes)), len(image_ids[some]))
+        ids = image_ids[first : first + images]
+        is_present = present[first : first + images].ravel()
+        kinds = np.tile(np.arange(len(classes)), len(ids))
         yield pa.table(
             {
-                "question_id": np.arange(len(ids)) + first * len(classes) + 1,
-                "image_id": ids,
-                "object": objects.take(column),
-                "question": asked.take(column),
-                "answer": answers.take(present[some].ravel().astype(np.int8)),
+                "question_id": np.arange(len(kinds)) + first * len(classes) + 1,
+                "image_id": np.repeat(ids, len(classes)),
+                "object": class_column.take(kinds),
+                "question": text_column.take(kinds),
+                "answer": answer_column.take(is_present.astype(np.int8)),
             }
         )
-
-
-def make(order: Order) -> Path:
-    """Build the dataset."""
-    spec = order.spec
-    of = spec.built_from or ""
-    folder = order.source or home(of)
-    built = read(folder, of)
-    out, present, is_subset = order.target(), built.present, built.stats["subset"]
-    yes = int(present.sum())
-    numbers = {
-        "questions": present.size,
-        "images": len(present),
-        "classes": present.shape[1],
-        "yes": yes,
-        "no": present.size - yes,
-    }
-    spec.matches(numbers, order.subset)
-    if is_subset and not order.subset:
-        raise BuildError(
-            f"--source {folder} is a subset or a changed copy of {of}; pass --subset if you mean it."
-        )
-    source = Fetched(folder, sha256_of(folder / STATS), not is_subset)
-    return order.save(out, tables(built, spec.vocabulary or "coco"), numbers, {of: source})
 
 
 COMPLETE = Builder(

@@ -32,18 +32,18 @@ class Joined(Sequence[dict[str, Any]]):
             )
         ids = images["image_id"][:]
         self._place = {image_id: row for row, image_id in enumerate(ids)}
-        if len(self._place) < len(ids):
-            raise ValueError(
-                f"The images repeat {len(ids) - len(self._place):,} image ids; expected each once."
-            )
-        if missing := sorted(set(questions.unique("image_id")) - self._place.keys()):
+        repeated = len(ids) - len(self._place)
+        if repeated:
+            raise ValueError(f"The images repeat {repeated:,} image ids; expected each once.")
+        missing = sorted(set(questions.unique("image_id")) - self._place.keys())
+        if missing:
             raise ValueError(
                 f"{len(missing):,} of the images that the questions ask about are missing, such as image_id "
                 f"{missing[0]}. Are these the configs `questions` and `images` of the same dataset?"
             )
         self._questions = questions
         self._images = images.cast_column("image", ImageFeature(decode=False))
-        self._kept = lru_cache(keep)(self._open)
+        self._open_once = lru_cache(keep)(self._open)
 
     def __len__(self) -> int:
         return len(self._questions)
@@ -55,13 +55,14 @@ class Joined(Sequence[dict[str, Any]]):
         return self._with_image(self._questions[row])
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return map(self._with_image, self._questions)
+        for question in self._questions:
+            yield self._with_image(question)
 
     def image_of(self, image_id: int) -> Image:
         """Return the image with this id, in RGB. Questions about one image share the object, so change only a copy."""
         if image_id not in self._place:
             raise ValueError(f"There is no image {image_id!r:.80} among the {len(self._place):,} images.")
-        return self._kept(image_id)
+        return self._open_once(image_id)
 
     def _with_image(self, question: dict[str, Any]) -> dict[str, Any]:
         return question | {"image": self.image_of(question["image_id"])}

@@ -28,7 +28,8 @@ from halluscope.stats.tallies import numbers, rows_of
 from halluscope.validation import Id, ids, listed, paired, texts, word, words
 
 LABELS = ("no", "yes")  # in the order of their numbers, NO and YES
-ABSENT, PRESENT = 0, 1
+ABSENT = 0
+PRESENT = 1
 
 PARSERS = (*parsers.PARSERS, parsers.VCD)
 
@@ -130,7 +131,7 @@ class Groups:
         present = dict.fromkeys(values)
         names = [name for name in order if name in present] or list(present)
         numbers = {name: number for number, name in enumerate(names)}
-        return cls(names, np.fromiter(map(numbers.__getitem__, values), np.int64, rows))
+        return cls(names, np.fromiter((numbers[value] for value in values), np.int64, rows))
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ class Questions:
     @cached_property
     def right(self) -> Answers:
         """The right answers' numbers."""
-        return np.fromiter(map("yes".__eq__, self.answers), np.int8, len(self.answers))
+        return np.array([answer == "yes" for answer in self.answers], dtype=np.int8)
 
     @cached_property
     def samplings(self) -> Groups:
@@ -157,21 +158,21 @@ class Questions:
     def classes(self) -> Groups:
         return Groups.of(self.objects, len(self.answers))
 
-    def only(self, kept: Sequence[bool], answers: Sequence[str]) -> "Questions":
+    def only(self, is_scored: Sequence[bool], answers: Sequence[str]) -> "Questions":
         """Return some of the questions, with other answers."""
 
         def some(values: list[Any] | None) -> list[Any] | None:
             if values is None:
                 return None
-            return [value for value, is_kept in zip(values, kept, strict=True) if is_kept]
+            return [value for value, is_kept in zip(values, is_scored, strict=True) if is_kept]
 
         return Questions(
-            list(answers),
-            some(self.objects),
-            some(self.sampling),
-            some(self.image_ids),
-            some(self.questions),
-            some(self.forms),
+            answers=list(answers),
+            objects=some(self.objects),
+            sampling=some(self.sampling),
+            image_ids=some(self.image_ids),
+            questions=some(self.questions),
+            forms=some(self.forms),
         )
 
 
@@ -287,7 +288,9 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         """Count answers: [samplings, classes, 2 labels, 3 readings]."""
         shape = (len(rows.samplings.names), len(rows.classes.names), len(LABELS), len(LABELS) + 1)
         place = (rows.samplings.number, rows.classes.number, rows.right, readings)
-        images = None if rows.image_ids is None else numbers(rows.image_ids)
+        images = None
+        if rows.image_ids is not None:
+            images = numbers(rows.image_ids)
         return Cells(COUNTS, shape, np.ravel_multi_index(place, shape), images)
 
     def score(self, rows: Questions, sums: Counts, options: PopeOptions) -> Scores:
@@ -331,15 +334,22 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
     def data(self, rows: Questions) -> str:
         columns: list[Iterable[str]] = []
         for values in (rows.image_ids, rows.objects, rows.sampling, rows.questions):
-            columns.append([""] * len(rows.answers) if values is None else map(str, values))
+            if values is None:
+                columns.append([""] * len(rows.answers))
+            else:
+                columns.append([str(value) for value in values])
         return data_of_texts(self.name, zip(*columns, rows.answers, strict=True))
 
     def signed(self, rows: Questions, readings: Answers, options: PopeOptions) -> dict[str, Any]:
         signed: dict[str, Any] = {"parser": options.parser}
         if options.convention_name != own_convention(options.parser):
             signed["convention"] = options.convention_name
-        signed["objects"] = "no" if rows.objects is None else len(rows.classes.names)
-        signed["sampling"] = "no" if rows.sampling is None else rows.samplings.names
+        signed["objects"] = "no"
+        if rows.objects is not None:
+            signed["objects"] = len(rows.classes.names)
+        signed["sampling"] = "no"
+        if rows.sampling is not None:
+            signed["sampling"] = rows.samplings.names
         return signed
 
     def forms(self, rows: Questions) -> Sequence[str]:
@@ -369,18 +379,19 @@ in the image?". A named rule reads each response as yes, no or neither; yes is t
         """Return how each response was read, and what it adds to the scores that are means."""
         questions = []
         for label, answer in zip(rows.answers, readings.tolist(), strict=True):
-            said = self.word_of(answer)
-            is_counted = options.counting.unread_wrong or said is not None
-            is_yes = (label if options.counting.yes_of_labels else said) == "yes"
-            questions.append(
-                {
-                    "answer": label,
-                    "said": said,
-                    "accuracy": said == label if is_counted else None,
-                    "yes_ratio": is_yes if is_counted else None,
-                    "unparsed": said is None,
-                }
-            )
+            reading = self.word_of(answer)
+            question = {
+                "answer": label,
+                "said": reading,
+                "accuracy": None,
+                "yes_ratio": None,
+                "unparsed": reading is None,
+            }
+            if options.counting.unread_wrong or reading is not None:
+                counted_as = label if options.counting.yes_of_labels else reading
+                question["accuracy"] = reading == label
+                question["yes_ratio"] = counted_as == "yes"
+            questions.append(question)
         return questions
 
 
@@ -440,21 +451,27 @@ def compute(
     """
     responses, references = paired(as_words(predictions), as_words(references, any_case=True))
     answers = words("references", references, ("yes", "no"))
-    rows = Questions(
-        answers,
-        None if objects is None else ids("objects", objects, len(answers)),
-        None if sampling is None else words("sampling", sampling, SAMPLINGS, len(answers)),
-        None if image_ids is None else ids("image_ids", image_ids, len(answers)),
-        None if questions is None else texts("questions", questions, len(answers)),
-        None if forms is None else texts("forms", forms, len(answers)),
-    )
-    others = None if corrected is None else corrected_answers(corrected, len(answers))
+    columns: dict[str, Any] = {}
+    if objects is not None:
+        columns["objects"] = ids("objects", objects, len(answers))
+    if sampling is not None:
+        columns["sampling"] = words("sampling", sampling, SAMPLINGS, len(answers))
+    if image_ids is not None:
+        columns["image_ids"] = ids("image_ids", image_ids, len(answers))
+    if questions is not None:
+        columns["questions"] = texts("questions", questions, len(answers))
+    if forms is not None:
+        columns["forms"] = texts("forms", forms, len(answers))
+    rows = Questions(answers, **columns)
+    corrections = None
+    if corrected is not None:
+        corrections = corrected_answers(corrected, len(answers))
     chosen = METRIC.chosen(options)
     if chosen.per_class and objects is None:
         raise ValueError("per_class needs objects: the class that each question asks about.")
     result = METRIC.evaluate(responses, rows, chosen)
-    if others is not None:
-        result.update(compared_with(others, responses, rows, options, result))
+    if corrections is not None:
+        result.update(compared_with(corrections, responses, rows, options, result))
     return result
 
 
@@ -481,17 +498,17 @@ def compared_with(
     result: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the result by corrected answers, and how far it is from the one by the questions' own."""
-    kept = [answer is not None for answer in corrected]
-    said = [text for text, is_kept in zip(responses, kept, strict=True) if is_kept]
-    others = rows.only(kept, [answer for answer in corrected if answer is not None])
+    is_scored = [answer is not None for answer in corrected]
+    scored = rows.only(is_scored, [answer for answer in corrected if answer is not None])
+    scored_responses = [text for text, is_kept in zip(responses, is_scored, strict=True) if is_kept]
     chosen = METRIC.chosen({name: value for name, value in options.items() if name != "per_question"})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are about the same responses
-        other = METRIC.evaluate(said, others, chosen)
+        by_corrected = METRIC.evaluate(scored_responses, scored, chosen)
     difference = {}
     for name in ("accuracy", "precision", "recall", "f1", "f0.5", "yes_ratio", "unparsed"):
-        difference[name] = other[name] - result[name]
-    return {"corrected": other, "difference": difference}
+        difference[name] = by_corrected[name] - result[name]
+    return {"corrected": by_corrected, "difference": difference}
 
 
 # From counts to scores
@@ -503,10 +520,12 @@ def scores_of(answers: Floats, convention: Convention, has_classes: bool = False
     The averages over classes (THRONE, section 5.4) leave out classes where they are undefined; F is that of averages.
     """
     pooled = answers.sum(axis=-3)
-    every = pooled.sum(axis=(-2, -1))
+    responses = pooled.sum(axis=(-2, -1))
     unread = pooled[..., OTHER].sum(axis=-1)
     right = pooled[..., ABSENT, NO] + pooled[..., PRESENT, YES]
-    counted = every if convention.unread_wrong else every - unread
+    counted = responses
+    if not convention.unread_wrong:
+        counted = responses - unread
     says_yes = pooled[..., YES].sum(axis=-1)
     if convention.yes_of_labels:
         says_yes = pooled[..., PRESENT, :].sum(axis=-1)
@@ -518,11 +537,12 @@ def scores_of(answers: Floats, convention: Convention, has_classes: bool = False
         "f1": f_of_means(precision, recall, 1.0),
         "f0.5": f_of_means(precision, recall, 0.5),
         "yes_ratio": ratio(says_yes, counted),
-        "unparsed": ratio(unread, every),
+        "unparsed": ratio(unread, responses),
     }
     if has_classes:
         precisions, recalls = precision_recall(answers, convention)
-        precision, recall = defined_mean(precisions), defined_mean(recalls)
+        precision = defined_mean(precisions)
+        recall = defined_mean(recalls)
         scores["precision_cls"] = precision
         scores["recall_cls"] = recall
         scores["f1_cls"] = f_of_means(precision, recall, 1.0)
@@ -541,14 +561,15 @@ def precision_recall(answers: Floats, convention: Convention) -> tuple[Floats, F
 
 def class_refusals(answers: Floats, convention: Convention) -> dict[str, str]:
     """Say which means over the classes of counts [classes, labels, readings] have no interval: score -> reason."""
-    asked = answers[answers.any(axis=(1, 2))]
-    precision, recall = precision_recall(asked, convention)
-    no_precision, no_recall = np.isnan(precision), np.isnan(recall)
-    either = int((no_precision | no_recall).sum())
-    of_f = refusal(either, len(asked), "a precision or a recall")
+    in_use = answers[answers.any(axis=(1, 2))]
+    precision, recall = precision_recall(in_use, convention)
+    no_precision = np.isnan(precision)
+    no_recall = np.isnan(recall)
+    no_f = no_precision | no_recall
+    refusal_of_f = refusal(int(no_f.sum()), len(in_use), "a precision or a recall")
     return {
-        "precision_cls": refusal(int(no_precision.sum()), len(asked), "a precision"),
-        "recall_cls": refusal(int(no_recall.sum()), len(asked), "a recall"),
-        "f1_cls": of_f,
-        "f0.5_cls": of_f,
+        "precision_cls": refusal(int(no_precision.sum()), len(in_use), "a precision"),
+        "recall_cls": refusal(int(no_recall.sum()), len(in_use), "a recall"),
+        "f1_cls": refusal_of_f,
+        "f0.5_cls": refusal_of_f,
     }

@@ -49,6 +49,9 @@ OUTCOMES = {
 
 BADNESS = {"": 0.0, UNREADABLE: 1.0, WRONG_NO: 2.0, WRONG_YES: 3.0}
 
+# The columns that every table begins with
+HEADER = ("responses", "parser", "sampling", "rows")
+
 # The scores shown, followed by the mean of the samplings' F1, which LLaVA reports.
 COLUMNS = ("accuracy", "precision", "recall", "f1", "yes_ratio", "unparsed", "f1_mean")
 
@@ -80,13 +83,15 @@ def report(results: Named, *, every: bool = False, **_: Any) -> Report:
             for column in COLUMNS:
                 row.append(score(scores, column))
             rows.append(row)
-    header = ["responses", "parser", "sampling", "rows"]
+    header = list(HEADER)
+    header.extend(COLUMNS)
     parts: list[Table | Notes] = [
-        Table("scores", [*header, *COLUMNS], rows, left=3, ranked=True, intervals=("accuracy", "f1"))
+        Table("scores", header, rows, left=3, ranked=True, intervals=("accuracy", "f1"))
     ]
     if any("corrected" in result for _, result in results):
-        names = ["f1", "corrected f1", "moved", "rank", "corrected rank"]
-        parts.append(Table("corrected", [*header, *names], list(correction(results)), left=3))
+        header = list(HEADER)
+        header.extend(("f1", "corrected f1", "moved", "rank", "corrected rank"))
+        parts.append(Table("corrected", header, list(correction(results)), left=3))
     for name, result in results:
         label = f"{name}, {result['parser']}"
         parts.append(Notes([f"signature: {result['signature']}"], label))
@@ -97,13 +102,13 @@ def report(results: Named, *, every: bool = False, **_: Any) -> Report:
 
 def samplings(result: Values) -> dict[str, dict[str, Any]]:
     """Return each sampling's scores and intervals, by the names that the whole has."""
-    found: dict[str, dict[str, Any]] = {}
+    parts: dict[str, dict[str, Any]] = {}
     for sampling in SAMPLINGS:
         if f"rows/{sampling}" in result:
             scores = of_part(result, sampling)
             scores["interval"] = of_part(result.get("interval", {}), sampling)
-            found[sampling] = scores
-    return found
+            parts[sampling] = scores
+    return parts
 
 
 def of_part(values: Values, part: str) -> dict[str, Any]:
@@ -112,23 +117,24 @@ def of_part(values: Values, part: str) -> dict[str, Any]:
     return {name.removesuffix(end): value for name, value in values.items() if name.endswith(end)}
 
 
-def parts_shown(result: Values, every: bool) -> dict[str, Values]:
+def parts_shown(result: Values, only_pooled: bool) -> dict[str, Values]:
     """Return what has a row in the table: each sampling and all together, or the only sampling."""
-    parts: dict[str, Values] = dict(samplings(result))
+    parts = samplings(result)
     if len(parts) == 1:
         return dict.fromkeys(parts, result)
-    if every:
+    if only_pooled:
         return {POOLED: result}
-    parts[POOLED] = result
-    return parts
+    return with_pooled(result)
 
 
 def correction(results: Named) -> Iterator[list[Cell]]:
     """Yield each sampling's F1 and rank by POPE's own right answers and by the corrected ones."""
-    own = [{**samplings(result), POOLED: result} for _, result in results]
-    corrected = [{**samplings(result["corrected"]), POOLED: result["corrected"]} for _, result in results]
-    known = dict.fromkeys(part for parts in own for part in parts)
-    for sampling in sorted(known, key=POOLED.__eq__):
+    own = [with_pooled(result) for _, result in results]
+    corrected = [with_pooled(result["corrected"]) for _, result in results]
+    names: dict[str, None] = {}
+    for parts in own:
+        names.update(dict.fromkeys(parts))
+    for sampling in sorted(names, key=lambda name: name == POOLED):
         before = [parts[sampling]["f1"] for parts in own]
         after = [parts[sampling]["f1"] for parts in corrected]
         for number, (name, result) in enumerate(results):
@@ -145,6 +151,13 @@ def correction(results: Named) -> Iterator[list[Cell]]:
             ]
 
 
+def with_pooled(result: Values) -> dict[str, Values]:
+    """Return the scores of each sampling, and of all rows together."""
+    parts: dict[str, Values] = dict(samplings(result))
+    parts[POOLED] = result
+    return parts
+
+
 def rank(values: Sequence[float], number: int) -> int:
     """Return the rank of one of some values: 1 for the greatest, and for those equal to it."""
     return 1 + sum(value > values[number] for value in values)
@@ -155,14 +168,16 @@ def items(rows: Sequence[Values], options: Values, voters: Any = None) -> Iterat
     convention = options.get("convention") or own_convention(options.get("parser", ""))
     misses_unread = CONVENTIONS[convention].unread_missed
     for row, text in zip(rows, judged_texts(rows, options), strict=True):
-        asked = row["inputs"]
+        inputs = row["inputs"]
         error = answer_error(row["said"], row["answer"])
-        image = str(asked["image_ids"]) if "image_ids" in asked else None
+        image = None
+        if "image_ids" in inputs:
+            image = str(inputs["image_ids"])
         yield Item(
             id=f"{row['sampling']} {row['question_id']}".strip(),
             text=text,
             image=image,
-            question=asked.get("questions", ""),
+            question=inputs.get("questions", ""),
             facts=known_of(row),
             errors=[error] if error else [],
             classes=outcome_of(row, misses_unread),
@@ -174,9 +189,9 @@ def items(rows: Sequence[Values], options: Values, voters: Any = None) -> Iterat
 def known_of(row: Values) -> list[Fact]:
     """Return what is known of a row: how its response was read, the right answer, and the corrected one."""
     facts = answer_facts(row["said"], row["answer"])
-    asked = row["inputs"]
-    if "corrected" in asked:
-        answer = asked["corrected"]
+    inputs = row["inputs"]
+    if "corrected" in inputs:
+        answer = inputs["corrected"]
         if answer:
             facts.append(Fact("corrected answer", [(answer, answer_kind(row["said"], answer))]))
         else:
@@ -186,11 +201,11 @@ def known_of(row: Values) -> list[Fact]:
 
 def outcome_of(row: Values, misses_unread: bool) -> dict[str, str]:
     """Return the outcome for the class that is asked about; {} if it is not known, or the row does not count for it."""
-    asked = row["inputs"]
-    if "objects" not in asked:
+    inputs = row["inputs"]
+    if "objects" not in inputs:
         return {}
     is_there = row["answer"] == "yes"
     if row["said"] is None and not (is_there and misses_unread):
         return {}
     outcome = OUTCOMES[is_there, row["said"] == "yes"]
-    return {str(asked["objects"]): outcome}
+    return {str(inputs["objects"]): outcome}

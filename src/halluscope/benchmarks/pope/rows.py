@@ -2,11 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
-from itertools import islice
-from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,8 +22,8 @@ from halluscope.vocabularies import read_toml
 SAMPLINGS = ("random", "popular", "adversarial")  # How POPE chooses the absent objects that it asks about
 PER_SAMPLING = 3000  # How many questions each of POPE's samplings has, with the ids 1 to 3,000
 REPOPE = "repope"
-# By how many ids RePOPE's answers are known, and of how many such groups some must be there
-HUNDRED, FEWEST_HUNDREDS = 100, 3
+HUNDRED = 100  # By how many ids RePOPE's answers are known
+FEWEST_HUNDREDS = 3  # Of how many such groups some must be there
 HEAD = 30  # How many questions of a sampling tell which it is
 
 _ENDS_IN_ID = re.compile(r"(?<!\d)([0-9]{1,18})(?:\.\w{1,10})?$")
@@ -57,11 +54,23 @@ class LeftOut(NamedTuple):
 
 
 COLUMNS = tuple(field.name for field in fields(ObjectQuestion))
-OTHERWISE = {"file_name": "", "sampling": "", "form": "", "labels": ""}
+OTHERWISE: dict[str, Any] = {"file_name": "", "sampling": "", "form": "", "labels": ""}
 NEEDED = tuple(name for name in COLUMNS if name not in OTHERWISE)
 
 
-_versions = partial(read_toml, __file__, "versions.toml")
+class Published(NamedTuple):
+    """A sampling's questions as POPE or RePOPE published them."""
+
+    name: str  # such as "random (COCO)"; "" for questions that neither published
+    rows: int  # how many questions it has
+    dataset: str  # the dataset that has them, such as "pope:gqa"
+
+
+UNPUBLISHED = Published("", 0, "")
+
+
+def _versions() -> dict[str, Any]:
+    return read_toml(__file__, "versions.toml")
 
 
 def _digest(text: str) -> str:
@@ -70,47 +79,10 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
-    """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
-
-    Its name tells the sampling, and whether it is RePOPE's; its first questions tell RePOPE's too. In a parallel form
-    of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`. LLaVA's file of all
-    samplings has a `category`, and no `label` (`_labelled`).
-    """
-    rows = list(json_rows(file))
-    if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
-        rows = _labelled(rows)
-    published = _known(plain(str(row.get("text"))) for _, row in rows if isinstance(row, Mapping))[0].lower()
-    name = published if REPOPE in published else name
-    sampling = next((one for one in SAMPLINGS if one in name), "")
-    labels = REPOPE if REPOPE in name else ""
-    try:
-        questions = [_question(row, where, sampling, labels) for where, row in rows]
-    except ValueError as error:
-        raise BuildError(str(error)) from error
-    ids = Counter((question.question_id, question.sampling) for question in questions)
-    if not questions or ids.most_common(1)[0][1] > 1:
-        what = f"question_id {ids.most_common(1)[0][0][0]} more than once" if questions else "no question"
-        raise BuildError(f"{file} holds {what}; expected POPE's questions, each id once.")
-    return questions
-
-
-def _known(asked: Iterable[str]) -> tuple[str, int, str]:
-    """Return which published sampling begins with these questions, its rows, and its dataset; ("", 0, "") if none."""
-    found: tuple[str, int, str] = _versions()["heads"].get(
-        _digest("\n".join(islice(asked, HEAD))), ("", 0, "")
-    )
-    return found
-
-
-def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Add POPE's labels about COCO: every second adversarial object is absent; all samplings share the present ones."""
-    asked = {where: (str(row.get("image")), plain(str(row.get("text")))) for where, row in rows}
-    first = [asked[where] for where, row in rows if row.get("category") == "adversarial"]
-    if _digest(repr(first)) != _versions()["adversarial"]:
-        return list(rows)  # other questions, which are refused without their labels
-    present = {*first[::2]}
-    return [(where, {**row, "label": "yes" if asked[where] in present else "no"}) for where, row in rows]
+def _published(texts: Sequence[str]) -> Published:
+    """Return which published sampling begins with these questions; `UNPUBLISHED` if none does."""
+    entry = _versions()["heads"].get(_digest("\n".join(texts[:HEAD])))
+    return UNPUBLISHED if entry is None else Published(*entry)
 
 
 def first_line(text: str) -> str:
@@ -123,22 +95,174 @@ def plain(text: str) -> str:
     return plain_question(first_line(text))
 
 
+def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
+    """Read questions from files of POPE's or RePOPE's authors (their names say which), or from built datasets.
+
+    RePOPE's include those that it left out (`LeftOut`), in POPE's order, so responses to all of POPE's questions fit.
+    """
+    questions: list[ObjectQuestion] = []
+    for written in sources:
+        source = Source.of(written)
+        if source.is_json:
+            questions.extend(read_official(source.path, source.path.name))
+        else:
+            questions.extend(_read_built(written))
+    rows: list[ObjectQuestion | LeftOut] = list(questions)
+    ambiguous = left_out(questions)
+    if not ambiguous:
+        return rows
+    rows.extend(ambiguous)
+    order = list(dict.fromkeys(question.sampling for question in questions))
+    return sorted(rows, key=lambda row: (order.index(row.sampling), row.question_id))
+
+
+def _read_built(written: str) -> Iterator[ObjectQuestion]:
+    """Yield the questions of a built dataset; those with equal texts share the text."""
+    for row in read_columns(written, COLUMNS, NEEDED, "the dataset pope or pope_c"):
+        values = dict(OTHERWISE)
+        for name, value in row.items():
+            values[name] = intern(value) if type(value) is str else value
+        yield ObjectQuestion(**values)
+
+
+def read_official(file: Readable, name: str) -> list[ObjectQuestion]:
+    """Read a file of POPE's or RePOPE's authors: `question_id`, `image`, `text`, `label`, JSON lines or one JSON list.
+
+    Its name tells the sampling, and whether it is RePOPE's; its first questions tell RePOPE's too. In a parallel form
+    of the file (`halluscope parallel`) the question is rephrased, and a column names the `object`. LLaVA's file of all
+    samplings has a `category`, and no `label` (`_labelled`).
+    """
+    rows = list(json_rows(file))
+    if rows and all(isinstance(row, Mapping) and "label" not in row for _, row in rows):
+        rows = _labelled(rows)
+    published = _published(_first_texts(rows)).name.lower()
+    if REPOPE in published:
+        name = published
+    labels = REPOPE if REPOPE in name else ""
+    sampling = _sampling_in(name)
+    try:
+        questions = [_question(row, where, sampling, labels) for where, row in rows]
+    except ValueError as error:
+        raise BuildError(str(error)) from error
+    _check_ids(questions, file)
+    return questions
+
+
+def _labelled(rows: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Add POPE's labels about COCO: every second adversarial object is absent; all samplings share the present ones."""
+    adversarial = [_image_and_text(row) for _, row in rows if row.get("category") == "adversarial"]
+    if _digest(repr(adversarial)) != _versions()["adversarial"]:
+        return list(rows)  # other questions, which are refused without their labels
+    present = set(adversarial[::2])
+    labelled = []
+    for where, row in rows:
+        label = "yes" if _image_and_text(row) in present else "no"
+        labelled.append((where, row | {"label": label}))
+    return labelled
+
+
+def _image_and_text(row: Mapping[str, Any]) -> tuple[str, str]:
+    return str(row.get("image")), plain(str(row.get("text")))
+
+
+def _first_texts(rows: Sequence[tuple[str, Any]]) -> list[str]:
+    """Return the questions of a file that tell which it is."""
+    readable = [row for _, row in rows if isinstance(row, Mapping)]
+    return [plain(str(row.get("text"))) for row in readable[:HEAD]]
+
+
+def _sampling_in(name: str) -> str:
+    """Return the sampling that a file's name tells; "" if none."""
+    for sampling in SAMPLINGS:
+        if sampling in name:
+            return sampling
+    return ""
+
+
 def _question(row: Any, where: str, sampling: str, labels: str) -> ObjectQuestion:
+    """Read a row of a file of the authors."""
     if not isinstance(row, Mapping) or not {"question_id", "image", "text", "label"} <= set(row):
         raise ValueError(f"{where}: expected question_id, image, text and label; got {short_repr(row, 120)}.")
-    fields = Fields(row, where)
-    answer, question_id = fields.one_of("label", ("yes", "no")), fields.whole("question_id")
-    image, text = fields.text("image"), first_line(fields.text("text"))
-    asked = row if text and isinstance(row.get("object"), str) else OBJECT_ASKED.fullmatch(plain(text))
-    if asked is None:
-        raise fields.wrong("text", "'Is there a ... in the image?'")
-    if (number := _ENDS_IN_ID.search(image)) is None:
-        raise fields.wrong("image", "a file name that ends in an id")
-    sampling = row["category"] if row.get("category") in SAMPLINGS else sampling
-    name, image_id = asked["object"], int(number[1])
+    values = Fields(row, where)
+    answer = values.one_of("label", ("yes", "no"))
+    question_id = values.whole("question_id")
+    image = values.text("image")
+    text = first_line(values.text("text"))
+    name = row.get("object")
+    if not text or not isinstance(name, str):
+        match = OBJECT_ASKED.fullmatch(plain(text))
+        if match is None:
+            raise values.wrong("text", "'Is there a ... in the image?'")
+        name = match["object"]
+    id_in_name = _ENDS_IN_ID.search(image)
+    if id_in_name is None:
+        raise values.wrong("image", "a file name that ends in an id")
+    if row.get("category") in SAMPLINGS:
+        sampling = row["category"]
     return ObjectQuestion(
-        question_id, image_id, image, text, name, answer, sampling, str(row.get("form") or ""), labels
+        question_id=question_id,
+        image_id=int(id_in_name[1]),
+        file_name=image,
+        question=text,
+        object=name,
+        answer=answer,
+        sampling=sampling,
+        form=str(row.get("form") or ""),
+        labels=labels,
     )
+
+
+def _check_ids(questions: Sequence[ObjectQuestion], file: Readable) -> None:
+    """Check that a file holds questions, each id once in a sampling."""
+    if not questions:
+        raise BuildError(f"{file} holds no question; expected POPE's questions, each id once.")
+    ids = Counter((question.question_id, question.sampling) for question in questions)
+    (question_id, _), times = ids.most_common(1)[0]
+    if times > 1:
+        raise BuildError(
+            f"{file} holds question_id {question_id} more than once; expected POPE's questions, each id once."
+        )
+
+
+def left_out(questions: Sequence[ObjectQuestion]) -> list[LeftOut]:
+    """Return the questions that RePOPE's authors left out, in the samplings present; none for POPE's own rows."""
+    present: dict[str, set[int]] = {}
+    for question in questions:
+        if question.labels == REPOPE and question.sampling:
+            present.setdefault(question.sampling, set()).add(question.question_id)
+    ambiguous = []
+    for sampling, ids in present.items():
+        for question_id in range(1, PER_SAMPLING + 1):
+            if question_id not in ids:
+                ambiguous.append(LeftOut(question_id, sampling))
+    return ambiguous
+
+
+def read_all(rows: Iterable[Any], where: str = "references") -> list[ObjectQuestion]:
+    """Read rows of `pope` or `pope_c`; an `ObjectQuestion` stays as it is."""
+    questions = []
+    for number, row in enumerate(rows):
+        if isinstance(row, ObjectQuestion):
+            questions.append(row)
+            continue
+        missing = _missing_columns(row)
+        if missing:
+            raise ValueError(
+                f"{where}[{number}] is {short_repr(row)}; expected a row of the dataset pope or pope_c. It has no "
+                f"{', '.join(missing)}."
+            )
+        values = dict(OTHERWISE)
+        for name in COLUMNS:
+            if name in row:
+                values[name] = row[name]
+        questions.append(ObjectQuestion(**values))
+    return questions
+
+
+def _missing_columns(row: Any) -> Sequence[str]:
+    if not isinstance(row, Mapping):
+        return NEEDED
+    return [name for name in NEEDED if name not in row]
 
 
 def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]:
@@ -153,134 +277,29 @@ def unique_questions(rows: Iterable[Row]) -> tuple[list[Row], NDArray[np.int64]]
         The first row of each pair, and `index`, for each row the index of its pair. Given the `answers` to the first
         rows, `[answers[i] for i in index]` are the predictions for all rows.
     """
-    number: dict[tuple[Any, Any], int] = {}
+    numbers: dict[tuple[Any, Any], int] = {}
     unique: list[Row] = []
     index: list[int] = []
     for i, row in enumerate(rows):
         image = row.get("file_name", row.get("image_id"))
-        if image is None or row.get("question") is None:
+        question = row.get("question")
+        if image is None or question is None:
             raise ValueError(
                 f"rows[{i}] has no question, or neither file_name nor image_id: {short_repr(dict(row), 120)}."
             )
-        index.append(number.setdefault((image, row["question"]), len(unique)))
-        if index[-1] == len(unique):
+        pair = (image, question)
+        if pair not in numbers:
+            numbers[pair] = len(unique)
             unique.append(row)
+        index.append(numbers[pair])
     return unique, np.array(index, dtype=np.int64)
-
-
-def load(sources: Sequence[str]) -> list[ObjectQuestion | LeftOut]:
-    """Read questions from files of POPE's or RePOPE's authors (their names say which), or from built datasets.
-
-    RePOPE's include those that it left out (`LeftOut`), in POPE's order, so responses to all of POPE's questions fit.
-    """
-    questions: list[ObjectQuestion] = []
-    for written in sources:
-        source = Source.of(written)
-        if source.is_json:
-            questions += read_official(source.path, source.path.name)
-        else:
-            rows = read_columns(written, COLUMNS, NEEDED, "the dataset pope or pope_c")
-            for row in rows:
-                once = {name: intern(value) if type(value) is str else value for name, value in row.items()}
-                questions.append(ObjectQuestion(**OTHERWISE | once))
-    if not (others := left_out(questions)):
-        return list(questions)
-    order = list(dict.fromkeys(question.sampling for question in questions))
-    return sorted([*questions, *others], key=lambda one: (order.index(one.sampling), one.question_id))
-
-
-def left_out(questions: Sequence[ObjectQuestion]) -> list[LeftOut]:
-    """Return the questions that RePOPE's authors left out, in the samplings present; none for POPE's own rows."""
-    known: dict[str, set[int]] = {}
-    for one in questions:
-        if one.labels == REPOPE and one.sampling:
-            known.setdefault(one.sampling, set()).add(one.question_id)
-    every = {*range(1, PER_SAMPLING + 1)}
-    return [LeftOut(number, sampling) for sampling, ids in known.items() for number in sorted(every - ids)]
 
 
 def wanted(question: ObjectQuestion | LeftOut, *, sampling: str | None = None) -> bool:
     """Whether a question has a right answer and is in the sampling to score; without a sampling, any."""
-    return isinstance(question, ObjectQuestion) and sampling in (None, question.sampling)
-
-
-def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[str]) -> str:
-    """Return which older versions of the samplings the prompts are from, such as "2023-05"; "" if they are of none."""
-    older, rows = _versions()["older"], Counter(question.sampling for question in questions)
-    asked = [prompt or getattr(one, "question", "") for one, prompt in zip(questions, prompts, strict=True)]
-    old = Counter(one.sampling for one, text in zip(questions, asked, strict=True) if "imange" in text)
-    return ",".join(sorted({older.get(f"{name} {rows[name]} {old[name]}", "") for name in rows} - {""}))
-
-
-def other_answers(question: ObjectQuestion) -> tuple[str, ...]:
-    """Return POPE's answer to a question of RePOPE: POPE asks about COCO's present and absent objects in turns."""
-    if question.labels != REPOPE or not question.sampling:
-        return ()
-    return ("yes" if question.question_id % 2 else "no",)
-
-
-def are_corrected(questions: Sequence[ObjectQuestion], texts: Sequence[str | None]) -> bool:
-    """Whether texts are RePOPE's answers to POPE's questions: they differ from POPE's where RePOPE's do."""
-    differ: dict[tuple[str, int], list[int]] = {}
-    for question, text in zip(questions, texts, strict=True):
-        if not question.sampling or question.labels == REPOPE or text is None:
-            continue
-        ids = differ.setdefault((question.sampling, question.question_id // HUNDRED), [])
-        if plain_answer(text) != question.answer:
-            ids.append(question.question_id)
-    known = as_corrected = 0
-    for (sampling, hundred), ids in differ.items():
-        digests = _versions()["corrected"][sampling]
-        if hundred < len(digests) and digests[hundred]:
-            known += 1
-            as_corrected += _digest(repr(sorted(ids)))[: len(digests[hundred])] == digests[hundred]
-    # one other answer in a hundred leaves more than a third of the hundreds as they are
-    return known >= FEWEST_HUNDREDS and as_corrected >= known / 4
-
-
-def known_answers(asked: Sequence[str]) -> list[str]:
-    """Return POPE's answers to some questions, in their order; "" for each that is not POPE's, or not in POPE's order.
-
-    In all of POPE's samplings, yes and no take turns: one by one, or in A-OKVQA's and GQA's random and popular ones,
-    three by three.
-    """
-    texts = [*map(plain, asked)]
-    answers: list[str] = []
-    while len(answers) < len(texts):
-        name, rows, _ = _known(texts[len(answers) :])
-        there = min(rows, len(texts) - len(answers))
-        # the first 2,910 random questions lack some absent objects, and RePOPE's lack some of each
-        if not there or rows != PER_SAMPLING:
-            return answers + [""] * (len(texts) - len(answers))
-        turn = 1 if "COCO" in name or "adversarial" in name else 3
-        answers += ["no" if place // turn % 2 else "yes" for place in range(there)]
-    return answers
-
-
-def known(asked: Sequence[str]) -> tuple[str, str, bool] | None:
-    """Say which samplings some questions are, in their order; the dataset that has them ("" for none); and whether a
-    sampling has more. None if they are not like POPE's.
-    """
-    texts = [*map(plain, asked)]
-    if not texts or sum(OBJECT_ASKED.fullmatch(text) is not None for text in texts) < 0.9 * len(texts):
-        return None
-    found: list[str] = []
-    datasets: dict[str, None] = {}
-    first, is_part = 0, False
-    while first < len(texts):
-        name, rows, dataset = _known(texts[first:])
-        datasets[dataset] = None
-        if not rows:
-            found.append(f"{len(texts) - first:,} questions in another order, or made anew")
-            break
-        there = min(rows, len(texts) - first)
-        old = sum("imange" in text for text in asked[first : first + there])
-        if when := _versions()["older"].get(f"{name.partition(' ')[0]} {there} {old}"):
-            name = name.replace("(COCO)", f"(COCO, {when})")
-        found.append(f"{name}{'' if there == rows else f', {there:,} of its {rows:,}'}")
-        is_part |= there < rows
-        first += rows
-    return "; ".join(found), next(iter(datasets)) if len(datasets) == 1 else "", is_part
+    if isinstance(question, LeftOut):
+        return False
+    return sampling is None or sampling == question.sampling
 
 
 def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()) -> dict[str, Any]:
@@ -292,48 +311,153 @@ def inputs(questions: Sequence[ObjectQuestion], *, corrected: Sequence[str] = ()
         "questions": "question",
         "forms": "form",
     }
-    found: dict[str, Any] = {name: [*map(attrgetter(of), questions)] for name, of in columns.items()}
-    if not all(found["sampling"]):
-        found["sampling"] = None
-    found["image_ids"] = [question.file_name or question.image_id for question in questions]
+    metric_inputs: dict[str, Any] = {}
+    for name, column in columns.items():
+        metric_inputs[name] = [getattr(question, column) for question in questions]
+    if not all(metric_inputs["sampling"]):
+        metric_inputs["sampling"] = None
+    metric_inputs["image_ids"] = [question.file_name or question.image_id for question in questions]
     if corrected:
-        found["corrected"] = corrections(questions, load(corrected))
-    return found
+        metric_inputs["corrected"] = corrections(questions, load(corrected))
+    return metric_inputs
 
 
 def corrections(
-    questions: Sequence[ObjectQuestion], others: Sequence[ObjectQuestion | LeftOut]
+    questions: Sequence[ObjectQuestion], corrected: Sequence[ObjectQuestion | LeftOut]
 ) -> list[str | None]:
     """Return RePOPE's answer to each of POPE's questions, or None where RePOPE has no answer."""
-    found = {(other.sampling, other.question_id): other for other in others}
+    rows = {(row.sampling, row.question_id): row for row in corrected}
     answers: list[str | None] = []
-    for one in questions:
-        other = found.get((one.sampling, one.question_id))
-        same = isinstance(other, LeftOut) or (
-            other and (one.file_name, one.question) == (other.file_name, other.question)
-        )
-        if not same:
+    for question in questions:
+        row = rows.get((question.sampling, question.question_id))
+        if isinstance(row, LeftOut):
+            answers.append(None)
+            continue
+        if row is None or row.file_name != question.file_name or row.question != question.question:
             raise ValueError(
-                f"corrected has no answer to question_id {one.question_id}, {one.sampling or 'no sampling'}: "
-                f"{short_repr(one.question)}; expected RePOPE's answers to the questions of the dataset; they "
-                "must be POPE's questions about COCO, with their samplings."
+                f"corrected has no answer to question_id {question.question_id}, "
+                f"{question.sampling or 'no sampling'}: {short_repr(question.question)}; expected RePOPE's answers to "
+                "the questions of the dataset; they must be POPE's questions about COCO, with their samplings."
             )
-        answers.append(getattr(other, "answer", None))
+        answers.append(row.answer)
     return answers
 
 
-def read_all(rows: Iterable[Any], where: str = "references") -> list[ObjectQuestion]:
-    """Read rows of `pope` or `pope_c`; an `ObjectQuestion` stays as it is."""
-    found = []
-    for number, row in enumerate(rows):
-        if isinstance(row, ObjectQuestion):
-            found.append(row)
+def version_of(questions: Sequence[ObjectQuestion | LeftOut], prompts: Sequence[str]) -> str:
+    """Return which older versions of the samplings the prompts are from, such as "2023-05"; "" if they are of none."""
+    rows: Counter[str] = Counter()
+    misspelt: Counter[str] = Counter()
+    for question, prompt in zip(questions, prompts, strict=True):
+        rows[question.sampling] += 1
+        text = prompt
+        if not text:
+            text = "" if isinstance(question, LeftOut) else question.question
+        if "imange" in text:
+            misspelt[question.sampling] += 1
+    versions = set()
+    for sampling, count in rows.items():
+        version = _older_version(sampling, count, misspelt[sampling])
+        if version:
+            versions.add(version)
+    return ",".join(sorted(versions))
+
+
+def _older_version(sampling: str, rows: int, misspelt: int) -> str:
+    """Return when a sampling with this many rows, of which some say "imange", was published; "" for today's."""
+    version: str = _versions()["older"].get(f"{sampling} {rows} {misspelt}", "")
+    return version
+
+
+def other_answers(question: ObjectQuestion) -> tuple[str, ...]:
+    """Return POPE's answer to a question of RePOPE: POPE asks about COCO's present and absent objects in turns."""
+    if question.labels != REPOPE or not question.sampling:
+        return ()
+    return ("yes",) if question.question_id % 2 else ("no",)
+
+
+def are_corrected(questions: Sequence[ObjectQuestion], texts: Sequence[str | None]) -> bool:
+    """Whether texts are RePOPE's answers to POPE's questions: they differ from POPE's where RePOPE's do."""
+    known = 0
+    as_corrected = 0
+    for (sampling, hundred), ids in _differing(questions, texts).items():
+        digests = _versions()["corrected"][sampling]
+        if hundred < len(digests) and digests[hundred]:
+            known += 1
+            if _digest(repr(sorted(ids))).startswith(digests[hundred]):
+                as_corrected += 1
+    # one other answer in a hundred leaves more than a third of the hundreds as they are
+    return known >= FEWEST_HUNDREDS and as_corrected >= known / 4
+
+
+def _differing(
+    questions: Sequence[ObjectQuestion], texts: Sequence[str | None]
+) -> dict[tuple[str, int], list[int]]:
+    """Return, for each hundred of a sampling's ids, the ids of the questions that the texts answer otherwise."""
+    differing: dict[tuple[str, int], list[int]] = {}
+    for question, text in zip(questions, texts, strict=True):
+        if not question.sampling or question.labels == REPOPE or text is None:
             continue
-        missing = [name for name in NEEDED if name not in row] if isinstance(row, Mapping) else [*NEEDED]
-        if missing:
-            raise ValueError(
-                f"{where}[{number}] is {short_repr(row)}; expected a row of the dataset pope or pope_c. It has no "
-                f"{', '.join(missing)}."
-            )
-        found.append(ObjectQuestion(**(OTHERWISE | {name: row[name] for name in COLUMNS if name in row})))
-    return found
+        ids = differing.setdefault((question.sampling, question.question_id // HUNDRED), [])
+        if plain_answer(text) != question.answer:
+            ids.append(question.question_id)
+    return differing
+
+
+def known_answers(questions: Sequence[str]) -> list[str]:
+    """Return POPE's answers to some questions, in their order; "" for each that is not POPE's, or not in POPE's order.
+
+    In all of POPE's samplings, yes and no take turns: one by one, or in A-OKVQA's and GQA's random and popular ones,
+    three by three.
+    """
+    texts = [plain(question) for question in questions]
+    answers: list[str] = []
+    while len(answers) < len(texts):
+        remaining = len(texts) - len(answers)
+        published = _published(texts[len(answers) :])
+        # the first 2,910 random questions lack some absent objects, and RePOPE's lack some of each
+        if published.rows != PER_SAMPLING:
+            return answers + [""] * remaining
+        turn = 1 if "COCO" in published.name or "adversarial" in published.name else 3
+        for place in range(min(published.rows, remaining)):
+            is_absent = place // turn % 2 == 1
+            answers.append("no" if is_absent else "yes")
+    return answers
+
+
+def known(questions: Sequence[str]) -> tuple[str, str, bool] | None:
+    """Say which samplings some questions are, in their order; the dataset that has them ("" for none); and whether a
+    sampling has more. None if they are not like POPE's.
+    """
+    texts = [plain(question) for question in questions]
+    about_objects = sum(OBJECT_ASKED.fullmatch(text) is not None for text in texts)
+    if not texts or about_objects < 0.9 * len(texts):
+        return None
+    descriptions: list[str] = []
+    datasets = set()
+    first = 0
+    is_part = False
+    while first < len(texts):
+        published = _published(texts[first:])
+        datasets.add(published.dataset)
+        if published == UNPUBLISHED:
+            descriptions.append(f"{len(texts) - first:,} questions in another order, or made anew")
+            break
+        present = questions[first : first + published.rows]
+        descriptions.append(_description(published, present))
+        if len(present) < published.rows:
+            is_part = True
+        first += published.rows
+    dataset = datasets.pop() if len(datasets) == 1 else ""
+    return "; ".join(descriptions), dataset, is_part
+
+
+def _description(published: Published, questions: Sequence[str]) -> str:
+    """Describe the questions of a published sampling that are present: its name and version, and how many they are."""
+    name = published.name
+    misspelt = sum("imange" in question for question in questions)
+    version = _older_version(name.partition(" ")[0], len(questions), misspelt)
+    if version:
+        name = name.replace("(COCO)", f"(COCO, {version})")
+    if len(questions) == published.rows:
+        return name
+    return f"{name}, {len(questions):,} of its {published.rows:,}"

@@ -6,7 +6,7 @@ paper's were: by the natural K-shot of Lee et al., "Rethinking Few-Shot Object D
 """
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -41,8 +41,9 @@ COLUMNS = {
 def make_coco(order: Order) -> Path:
     """Build throne_coco."""
     out = order.target()
-    sources = {"annotations": order.fetch("annotations")}
-    return write(order, read_annotations(sources["annotations"].path), sources, out)
+    annotations = order.fetch("annotations")
+    table = read_annotations(annotations.path)
+    return write(order, table, {"annotations": annotations}, out)
 
 
 def make_objects365(
@@ -58,36 +59,54 @@ def make_objects365(
 
     The published sha256 of the annotations is unknown, so any file in their format is accepted.
     """
-    out, spec = order.target(), order.spec
-
-    def beside(name: str) -> Path | None:
-        """Return a list in the source folder, under its published name."""
-        file = Path(order.source or "", spec.sources[name].url.rpartition("/")[2])
-        return file if order.source and file.is_file() else None
-
-    ids = ids or (None if sample else beside("ids"))
+    out = order.target()
+    if ids is None and not sample:
+        ids = beside(order, "ids")
     if (ids is None) != sample:
         raise BuildError(
-            f"Which images? Name the paper's list with --ids FILE ({spec.sources['ids'].url}, CC BY-NC 4.0), "
+            f"Which images? Name the paper's list with --ids FILE ({order.spec.sources['ids'].url}, CC BY-NC 4.0), "
             "or draw new images with --sample; not both."
         )
-    sources = {"annotations": order.fetch("annotations")}
-    sources["names"] = order.fetch("names", names or beside("names"), "--names", alone=True)
-    if ids:
+    sources = {
+        "annotations": order.fetch("annotations"),
+        "names": order.fetch("names", names or beside(order, "names"), "--names", alone=True),
+    }
+    if ids is not None:
         sources["ids"] = order.fetch("ids", ids, "--ids")
     corrections = read_names(sources["names"].path)
-    wanted = read_ids(sources["ids"].path) if ids else []
+    if ids is not None:
+        image_ids = read_ids(sources["ids"].path)
     table = correct(read_annotations(sources["annotations"].path), corrections)
-    if sample:
+    draw = {}
+    if ids is None:
         classes_of = dict(zip(table.image_ids, table.objects(), strict=True))
-        wanted = natural_k_shot(classes_of, shots, len(table.classes), seed)
-    elif unknown := sorted({*wanted} - {*table.image_ids}):
+        image_ids = natural_k_shot(classes_of, shots, len(table.classes), seed)
+        draw["sample"] = {"shots": shots, "seed": seed}
+    else:
+        check_ids(image_ids, table)
+    is_chosen = np.isin(table.image_ids, image_ids)
+    return write(order, table.only(is_chosen.tolist()), sources, out, draw)
+
+
+def beside(order: Order, name: str) -> Path | None:
+    """Return a list in the source folder, under its published name; None if it is not there."""
+    if not order.source:
+        return None
+    file_name = order.spec.sources[name].url.rpartition("/")[2]
+    file = Path(order.source, file_name)
+    if not file.is_file():
+        return None
+    return file
+
+
+def check_ids(image_ids: Sequence[int], table: CocoTable) -> None:
+    """Check that the annotations have all these images."""
+    unknown = sorted(set(image_ids) - set(table.image_ids))
+    if unknown:
         raise BuildError(
-            f"{len(unknown):,} of the {len(wanted):,} image ids are not among the {len(table.image_ids):,} images of "
-            f"the annotations, such as {unknown[0]}. Are these the annotations of the same split?"
+            f"{len(unknown):,} of the {len(image_ids):,} image ids are not among the {len(table.image_ids):,} images "
+            f"of the annotations, such as {unknown[0]}. Are these the annotations of the same split?"
         )
-    some = table.only(np.isin(table.image_ids, wanted).tolist())
-    return write(order, some, sources, out, {"sample": {"shots": shots, "seed": seed}} if sample else {})
 
 
 def write(
@@ -95,24 +114,47 @@ def write(
     table: CocoTable,
     sources: Mapping[str, Fetched],
     out: Path,
-    drawn: Mapping[str, Any] = MappingProxyType({}),
+    draw: Mapping[str, Any] = MappingProxyType({}),
 ) -> Path:
-    """Get the images, check everything, and write the dataset; `drawn` says how its images were drawn, if they were."""
+    """Get the images, check everything, and write the dataset; `draw` says how its images were drawn, if they were."""
     if order.spec.vocabulary is not None:
-        known = vocabularies.load(order.spec.vocabulary)
-        known.check_known(table.classes, f"annotations of {order.spec.title}")
+        vocabulary = vocabularies.load(order.spec.vocabulary)
+        vocabulary.check_known(table.classes, f"annotations of {order.spec.title}")
+    sources = dict(sources)
     if order.with_images:
-        images = order.fetch("images", order.images, "--images", alone=True)
-        sources = {**sources, "images": images}
+        sources["images"] = order.fetch("images", order.images, "--images", alone=True)
         if order.only_images_present:
-            absent = {*missing(table.file_names, images.path)}
-            there = [name not in absent for name in table.file_names]
-            if not any(there):
-                raise BuildError(f"None of the {len(there):,} images that the annotations name exists.")
-            table = table.only(there)
+            table = with_files(table, sources["images"].path)
     objects = table.objects()
-    per_image, per_class = [*map(len, objects)], table.present().sum(axis=0).tolist()
-    counts = {
+    rows = []
+    for image_id, name, classes in zip(table.image_ids, table.file_names, objects, strict=True):
+        row = {
+            "image_id": image_id,
+            "image": name,
+            "file_name": name,
+            "prompt": METRIC.prompt,
+            "objects": classes,
+        }
+        rows.append(row)
+    counts = counts_of(table, objects)
+    counts.update(draw)
+    return order.write(out, rows, COLUMNS, counts, sources, complete=not draw)
+
+
+def with_files(table: CocoTable, images: Readable) -> CocoTable:
+    """Return the table of the images whose files are there."""
+    absent = set(missing(table.file_names, images))
+    is_there = [name not in absent for name in table.file_names]
+    if not any(is_there):
+        raise BuildError(f"None of the {len(is_there):,} images that the annotations name exists.")
+    return table.only(is_there)
+
+
+def counts_of(table: CocoTable, objects: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return what the dataset's card says of its size; `objects` are the classes in each image."""
+    per_image = [len(classes) for classes in objects]
+    per_class = table.present().sum(axis=0).tolist()
+    return {
         "images": len(objects),
         "annotations": len(table.owners),
         "classes": len(table.classes),
@@ -123,13 +165,7 @@ def write(
         },
         "images_without_objects": per_image.count(0),
         "images_per_class": dict(zip(table.classes, per_class, strict=True)),
-        **drawn,
     }
-    rows = [
-        {"image_id": image_id, "image": name, "file_name": name, "prompt": METRIC.prompt, "objects": names}
-        for image_id, name, names in zip(table.image_ids, table.file_names, objects, strict=True)
-    ]
-    return order.write(out, rows, COLUMNS, counts, sources, complete=not drawn)
 
 
 def read_names(file: Readable) -> dict[int, tuple[str, str]]:
@@ -138,49 +174,56 @@ def read_names(file: Readable) -> dict[int, tuple[str, str]]:
     Spaces around a name are dropped.
     """
     names: dict[int, tuple[str, str]] = {}
+    all_corrected = set()
     for number, row in enumerate(cells(read_text(file), str(file)), 1):
-        identifier, *both = (field.strip() for field in row)
-        category = id_of(identifier) if len(both) == 2 and all(both) else None
-        if category is None or category in names or both[1] in {corrected for _, corrected in names.values()}:
+        fields = [field.strip() for field in row]
+        category = None
+        if len(fields) == 3 and fields[1] and fields[2]:
+            category = id_of(fields[0])
+        if category is None or category in names or fields[2] in all_corrected:
             raise BuildError(
                 f"{file}, row {number} is {short_repr(','.join(row))}; expected category id, published name, corrected "
                 "name, each id and each corrected name once."
             )
-        names[category] = both[0], both[1]
+        names[category] = (fields[1], fields[2])
+        all_corrected.add(fields[2])
     return names
 
 
 def read_ids(file: Readable) -> list[int]:
     """Read a list of image ids, one per line."""
-    found: dict[int, int] = {}
+    image_ids: dict[int, None] = {}  # in the order of the file
     for number, line in enumerate(read_text(file).split("\n"), 1):
-        if line.strip():
-            image_id = id_of(line)
-            if image_id is None or image_id in found:
-                raise BuildError(
-                    f"{file}, line {number} is {short_repr(line.strip())}; expected an image id, each once."
-                )
-            found[image_id] = number
-    if not found:
+        if not line.strip():
+            continue
+        image_id = id_of(line)
+        if image_id is None or image_id in image_ids:
+            raise BuildError(
+                f"{file}, line {number} is {short_repr(line.strip())}; expected an image id, each once."
+            )
+        image_ids[image_id] = None
+    if not image_ids:
         raise BuildError(f"{file} holds no image ids; expected one per line.")
-    return list(found)
+    return list(image_ids)
 
 
 def correct(table: CocoTable, names: Mapping[int, tuple[str, str]]) -> CocoTable:
     """Return the annotations with the corrected class names; those already corrected stay unchanged."""
-    if {*names} != {*table.class_ids}:
-        odd = max({*names} ^ {*table.class_ids})
+    in_one_only = set(names) ^ set(table.class_ids)
+    if in_one_only:
         raise BuildError(
             f"The table of names has {len(names):,} rows; expected one for each of the {len(table.classes):,} "
-            f"categories of the annotations. Category {odd} is in only one of them."
+            f"categories of the annotations. Category {max(in_one_only)} is in only one of them."
         )
-    for category, found in zip(table.class_ids, table.classes, strict=True):
-        if found.strip() not in names[category]:
+    corrected = []
+    for category, name in zip(table.class_ids, table.classes, strict=True):
+        if name.strip() not in names[category]:
             raise BuildError(
-                f"Category {category} is {short_repr(found)} in the annotations and {short_repr(names[category][0])} "
+                f"Category {category} is {short_repr(name)} in the annotations and {short_repr(names[category][0])} "
                 "in the table of names; expected the same name. Are these the names of the same version of Objects365?"
             )
-    return replace(table, classes=tuple(names[category][1] for category in table.class_ids))
+        corrected.append(names[category][1])
+    return replace(table, classes=tuple(corrected))
 
 
 def natural_k_shot(
@@ -190,27 +233,39 @@ def natural_k_shot(
 
     The image swapped out is never the one kept for a class. The order of the images does not matter.
     """
-    pool, size = sorted(image for image, present in classes_of.items() if present), shots * classes
+    size = shots * classes
+    pool = sorted(image for image, present in classes_of.items() if present)
     if not 0 < size <= len(pool):
         raise BuildError(
             f"{shots} x {classes:,} = {size:,} images were asked for, but {len(pool):,} of the {len(classes_of):,} "
             "images hold any class. Name another number with --shots."
         )
-    every = {cls for present in classes_of.values() for cls in present}
     # One key per image instead of random.sample: of the generator's methods, only random() will never change.
     generator = random.Random(seed)
     shuffled = sorted(pool, key=lambda _: generator.random())
-    drawn, rest = shuffled[:size], shuffled[size:]
-    kept = {cls: image for image in reversed(drawn) for cls in classes_of[image]}
-    given = []
-    for cls in sorted(every - kept.keys()):
-        if cls not in kept:  # an image swapped in for another class may hold it
-            image = next(image for image in rest if cls in classes_of[image])
-            given.append(image)
-            kept |= dict.fromkeys(set(classes_of[image]) - kept.keys(), image)
-    needed = set(kept.values())
-    spare = [image for image in drawn if image not in needed]
-    return sorted({*drawn, *given} - set(spare[len(spare) - len(given) :]))
+    selected = shuffled[:size]
+    rest = shuffled[size:]
+    kept_for: dict[str, int] = {}  # class -> the first image that holds it
+    for image in selected:
+        keep(image, classes_of[image], kept_for)
+    all_classes = set().union(*classes_of.values())
+    swapped_in = []
+    for cls in sorted(all_classes - kept_for.keys()):
+        if cls in kept_for:  # an image swapped in for another class holds it
+            continue
+        image = next(image for image in rest if cls in classes_of[image])
+        swapped_in.append(image)
+        keep(image, classes_of[image], kept_for)
+    needed = set(kept_for.values())
+    spare = [image for image in selected if image not in needed]
+    swapped_out = spare[len(spare) - len(swapped_in) :]
+    return sorted(set(selected + swapped_in) - set(swapped_out))
+
+
+def keep(image: int, classes: Collection[str], kept_for: dict[str, int]) -> None:
+    """Keep an image for those of its classes that have none yet."""
+    for cls in classes:
+        kept_for.setdefault(cls, image)
 
 
 BUILDER = Builder(

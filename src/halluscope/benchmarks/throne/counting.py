@@ -70,7 +70,11 @@ class Hits:
     def of(cls, labels: NDArray[np.int8], present: Cells) -> "Hits":
         """Compare labels (1, 0 or `IGNORED`) with the ground truth; ignored cells do not count."""
         predicted = labels == 1
-        return cls(predicted & present, predicted, present & (labels != IGNORED))
+        return cls(
+            true=predicted & present,
+            predicted=predicted,
+            present=present & (labels != IGNORED),
+        )
 
     def counts(self, conventions: Conventions) -> dict[str, NDArray[Any]]:
         """Return what scores are made from, by image.
@@ -84,9 +88,9 @@ class Hits:
             PRESENT: self.present,
         }
         if conventions.all_average == "image":
-            own = self._of_images(conventions)
-            counts[OF_IMAGES] = np.nan_to_num(own)
-            counts[DEFINED] = ~np.isnan(own)
+            scores = self._of_images(conventions)
+            counts[OF_IMAGES] = np.nan_to_num(scores)
+            counts[DEFINED] = ~np.isnan(scores)
         return counts
 
     def _of_images(self, conventions: Conventions) -> Floats:
@@ -109,9 +113,11 @@ class Hits:
 def score(sums: Counts, conventions: Conventions) -> dict[str, Floats]:
     """Return scores [sums], fractions in [0, 1] and NaN where undefined (section 3.1, equation 3), of sums."""
     scores = {}
-    for name, values in zip(conventions.names, _over_all(sums, conventions), strict=True):
+    over_all = _over_all(sums, conventions)
+    for name, values in zip(conventions.names, over_all, strict=True):
         scores[f"{name}_all"] = values
-    for name, values in zip(conventions.names, _over_classes(sums, conventions), strict=True):
+    over_classes = _over_classes(sums, conventions)
+    for name, values in zip(conventions.names, over_classes, strict=True):
         scores[f"{name}_cls"] = values
     return scores
 
@@ -129,8 +135,11 @@ def _over_classes(sums: Counts, conventions: Conventions) -> list[Floats]:
     precision = ratio(sums[TRUE], sums[PREDICTED])
     recall = ratio(sums[TRUE], sums[PRESENT])
     if conventions.class_f == "of_means":
-        return with_f(defined_mean(precision), defined_mean(recall), conventions, f_of_means)
-    return [defined_mean(values) for values in with_f(precision, recall, conventions, f_score)]
+        mean_precision = defined_mean(precision)
+        mean_recall = defined_mean(recall)
+        return with_f(mean_precision, mean_recall, conventions, f_of_means)
+    of_classes = with_f(precision, recall, conventions, f_score)
+    return [defined_mean(values) for values in of_classes]
 
 
 def with_f(
@@ -163,8 +172,9 @@ def class_refusals(total: Counts, conventions: Conventions) -> dict[str, str]:
     return reasons
 
 
-def _refusal(is_defined: NDArray[np.bool_], what: str) -> str:
-    return refusal(int((~is_defined).sum()), len(is_defined), what)
+def _refusal(is_defined: NDArray[np.bool_], missing: str) -> str:
+    undefined = int((~is_defined).sum())
+    return refusal(undefined, len(is_defined), missing)
 
 
 def of_each_class(hits: Hits, beta: float) -> dict[str, NDArray[Any]]:
@@ -181,6 +191,6 @@ def of_each_class(hits: Hits, beta: float) -> dict[str, NDArray[Any]]:
         "precision": precision,
         "recall": recall,
     }
-    for each in (1.0, beta):
-        table[f"f{each:g}"] = f_score(precision, recall, each)
+    table["f1"] = f_score(precision, recall, 1.0)
+    table[f"f{beta:g}"] = f_score(precision, recall, beta)
     return table

@@ -104,7 +104,7 @@ class ThroneOptions(VoteOptions, Options):
         return questions_of(self.questions)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Images:
     """The images that were described."""
 
@@ -226,9 +226,15 @@ which they agree are compared with the objects annotated in the image.
                 rows.certificate.check(vocabulary=rows.vocabulary.name, questions=options.question_set.name)
                 rows.certificate.check_texts(responses)
             poll = options.collect_votes(responses, rows.present, rows.vocabulary, options.question_set)
-        labels = voting.label(*voting.count(poll.votes), poll.k)
-        judges = judge_counts(rows, poll, responses, options)
-        return Readings(responses, poll, labels, Hits.of(labels, rows.present), judges)
+        yes, no = voting.count(poll.votes)
+        labels = voting.label(yes, no, poll.k)
+        return Readings(
+            responses,
+            poll,
+            labels,
+            hits=Hits.of(labels, rows.present),
+            judges=judge_counts(rows, poll, responses, options),
+        )
 
     def count(self, rows: Images, readings: Readings, options: ThroneOptions) -> Tables:
         return Tables(readings.hits.counts(options.conventions))
@@ -240,14 +246,12 @@ which they agree are compared with the objects annotated in the image.
         self, rows: Images, readings: Readings, total: Counts, options: ThroneOptions
     ) -> dict[str, Any]:
         hits = readings.hits
-        present = int(np.count_nonzero(rows.present))
-        is_whole = rows.votes is not None or options.ask == "all"
         is_undefined = ~hits.predicted.any(axis=0) | ~hits.present.any(axis=0)
         facts: dict[str, Any] = {
-            "ignored": float((readings.labels == IGNORED).mean()) if is_whole else None,
-            "ignored_present": ignored_present(rows, hits) / present if present else None,
+            "ignored": share_ignored(rows, readings, options),
+            "ignored_present": share_ignored_of_present(rows, hits),
             "yes_shares": yes_shares.shares(readings.judges),
-            "unparsed": None if rows.votes is not None else unparsed(readings.poll),
+            "unparsed": share_unparsed(rows, readings.poll),
             "undefined_classes": int(is_undefined.sum()),
             "images": len(rows.present),
             "median_characters": float(np.median([len(text) for text in readings.responses])),
@@ -275,8 +279,9 @@ which they agree are compared with the objects annotated in the image.
         options: ThroneOptions,
     ) -> None:
         present = int(np.count_nonzero(rows.present))
+        ignored = ignored_present(rows, readings.hits)
         yes_shares.warn_of_judges(readings.judges)
-        yes_shares.warn_of_ignored(ignored_present(rows, readings.hits), present, readings.judges)
+        yes_shares.warn_of_ignored(ignored, present, readings.judges)
         warn_if_shuffled(readings.hits.predicted, rows.present)
 
     def refusals(self, rows: Images, total: Counts, options: ThroneOptions) -> dict[str, str]:
@@ -287,7 +292,7 @@ which they agree are compared with the objects annotated in the image.
 
     def signed(self, rows: Images, readings: Readings, options: ThroneOptions) -> dict[str, Any]:
         poll = readings.poll
-        signed = {
+        return {
             "judges": poll.judges,
             "questions": poll.questions,
             "agreement": f"{poll.k}of{poll.votes.shape[-1]}",
@@ -295,10 +300,6 @@ which they agree are compared with the objects annotated in the image.
             "class_f": options.class_f,
             "all_average": options.all_average,
         }
-        if rows.sample is not None:
-            digest = hashlib.sha256(rows.sample.tobytes()).hexdigest()[:8]
-            signed["cells"] = f"{rows.sample.sum()}-{digest}"
-        return signed
 
     def forms(self, rows: Images) -> Sequence[str]:
         return rows.form_of_each or ()
@@ -311,12 +312,20 @@ which they agree are compared with the objects annotated in the image.
         is_there = rows.sample.any(axis=1)  # an image without such a cell is left out
         labels = np.where(rows.sample, readings.labels, IGNORED)
         hits = Hits.of(labels[is_there], rows.present[is_there])
-        on_sample = self.score(rows, Tables(hits.counts(options.conventions)).total(), options)
+        counts = Tables(hits.counts(options.conventions))
+        on_sample = self.score(rows, counts.total(), options)
         on_all = self.score(rows, total, options)
-        facts: dict[str, Any] = {"cells": int(rows.sample.sum()), "difference": {}}
+        cells = int(rows.sample.sum())
+        digest = hashlib.sha256(rows.sample.tobytes()).hexdigest()[:8]
+        difference: dict[str, float] = {}
+        facts: dict[str, Any] = {
+            "cells": cells,
+            "signature/sampled": changed(self.sign(rows, readings, options), cells=f"{cells}-{digest}"),
+            "difference": difference,
+        }
         for name, values in on_sample.items():
             facts[f"{name}/sampled"] = float(values[0])
-            facts["difference"][name] = float(on_all[name][0] - values[0])
+            difference[name] = float(on_all[name][0] - values[0])
         return facts
 
     def _corrected(
@@ -329,22 +338,28 @@ which they agree are compared with the objects annotated in the image.
         certificate.check(judges=signed["judges"], agreement=signed["agreement"])
         labels = voting.known(readings.labels, rows.present)
         of_people = certificate.sample(readings.responses, labels, rows.vocabulary)
-        betas = options.conventions.betas
-        corrected = correct(labels, rows.present, of_people, betas, options.class_f, options.level)
+        corrected = correct(
+            labels,
+            rows.present,
+            of_people,
+            betas=options.conventions.betas,
+            class_f=options.class_f,
+            level=options.level,
+        )
         if corrected.refused.keys() >= corrected.scores.keys():
             raise ValueError(
                 f"The labels of the certificate {certificate.content['digest']} cannot support any corrected score: "
                 f"{next(iter(corrected.refused.values()))}"
             )
-        choices = {**certificate.signed, "interval": f"{options.level:g},{METHOD}"}
-        return {
-            **corrected.scores,
-            "refused": corrected.refused,
-            "labels": certificate.signed["labels"],
-            "labelled_texts": len(certificate.content["labels"]),
-            "labelled_by": certificate.signed["labelled_by"],
-            "signature": changed(self.sign(rows, readings, options), **choices),
-        }
+        choices = dict(certificate.signed)
+        choices["interval"] = f"{options.level:g},{METHOD}"
+        facts: dict[str, Any] = dict(corrected.scores)
+        facts["refused"] = corrected.refused
+        facts["labels"] = certificate.signed["labels"]
+        facts["labelled_texts"] = len(certificate.content["labels"])
+        facts["labelled_by"] = certificate.signed["labelled_by"]
+        facts["signature"] = changed(self.sign(rows, readings, options), **choices)
+        return facts
 
 
 METRIC = Throne()
@@ -393,8 +408,8 @@ def compute(
         `median_characters` of the responses (L of Table 1); `mean_words`, their mean length in words; `thoughts`,
         the number of responses from which a thought was removed, and `unfinished_thoughts`, of those that are a thought
         without an end; `signature`; and on request `interval`, `classes`, `per_image`.
-        With `cells` also the scores on these cells, such as `f0.5_cls/sampled`, the number of `cells`, and `cells_of`;
-        and `difference`, the scores on all cells minus those on the sampled ones.
+        With `cells` also the scores on these cells, such as `f0.5_cls/sampled`, with `signature/sampled`, the number of
+        `cells`, and `cells_of`; and `difference`, the scores on all cells minus those on the sampled ones.
         `explained` has one list per image with one row per mention: `class`, `start`, `end`, `words`, and
         `taken_back_by`, the name of the rule, or None where the mention counts; `start` and `end` are places in the
         response as judged, without thoughts.
@@ -413,28 +428,30 @@ def compute(
     present = vocabulary.presence(objects)
     if votes is not None:
         check_effect(options, POLLING, "votes are given, so nobody is asked", usual_values(VoteOptions))
-        if chosen.explain or certificate is not None:
-            named = "explain" if chosen.explain else "certificate"
-            raise ValueError(
-                f"{named} is about judges that read the responses, but votes are given; leave votes out and pass "
-                "judges='lexical' or others."
-            )
+        if chosen.explain:
+            raise no_judges("explain")
+        if certificate is not None:
+            raise no_judges("certificate")
     if cells is None:
         check_effect({"cells_of": cells_of}, ["cells_of"], "it is about a sample, and cells is None")
     if chosen.explain:
         lexical_reader(chosen, vocabulary)
-    size = 0 if cells_of is None else whole("cells_of", cells_of, 1)
-    rows = Images(
-        vocabulary,
-        objects,
-        present,
-        image_ids=None if image_ids is None else ids("image_ids", image_ids, len(responses), unique=True),
-        form_of_each=None if forms is None else texts("forms", forms, len(responses)),
-        votes=None if votes is None else voting.check(votes, *present.shape).view(np.int8),
-        questions_of_votes=len(chosen.question_set.templates) if "questions" in options else 0,
-        sample=None if cells is None else checked_sample(cells, present, size),
-        certificate=None if certificate is None else read_certificate(certificate, chosen),
-    )
+    size_of_sample = 0
+    if cells_of is not None:
+        size_of_sample = whole("cells_of", cells_of, 1)
+    rows = Images(vocabulary, objects, present)
+    if image_ids is not None:
+        rows.image_ids = ids("image_ids", image_ids, len(responses), unique=True)
+    if forms is not None:
+        rows.form_of_each = texts("forms", forms, len(responses))
+    if votes is not None:
+        rows.votes = voting.check(votes, *present.shape).view(np.int8)
+    if "questions" in options:
+        rows.questions_of_votes = len(chosen.question_set.templates)
+    if cells is not None:
+        rows.sample = checked_sample(cells, present, size_of_sample)
+    if certificate is not None:
+        rows.certificate = read_certificate(certificate, chosen)
     result = METRIC.evaluate(responses, rows, chosen)
     if cells is not None:
         result["cells_of"] = cells_of
@@ -457,25 +474,35 @@ def judge(
     classes = vocabularies.load(vocabulary)
     present = classes.presence(class_names(references))
     poll = declarations.build(VoteOptions, judging, "throne")
-    asked = without_thoughts, present, classes, questions_of(poll.questions)
-    return Judgement(*asked, poll.collect_votes(*asked))
+    questions = questions_of(poll.questions)
+    votes = poll.collect_votes(without_thoughts, present, classes, questions)
+    return Judgement(without_thoughts, present, classes, questions, votes)
 
 
 # What is checked before anybody is asked
 
 
-def checked_sample(cells: ArrayLike, present: Cells, every: int) -> Cells:
+def no_judges(option: str) -> ValueError:
+    """Return the error of an option that is about judges, where votes are given."""
+    return ValueError(
+        f"{option} is about judges that read the responses, but votes are given; leave votes out and pass "
+        "judges='lexical' or others."
+    )
+
+
+def checked_sample(cells: ArrayLike, present: Cells, size: int) -> Cells:
     """Return the cells of a sample, and warn if most of the sample lies in images that are not scored."""
-    meant = "for each image and class whether it is in the sample"
-    table = array("cells", cells, f"bool [images, classes]: {meant}")
+    meaning = "for each image and class whether it is in the sample"
+    table = array("cells", cells, f"bool [images, classes]: {meaning}")
     if table.shape != present.shape or table.dtype != bool:
         raise ValueError(
-            f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: {meant}."
+            f"cells is an array of {table.dtype} with the shape {table.shape}; expected bool {present.shape}: "
+            f"{meaning}."
         )
     scored = int(table.sum())
-    if 2 * scored < every:
+    if 2 * scored < size:
         warnings.warn(
-            f"Only {scored:,} of the sample's {every:,} cells ({scored / every:.1%}) lie in the {len(present):,} "
+            f"Only {scored:,} of the sample's {size:,} cells ({scored / size:.1%}) lie in the {len(present):,} "
             "images that are scored; expected most of them. POPE's official questions are about COCO val2014, but "
             "throne_coco is COCO val2017.",
             stacklevel=3,
@@ -513,8 +540,9 @@ def judge_counts(
         names = names_of_given(poll.votes.shape[-1], rows.questions_of_votes)
         return yes_shares.count_yes(poll.votes, rows.present, names)
     questions = options.question_set
-    asked = np.array([bool(questions.cut(response).strip()) for response in responses], dtype=bool)
-    return yes_shares.count_yes(poll.votes[asked], rows.present[asked], poll.judges)
+    has_text = [bool(questions.cut(response).strip()) for response in responses]
+    is_asked = np.array(has_text, dtype=bool)
+    return yes_shares.count_yes(poll.votes[is_asked], rows.present[is_asked], poll.judges)
 
 
 def names_of_given(columns: int, questions: int) -> list[str]:
@@ -524,15 +552,32 @@ def names_of_given(columns: int, questions: int) -> list[str]:
     return [f"vote {number}" for number in range(1, columns + 1)]
 
 
+def share_ignored(rows: Images, readings: Readings, options: ThroneOptions) -> float | None:
+    """Return the share of cells that are ignored; None if judges were not asked about all of them."""
+    if rows.votes is None and options.ask != "all":
+        return None
+    return float((readings.labels == IGNORED).mean())
+
+
+def share_ignored_of_present(rows: Images, hits: Hits) -> float | None:
+    """Return the share of present cells that are ignored; None if there are none."""
+    present = int(np.count_nonzero(rows.present))
+    if present == 0:
+        return None
+    return ignored_present(rows, hits) / present
+
+
 def ignored_present(rows: Images, hits: Hits) -> int:
     """Return how many present cells are ignored."""
     return int(np.count_nonzero(rows.present)) - int(np.count_nonzero(hits.present))
 
 
-def unparsed(poll: VoteResult) -> float:
-    """Return the share of votes that are neither yes nor no."""
-    asked = int(np.count_nonzero(poll.votes != UNASKED))
-    return float(np.count_nonzero(poll.votes == OTHER) / max(1, asked))
+def share_unparsed(rows: Images, poll: VoteResult) -> float | None:
+    """Return the share of votes that are neither yes nor no; None for given votes."""
+    if rows.votes is not None:
+        return None
+    votes = int(np.count_nonzero(poll.votes != UNASKED))
+    return float(np.count_nonzero(poll.votes == OTHER) / max(1, votes))
 
 
 def per_image(rows: Images, readings: Readings) -> list[dict[str, list[str]]]:

@@ -76,12 +76,20 @@ def report(results: Named, **_: Any) -> Report:
     """Return tables of the results, with notes on each result; the best class-wise F0.5 comes first."""
     best = best_first(METRIC, results)
     columns = score_columns(results)
-    shown = [
-        table(best, ["median_characters:g", *columns], intervals=("f0.5_cls",)),
-        Table("sampled", ["responses", "cells", *columns], _sampled(best, columns), left=2),
-        Table("judges", ["responses", "judge", "yes if present", "yes if absent"], _judges(best), left=2),
+    scores_header = ["median_characters:g"]
+    scores_header += columns
+    sampled_header = ["responses", "cells"]
+    sampled_header += columns
+    judges_header = ["responses", "judge", "yes if present", "yes if absent"]
+    overview = [
+        table(best, scores_header, intervals=("f0.5_cls",)),
+        Table("sampled", sampled_header, _sampled(best, columns), left=2),
+        Table("judges", judges_header, _judges(best), left=2),
     ]
-    parts = list(tables.report(shown, {name: notes(result) for name, result in results}))
+    remarks = {}
+    for name, result in results:
+        remarks[name] = notes(result)
+    parts = list(tables.report(overview, remarks))
     for name, result in results:
         if "corrected" in result:
             parts += _corrected(result, name)
@@ -105,13 +113,15 @@ def _sampled(results: Named, columns: Sequence[str]) -> list[list[Cell]]:
     """Return the scores on sampled cells, and the differences from those on all cells (supplement, Table 2)."""
     rows = []
     for name, result in results:
-        if DIFFERENCE in result:
-            on_sample = {column: result.get(f"{column}/{SAMPLED}") for column in columns}
-            for what, scores in ((SAMPLED, on_sample), (DIFFERENCE, result[DIFFERENCE])):
-                row: list[Cell] = [name, what]
-                for column in columns:
-                    row.append(share(scores.get(column)))
-                rows.append(row)
+        if DIFFERENCE not in result:
+            continue
+        on_sample: list[Cell] = [name, SAMPLED]
+        difference: list[Cell] = [name, DIFFERENCE]
+        for column in columns:
+            on_sample.append(share(result.get(f"{column}/{SAMPLED}")))
+            difference.append(share(result[DIFFERENCE].get(column)))
+        rows.append(on_sample)
+        rows.append(difference)
     return rows
 
 
@@ -170,15 +180,28 @@ def _corrected(result: Values, label: str) -> list[Table | Notes]:
 def _further(result: Values) -> Iterator[str]:
     """Yield what the lexical judge took back, and how many cells are sampled."""
     if "explained" in result:
-        rules = Counter(mention["taken_back_by"] for image in result["explained"] for mention in image)
-        counts = [f"{rule} {count:,}" for rule, count in rules.most_common() if rule is not None]
-        taken_back = ", ".join(counts) or "none"
-        yield f"mentions that the lexical judge read: {rules.total():,}; taken back: {taken_back}"
+        yield _taken_back(result["explained"])
     if DIFFERENCE in result:
         cells = result["cells"]
         cells_of = result["cells_of"]
-        part = "" if cells_of is None else f" of {cells_of:,} ({percent(cells / cells_of)} %)"
-        yield f"sampled cells in the scored images: {cells:,}{part}"
+        text = f"sampled cells in the scored images: {cells:,}"
+        if cells_of is not None:
+            text += f" of {cells_of:,} ({percent(cells / cells_of)} %)"
+        yield text
+
+
+def _taken_back(explained: Sequence[Sequence[Values]]) -> str:
+    """Say by which rules the lexical judge took mentions back; `explained` has a list of mentions per image."""
+    rules: Counter[str | None] = Counter()
+    for mentions in explained:
+        for mention in mentions:
+            rules[mention["taken_back_by"]] += 1
+    counts = []
+    for rule, count in rules.most_common():
+        if rule is not None:
+            counts.append(f"{rule} {count:,}")
+    taken_back = ", ".join(counts) or "none"
+    return f"mentions that the lexical judge read: {rules.total():,}; taken back: {taken_back}"
 
 
 # Rows
@@ -195,20 +218,34 @@ def items(rows: Sequence[Values], options: Values, voters: Values | None) -> Ite
         classes = outcomes(row)
         disputed = [name for name, signs in votes.items() if votes_differ(signs)]
         mentioned = {mention.object for mention in mentions}
-        errors = {HALLUCINATED: row[HALLUCINATED], MISSED: row[MISSED], DISPUTED: disputed}
-        shown = {*classes, *mentioned, *disputed}
+        shown_classes = mentioned.union(classes, disputed)
+        missed = row[MISSED]
+        facts = list(word_facts(missed, MISSED))
+        facts += implied_facts(classes, mentioned)
         yield Item(
             id=str(row["image_id"]),
             text=text,
             image=str(row["image_id"]),
             marks=marks_of(mentions, classes, disputed),
-            facts=[*word_facts(row[MISSED], MISSED), *implied_facts(classes, mentioned)],
-            errors=[error for error, names in errors.items() if names],
+            facts=facts,
+            errors=errors_of(row, disputed),
             classes=classes,
-            votes={name: signs for name, signs in votes.items() if name in shown},
+            votes={name: signs for name, signs in votes.items() if name in shown_classes},
             disputed=bool(disputed),
-            badness=badness(row[HALLUCINATED], row[MISSED]),
+            badness=badness(row[HALLUCINATED], missed),
         )
+
+
+def errors_of(row: Values, disputed: Collection[str]) -> list[str]:
+    """Return the kinds of errors that a row has."""
+    errors = []
+    if row[HALLUCINATED]:
+        errors.append(HALLUCINATED)
+    if row[MISSED]:
+        errors.append(MISSED)
+    if disputed:
+        errors.append(DISPUTED)
+    return errors
 
 
 def marks_of(
@@ -218,8 +255,16 @@ def marks_of(
     affirmed = {mention.object for mention in mentions if mention.implied}
     marks = []
     for mention in mentions:
-        kind, says = outcome_of(mention, classes.get(mention.object, ""), affirmed, disputed)
-        marks.append(Mark(mention.start, mention.end, kind, f"{mention.object}: {says}", mention.object))
+        outcome = classes.get(mention.object, "")
+        kind, words = outcome_of(mention, outcome, affirmed, disputed)
+        mark = Mark(
+            start=mention.start,
+            end=mention.end,
+            kind=kind,
+            says=f"{mention.object}: {words}",
+            of=mention.object,
+        )
+        marks.append(mark)
     return sorted(marks, key=lambda mark: (mark.start, mark.end))
 
 
@@ -245,4 +290,6 @@ def implied_facts(classes: Mapping[str, str], mentioned: Collection[str]) -> lis
     for name, outcome in classes.items():
         if name not in mentioned and outcome in KIND_OF:
             implied.append((f"{name}: {outcome}", KIND_OF[outcome]))
-    return [Fact("implied", implied)] if implied else []
+    if not implied:
+        return []
+    return [Fact("implied", implied)]

@@ -32,10 +32,17 @@ def inputs(
     """Return the metric's inputs from the dataset's rows."""
     inputs = presence.inputs(images)
     inputs["certificate"] = certificate
-    if cells:
-        questions = [row for row in pope.load(cells) if isinstance(row, ObjectQuestion)]
-        inputs["cells"] = asked_cells(questions, inputs["image_ids"], vocabularies.load(vocabulary))
-        inputs["cells_of"] = len({(question.image_id, question.object) for question in questions})
+    if not cells:
+        return inputs
+    questions = []
+    all_cells = set()  # of the whole sample, other images included
+    for row in pope.load(cells):
+        if isinstance(row, ObjectQuestion):
+            questions.append(row)
+            all_cells.add((row.image_id, row.object))
+    classes = vocabularies.load(vocabulary)
+    inputs["cells"] = asked_cells(questions, inputs["image_ids"], classes)
+    inputs["cells_of"] = len(all_cells)
     return inputs
 
 
@@ -43,13 +50,13 @@ def asked_cells(
     questions: Iterable[ObjectQuestion], image_ids: Sequence[int], vocabulary: Vocabulary
 ) -> NDArray[np.bool_]:
     """Return which cells [images, classes] the questions ask about, with images in the order of `image_ids`."""
-    row = {image_id: number for number, image_id in enumerate(image_ids)}
-    asked: list[list[str]] = [[] for _ in image_ids]
+    # image id -> the classes that it is asked about
+    objects: dict[int, list[str]] = {image_id: [] for image_id in image_ids}
     for question in questions:
-        if question.image_id in row:
-            asked[row[question.image_id]].append(question.object)
-    if not any(asked):
+        if question.image_id in objects:
+            objects[question.image_id].append(question.object)
+    if not any(objects.values()):
         raise ValueError(
             f"No question is about any of the {len(image_ids):,} images; expected questions about the same images."
         )
-    return vocabulary.presence(asked)
+    return vocabulary.presence([objects[image_id] for image_id in image_ids])

@@ -21,8 +21,10 @@ Numbers = NDArray[np.int64]
 # With fewer cells, a share says nothing about a judge.
 LEAST_CELLS = 100
 
-# The share of yes among present cells below which a judge is broken, and that among absent cells above which it is.
-LEAST_YES, MOST_YES = 0.05, 0.95
+# The share of yes among present cells below which a judge is broken
+LEAST_YES = 0.05
+# and that among absent cells above which it is
+MOST_YES = 0.95
 
 # THRONE prints ignored shares of 2.4 to 8.5 %.
 MOST_IGNORED = 0.2
@@ -77,17 +79,17 @@ def count_yes(votes: NDArray[np.int8], present: Flags, judges: Sequence[str]) ->
     cells_present = int(np.count_nonzero(present))
     cells_absent = present.size - cells_present
     yes_present, yes_absent = _counts_of(votes == YES, present)
-    asked = votes != UNASKED
-    if asked.all():
+    is_asked = votes != UNASKED
+    if is_asked.all():
         asked_present = np.full(columns, cells_present)
         asked_absent = np.full(columns, cells_absent)
     else:
-        asked_present, asked_absent = _counts_of(asked, present)
+        asked_present, asked_absent = _counts_of(is_asked, present)
     counts = []
     for number, judge in enumerate(judges):
-        own = slice(number * questions, (number + 1) * questions)
-        of_present = _yes_count(cells_present, asked_present[own], yes_present[own])
-        of_absent = _yes_count(cells_absent, asked_absent[own], yes_absent[own])
+        of_judge = slice(number * questions, (number + 1) * questions)
+        of_present = _yes_count(cells_present, asked_present[of_judge], yes_present[of_judge])
+        of_absent = _yes_count(cells_absent, asked_absent[of_judge], yes_absent[of_judge])
         counts.append(JudgeCounts(judge, of_present, of_absent))
     return counts
 
@@ -102,9 +104,14 @@ def _counts_of(table: Flags, present: Flags) -> tuple[Numbers, Numbers]:
     return in_present, everywhere - in_present
 
 
-def _yes_count(cells: int, asked: Numbers, yes: Numbers) -> YesCount:
+def _yes_count(cells: int, votes: Numbers, yes: Numbers) -> YesCount:
     """Return a judge's count from the numbers of each of its questions; no later question is about more cells."""
-    return YesCount(cells, int(asked.max()), int(asked.sum()), int(yes.sum()))
+    return YesCount(
+        cells,
+        asked_cells=int(votes.max()),
+        votes=int(votes.sum()),
+        yes=int(yes.sum()),
+    )
 
 
 def shares(counts: Sequence[JudgeCounts]) -> dict[str, dict[str, float | None]]:
