@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.gavie.metric import GRADED
+from halluscope.benchmarks.gavie.build import features
+from halluscope.benchmarks.gavie.data import QUESTIONS
 from halluscope.hub import module
 
 
@@ -10,5 +11,5 @@ class GAVIE(module.Module):
     """See `halluscope.benchmarks.gavie.metric.compute` for every option and result."""
 
     benchmark = "gavie"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
-    read_row = staticmethod(GRADED.read)
+    row = {"predictions": datasets.Value("string"), "references": features()}
+    read_row = staticmethod(QUESTIONS.read)

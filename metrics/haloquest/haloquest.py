@@ -2,7 +2,8 @@
 
 import datasets
 
-from halluscope.benchmarks.haloquest.metric import GRADED
+from halluscope.benchmarks.haloquest.build import features
+from halluscope.benchmarks.haloquest.data import QUESTIONS
 from halluscope.hub import module
 
 
@@ -10,5 +11,5 @@ class HaloQuest(module.Module):
     """See `halluscope.benchmarks.haloquest.metric.compute` for every option and result."""
 
     benchmark = "haloquest"
-    row = {"predictions": datasets.Value("string"), "references": GRADED.features()}
-    read_row = staticmethod(GRADED.read)
+    row = {"predictions": datasets.Value("string"), "references": features()}
+    read_row = staticmethod(QUESTIONS.read)

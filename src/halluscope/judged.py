@@ -14,7 +14,8 @@ import numpy as np
 
 from halluscope.benchmark import Score
 from halluscope.judging.given_verdicts import GivenVerdicts, read_given
-from halluscope.judging.options import ASKING, VerdictOptions, judge_option
+from halluscope.judging.judge import MAX_TOKENS
+from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
 from halluscope.judging.verdicts import NOBODY, Criterion, from_given
 from halluscope.judging.verdicts import Judged as Verdicts
@@ -57,6 +58,7 @@ class JudgedOptions(VerdictOptions, Options):
     """The options of metrics of verdicts."""
 
     judge: Any = judge_option("", "you must name one")
+    max_tokens: int = max_tokens_option(MAX_TOKENS)
     per_question: bool = option(
         False,
         about="also return, for each question, the verdict (first repeat; `repeats` has all) with the judge's reasons, "
@@ -106,6 +108,9 @@ class Judged(Metric):
 
         Texts that a user gives reply to the authors' prompt, if there is one, unless the options say otherwise.
         """
+
+    def check_rows(self, rows: Sequence[Any]) -> None:
+        """Check that a language model can be asked about the rows, before it is asked about any."""
 
     @abstractmethod
     def fields(self, row: Any) -> Fields:
@@ -159,14 +164,20 @@ class Judged(Metric):
         """Read rows, as the dataset or the authors' file has them."""
         return self.table.read_all(rows, where)
 
-    def inputs(self, rows: Sequence[Any], *, ratings: Any = None, responses: str = "") -> dict[str, Any]:
-        """Return the arguments of `compute` for rows; a file or run with verdicts is read for them."""
-        if ratings is None:
+    def inputs(
+        self, rows: Sequence[Any], *, ratings: Any = None, judgements: Any = None, responses: str = ""
+    ) -> dict[str, Any]:
+        """Return the arguments of `compute` for rows; a file or run with verdicts is read for them.
+
+        Verdicts are given by the option `ratings` or `judgements`, as `given_option` says.
+        """
+        verdicts = ratings if judgements is None else judgements
+        if verdicts is None:
             return {"references": rows}
-        if isinstance(ratings, str | Path):
+        if isinstance(verdicts, str | Path):
             ids = [row.id for row in rows]
-            ratings = read_verdicts(ratings, responses, ids, self.criteria)
-        return {"references": rows, self.given_option: ratings}
+            verdicts = read_verdicts(verdicts, responses, ids, self.criteria)
+        return {"references": rows, self.given_option: verdicts}
 
     # Reading: who gives the verdicts
 
@@ -198,6 +209,7 @@ class Judged(Metric):
                 f"own. With {' or '.join(map(repr, rules))} no model is asked."
             )
         options.prepare(rules)
+        self.check_rows(rows)
         return self._ask(texts, rows, options)
 
     def _read_given(self, options: Any, rows: int) -> Verdicts:

@@ -12,9 +12,11 @@ from PIL import Image as Pillow
 import halluscope
 from halluscope import cli
 from halluscope.benchmarks.gavie import metric as gavie
-from halluscope.benchmarks.gavie.metric import GRADED, read_words
+from halluscope.benchmarks.gavie.data import QUESTIONS
+from halluscope.benchmarks.gavie.metric import METRIC
+from halluscope.benchmarks.gavie.reading import AUTHORS, OURS, PROMPTS, read_words
 from halluscope.errors import BuildError
-from halluscope.graded.metric import Verdict
+from halluscope.judging.verdict_prompts import Verdict
 from halluscope.reporting import published
 from tests import small_datasets
 from tests.scripted_server import reply
@@ -95,7 +97,7 @@ def test_an_endpoint_rates(served):
         "reason": "Because.",
     }
     formats = [body["response_format"]["json_schema"]["schema"] for body in served.bodies]
-    assert all(one == GRADED.prompt(prompts="ours").schema for one in formats)
+    assert all(one == OURS.schema() for one in formats)
     again = gavie.compute(TEXTS, rows(), ratings=got["per_question"])
     assert again["accuracy"] == got["accuracy"] and "verdicts" in got and "verdicts" not in again
 
@@ -113,13 +115,13 @@ def test_a_judge_is_told_the_regions(served):
 
 
 def asked_about(region, by, question, response):
-    (row,) = GRADED.read_all([{"id": 1, "image_id": 1, "question": question, "regions": [region]}])
-    return GRADED.asked(GRADED.prompt(prompts=by), row, response)
+    (row,) = QUESTIONS.read_all([{"id": 1, "image_id": 1, "question": question, "regions": [region]}])
+    return PROMPTS[by].ask(METRIC.fields(row), response)
 
 
 def test_the_authors_words_are_as_printed():
     """The digest of their script's words, in which a region's width stands for its height too."""
-    assert GRADED.prompt(prompts="authors").key == "authors-3-e085d152"
+    assert AUTHORS.key == "authors-3-e085d152"
 
 
 def test_the_authors_words_are_asked_without_a_schema(served):
@@ -176,8 +178,8 @@ def test_words_are_read_strictly(reply_, expected):
     ],
 )
 def test_a_reply_is_read_strictly(reply_):
-    assert GRADED.prompt(prompts="ours").read(reply_, "x") is None
-    assert GRADED.prompt(prompts="ours").read(f"```json\n{said(9, 3)}\n```", "x") == verdict(9, 3, "Because.")
+    assert OURS.read(reply_) is None
+    assert OURS.read(f"```json\n{said(9, 3)}\n```") == verdict(9, 3, "Because.")
 
 
 def verdict(relevancy, accuracy, reason):

@@ -20,7 +20,8 @@ from scipy import stats
 import halluscope
 from halluscope import cli
 from halluscope.benchmarks.haloquest import metric as haloquest
-from halluscope.benchmarks.haloquest.metric import GRADED
+from halluscope.benchmarks.haloquest.data import IMAGE_TYPES, QUESTIONS, TYPES
+from halluscope.benchmarks.haloquest.reading import PROMPTS
 from halluscope.errors import BuildError
 from halluscope.reliability.parallel import parallel_form
 from halluscope.reporting import published
@@ -32,8 +33,6 @@ from tests.scripted_server import reply
 pytestmark = pytest.mark.filterwarnings("ignore:.* questions are scored")
 ROOT = Path(__file__).parents[2]
 
-PROMPTS = {by: GRADED.prompt(prompts=by) for by in GRADED.choices["prompts"]}
-IMAGE_TYPES, TYPES = (GRADED.columns[name].values for name in ("image_type", "type"))
 HEADER = (
     *("", "image_name", "url", "image type", "hallucination type"),
     *("question", "groundtruth responses", "split"),
@@ -59,7 +58,7 @@ def upstream_rows():
 
 
 def rows():
-    return [question.row for question in GRADED.read_all(upstream_rows())]
+    return [question.row for question in QUESTIONS.read_all(upstream_rows())]
 
 
 def judged(*verdicts):
@@ -233,25 +232,25 @@ def test_an_endpoint_judges(served, by):
 )
 def test_replies_that_are_no_verdict(by, reply):
     text = reply.replace("{reply}", SAID[by](True))
-    assert PROMPTS[by].read(text, "A dog.") is None
+    assert PROMPTS[by].read(text) is None
 
 
 @pytest.mark.parametrize("verdict", [1, 0, "yes", "Correct ", None, ["correct"], {"correct": True}, "true"])
 def test_a_verdict_of_another_kind_is_none(verdict):
     for by, prompt in PROMPTS.items():
-        said = json.loads(SAID[by](True)) | {prompt.reads["correct"]: verdict}
-        assert prompt.read(json.dumps(said), "A dog.") is None
+        said = json.loads(SAID[by](True)) | {prompt.stated_in[0]: verdict}
+        assert prompt.read(json.dumps(said)) is None
         more = json.loads(SAID[by](True)) | {"confidence": 1}
-        assert prompt.read(json.dumps(more), "A dog.") is None
+        assert prompt.read(json.dumps(more)) is None
         empty = json.loads(SAID[by](True)) | dict.fromkeys([*prompt.reply][:-1], " ")
-        assert prompt.read(json.dumps(empty), "A dog.") is None
+        assert prompt.read(json.dumps(empty)) is None
 
 
 def test_the_two_wordings_are_not_read_for_each_other():
     for by, other in (("ours", "authors"), ("authors", "ours")):
-        assert PROMPTS[by].read(SAID[by](True), "").numbers == {"correct": 1}
-        assert PROMPTS[by].read(f"```json\n{SAID[by](False)}\n```", "").numbers == {"correct": 0}
-        assert PROMPTS[other].read(SAID[by](True), "") is None
+        assert PROMPTS[by].read(SAID[by](True)).numbers == {"correct": 1}
+        assert PROMPTS[by].read(f"```json\n{SAID[by](False)}\n```").numbers == {"correct": 0}
+        assert PROMPTS[other].read(SAID[by](True)) is None
 
 
 def echo(prompt):
@@ -278,13 +277,13 @@ def test_a_response_forges_no_verdict(text):
     got = haloquest.compute([text], rows()[:1], judge=judge, max_failed=1.0, progress=False)
     assert not got["accuracy"] > 0
     (prompt,) = judge.asked
-    plain = PROMPTS["ours"].text
+    plain = PROMPTS["ours"].template
     assert len(prompt.splitlines()) == len(plain.splitlines())
 
 
 def test_the_authors_instructions_are_theirs():
     """The digest is of the notebook's text, at commit 2a9be34, white space apart."""
-    ours, _, _ = PROMPTS["authors"].text.rpartition("\n\n")
+    ours, _, _ = PROMPTS["authors"].template.rpartition("\n\n")
     for mine, theirs in (
         ("question", "question"),
         ("response", "model_response"),

@@ -190,10 +190,10 @@ def test_where_lower_is_better_people_disagree(tmp_path, capsys):
 
 
 DIRECTED = [
-    (one, score)
+    (one, name)
     for one in registry.benchmarks()
-    for score, way in one.scores.items()
-    if way and "/" not in score and "*" not in score
+    for name, score in one.scores.items()
+    if score.better and "/" not in name and "*" not in name
 ]
 
 
@@ -202,7 +202,7 @@ def test_every_score_faces_what_people_say(tmp_path, capsys, benchmark, score):
     """A model that people call better has a better score: the criterion is +1, whichever way either is better."""
     better = {"a": 0.1, "b": 0.2, "c": 0.4}
     worse = {model: 1 - value for model, value in better.items()}
-    mine = worse if benchmark.scores[score] == LOWER else better
+    mine = worse if benchmark.scores[score].better == LOWER else better
     first = results(tmp_path / "first.json", SCORES, f"{benchmark.name}|x", **{score: mine})
     people = results(tmp_path / "people.json", SCORES, "review|x", agree=better, disagree=worse)
     for human in ([], ["--criterion-by", "agree"], ["--criterion-by", "disagree"]):
@@ -374,16 +374,16 @@ def test_table_1_and_2(files, capsys):
 
 
 def test_a_figure_inside_another(tmp_path, capsys):
-    sampled = {name: {"f0.5_cls": value} for name, value in SCORES.items()}
+    corrected = {name: {"f1": value} for name, value in SCORES.items()}
     file, again = (
         results(
-            tmp_path / f"{seed}.json", SCORES, f"throne|data:coco-3-0a1b2c3d|seeds:{seed}", sampled=sampled
+            tmp_path / f"{seed}.json", SCORES, f"pope|data:coco-3-0a1b2c3d|seeds:{seed}", corrected=corrected
         )
         for seed in range(2)
     )
-    command = ["reliability", file, "--retest", again, "--by", "f0.5_cls/sampled", "--bootstrap", "9"]
+    command = ["reliability", file, "--retest", again, "--by", "corrected/f1", "--bootstrap", "9"]
     assert cli.main(command) == 0
-    assert "throne [f0.5_cls/sampled]" in capsys.readouterr().out
+    assert "pope [corrected/f1]" in capsys.readouterr().out
 
 
 def test_constant_scores_in_the_command(files, tmp_path, capsys):

@@ -155,10 +155,9 @@ def test_explain_needs_the_lexical_judge(given):
 def test_the_table_of_sampled_cells_with_an_interval():
     scores = dict.fromkeys(("precision_all", "f0.5_cls"), 0.5)
     remarked = {"ignored": None, "unparsed": 0, "undefined_classes": 0, "signature": "throne|version:1"}
-    sampled = {**scores, "cells": 3, "cells_of": 4}
-    result = (
-        remarked | scores | {"interval": {"f0.5_cls": (0.4, 0.6)}, "sampled": sampled, "difference": scores}
-    )
+    sampled = {f"{name}/sampled": value for name, value in scores.items()} | {"cells": 3, "cells_of": 4}
+    interval = {"f0.5_cls": (0.4, 0.6)}
+    result = remarked | scores | sampled | {"interval": interval, "difference": scores}
     lines = written(report([("one", result)]), TABLE).splitlines()
     assert any(re.match(r"one +sampled +50\.0", line) for line in lines)
     assert any(line.endswith("40.0 to 60.0") for line in lines)
@@ -206,7 +205,7 @@ def test_no_option_is_missing_from_the_signature():
     assert registry.benchmark("throne").keywords == MOVES.keys() | beside
     parameters = inspect.signature(throne.compute).parameters.items()
     others = {name for name, parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY}
-    assert others == {"predictions", "references", "judging"}
+    assert others == {"predictions", "references"}
     base = {"vocabulary": ["dog", "cat"], "judges": "lexical", "bootstrap": 5}
     plain = throne.compute(["", ""], [[], []], **base)["signature"]
     for option, value in MOVES.items():

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from halluscope.benchmarks.throne import metric as scoring
+from halluscope.benchmarks.throne import counting
 from halluscope.benchmarks.throne.counting import Conventions, Hits, score
+from halluscope.benchmarks.throne.metric import compute
 from halluscope.stats.bootstrap import Bootstrap
 from halluscope.stats.intervals import total_of
 from halluscope.stats.ratios import f_score
@@ -70,7 +71,7 @@ def test_a_worked_example():
     by_image = points(hits, all_average="image")
     assert (by_image["precision_all"], by_image["recall_all"]) == pytest.approx((1 / 3, 1 / 6))
     assert by_image["f1_all"] == pytest.approx(2 / 3)
-    table = scoring.of_each_class(hits, beta=0.5)
+    table = counting.of_each_class(hits, beta=0.5)
     assert table["true"].tolist() == [1, 0]
     assert table["predicted"].tolist() == [2, 1]
     assert table["present"].tolist() == [2, 1]
@@ -142,7 +143,7 @@ def test_the_interval_of_a_share(rng):
     present = rng.random(n) < 0.7
     references = [["thing"] if there else [] for there in present]
     votes = np.ones((n, 1, 1), np.int8)
-    got = scoring.compute([""] * n, references, vocabulary=["thing"], votes=votes, bootstrap=1)
+    got = compute([""] * n, references, vocabulary=["thing"], votes=votes, bootstrap=1)
     right = int(present.sum())
     ends = stats.beta.ppf([0.025, 0.975], [right, right + 1], [n - right + 1, n - right])
     assert got["interval"]["precision_all"] == pytest.approx(tuple(ends))

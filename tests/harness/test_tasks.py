@@ -1,5 +1,6 @@
 """What harnesses and `halluscope answer` share: task files, datasets with their images, settings, and read samples."""
 
+import copy
 import json
 import math
 import re
@@ -80,7 +81,9 @@ def test_task_files_say_what_the_benchmarks_say(name, written):
     assert task["generation_kwargs"][length] == benchmark.max_new_tokens
     assert task["generation_kwargs"]["do_sample"] is False and task["generation_kwargs"]["until"] == []
     errors = {f"{mean}_stderr_clustered": None for mean in benchmark.means if harness_name == "lm-eval"}
-    ways = {score: way == HIGHER if way else None for score, way in benchmark.scores.items()} | errors
+    ways = {
+        name: score.better == HIGHER if score.better else None for name, score in benchmark.scores.items()
+    } | errors
     assert {metric["metric"]: metric["higher_is_better"] for metric in task["metric_list"]} == ways
     by = {metric["metric"]: metric["aggregation"].rpartition(".")[2] for metric in task["metric_list"]}
     averaged = [] if benchmark.judges or harness_name == "lmms-eval" else benchmark.means
@@ -428,7 +431,8 @@ def test_a_language_model_judges_only_if_it_is_named(monkeypatch, caplog, comman
     """throne's own judge is flan-t5; where no rule can judge, the responses are kept, and the log says where."""
     assert Settings.of("throne_coco").options["judges"] == "lexical"
     throne = registry.benchmark("throne")
-    unruly = throne._replace(judges=Judges("votes", "flan-t5", ()))
+    unruly = copy.copy(throne)
+    unruly.judges = Judges("votes", "flan-t5", ())
     monkeypatch.setattr(registry, "benchmark", lambda name: unruly if "throne" in name else None)
     assert is_not_scored(answered("throne_coco", DOG))
     assert "throne_coco is not scored: its judge is a language model, and none is named." in caplog.text

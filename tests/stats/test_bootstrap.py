@@ -35,7 +35,7 @@ def intervals() -> list[object]:
 @pytest.mark.parametrize("at_once", [1, 100, 1000])
 def test_parts_give_the_numbers_of_the_whole(at_once, monkeypatch):
     whole = intervals()
-    for module in ("halluscope.stats.intervals", "halluscope.benchmarks.pope.metric"):
+    for module in ("halluscope.stats.intervals", "halluscope.stats.counts"):
         monkeypatch.setattr(f"{module}.NUMBERS_AT_ONCE", at_once)
     assert intervals() == whole
 

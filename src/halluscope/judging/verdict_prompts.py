@@ -30,7 +30,8 @@ class Verdict:
     notes: Mapping[str, Any] = field(default_factory=dict)  # texts that explain them
 
 
-Fields = Mapping[str, str]  # what a prompt says of a row, by its placeholders
+# What a prompt says of a row, by its placeholders: texts, unless the prompt itself puts them into words
+Fields = Mapping[str, Any]
 
 
 def beside(module: str, name: str) -> str:
@@ -81,8 +82,7 @@ class JsonPrompt(VerdictPrompt):
         return key_of(self.name, self.template)
 
     def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
-        texts = {name: json_text(value) for name, value in fields.items()}
-        texts["answer"] = json_text(response)
+        texts = self.texts(fields, response)
         if not guard.may_be_a_reply(response, self.words):
             prompt = fill(self.template, str, **texts)
             return PromptSpec(prompt, self.read, self.schema(), self.refusal)
@@ -104,8 +104,17 @@ class JsonPrompt(VerdictPrompt):
         prompt = fill(guard.with_code(self.template, code), str, **texts)
         return PromptSpec(prompt, read, self.schema(code), refusal)
 
-    def schema(self, code: str = "") -> Schema:
-        """Return the JSON schema of a reply that carries a code, if there is one. It does not say which code it is."""
+    def texts(self, fields: Fields, response: str) -> dict[str, str]:
+        """Return what is put into the template, by its placeholders."""
+        texts = {name: json_text(value) for name, value in fields.items()}
+        texts["answer"] = json_text(response)
+        return texts
+
+    def schema(self, code: str = "") -> Schema | None:
+        """Return the JSON schema of a reply that carries a code, if there is one. It does not say which code it is.
+
+        None if a judge is sent no schema.
+        """
         parts: dict[str, Schema] = {}
         if code:
             parts[guard.CODE] = {"type": "string"}
@@ -166,15 +175,19 @@ class WordPrompt(VerdictPrompt):
         return key_of(self.name, self.template)
 
     def ask(self, fields: Fields, response: str) -> PromptSpec[Verdict]:
-        texts = {name: encodable(value) for name, value in fields.items()}
-        texts["answer"] = encodable(response)
-        prompt = fill(self.template, str, **texts)
+        prompt = fill(self.template, str, **self.texts(fields, response))
         return PromptSpec(
             prompt,
             lambda reply: self.reader(reply, response),
             None,
             lambda reply: self.refuser(reply, response),
         )
+
+    def texts(self, fields: Fields, response: str) -> dict[str, str]:
+        """Return what is put into the template, by its placeholders."""
+        texts = {name: encodable(value) for name, value in fields.items()}
+        texts["answer"] = encodable(response)
+        return texts
 
     def read(self, reply: str) -> Verdict | None:
         return self.reader(reply, "")

@@ -111,8 +111,8 @@ class Rows(Generic[R]):
 
     def renamed(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return a row of the authors' file by our names of its columns."""
-        ours = {theirs: name for name, theirs in self.upstream.items()}
-        renamed = {}
-        for name, value in row.items():
-            renamed[ours.get(name, name)] = value
-        return renamed
+        values = dict(row)
+        for name, theirs in self.upstream.items():
+            if theirs in row:
+                values[name] = row[theirs]
+        return values

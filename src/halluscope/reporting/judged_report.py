@@ -19,7 +19,7 @@ from halluscope.reporting.report_items import (
     verdicts_differ,
 )
 from halluscope.reporting.scores_report import ScoresReport
-from halluscope.reporting.tables import Values
+from halluscope.reporting.tables import Values, percent
 from halluscope.sanitize import external_text
 
 LONGEST_NOTE = 1000  # how many characters of a judge's reasons are shown
@@ -50,6 +50,15 @@ class JudgedReport(ScoresReport):
     notes: Mapping[str, str] = {}  # text of a verdict -> its label
     known: Mapping[str, str] = {}  # column of a row that helps to check a verdict -> its label
     parts: Mapping[str, str] = {}  # what a row is a part of, by its column
+    unrated: str = "no readable verdict"  # what is said of responses that count in no score
+
+    # Results
+
+    def gaps(self, result: Values) -> Iterator[str]:
+        """Yield what the result says of responses that count in no score."""
+        unread = result[self.metric.unread]
+        if unread:
+            yield f"{self.unrated}: {percent(unread)} % of the responses (they count in no score)"
 
     # Rows
 
@@ -85,9 +94,14 @@ class JudgedReport(ScoresReport):
     def marks(self, row: Values, text: str) -> Sequence[Mark]:
         return ()
 
+    def ordered(self) -> list[Criterion]:
+        """Return the criteria in the order in which they are shown, the most important one first."""
+        by_name = {criterion.name: criterion for criterion in self.metric.criteria}
+        return [by_name[name] for name in self.criteria]
+
     def verdict(self, row: Values) -> Iterator[Fact]:
         """Yield the value of each criterion."""
-        for criterion in self.metric.criteria:
+        for criterion in self.ordered():
             display = self.criteria[criterion.name]
             value = row[criterion.name]
             kind = display.kind(value)
@@ -117,13 +131,14 @@ class JudgedReport(ScoresReport):
 
     def badness(self, row: Values) -> float:
         """Return how bad a response is: the points that it lost by the first criterion, then by the others."""
+        criteria = self.ordered()
         lost = []
-        for criterion in self.metric.criteria:
+        for criterion in criteria:
             value = row[criterion.name]
             if value is None:
                 value = criterion.most / 2
             lost.append(criterion.most - value)
-        weight = 10 * self.metric.criteria[0].most
+        weight = 10 * criteria[0].most
         return float(lost[0] + sum(lost[1:]) / weight)
 
     def reasons(self, row: Values) -> Iterator[Fact]:

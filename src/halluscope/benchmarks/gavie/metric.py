@@ -1,177 +1,171 @@
-"""What GAVIE's data file cannot say: regions, and how a reply to the authors' prompt is read.
+"""GAVIE: do responses follow instructions, and are they true of the image (Liu et al., ICLR 2024)?
 
-The authors read replies by eye, so there is no rule of theirs to follow.
+A judge reads descriptions of the image's regions, and rates each response from 0 to 10, for relevancy and for accuracy.
 """
 
-import re
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from halluscope.errors import BuildError
-from halluscope.files.opening import Readable, chunks, entries, entries_of
-from halluscope.graded.metric import Case, Graded, Prompt, Verdict
-from halluscope.graded.report import View
-from halluscope.graded.rows import Values
-from halluscope.judging import guard
-from halluscope.judging.prompts import Refusal
-from halluscope.reading.fields import Fields
-from halluscope.sanitize import encodable, short_repr
-from halluscope.validation import is_id, is_like_a_list
-
-MOST = 10
-
-_SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s*(?:/(?!\s*10\b)|[-\u2013]\s*\d|to\b|or\b|\d)")
-"""What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8."""
+from halluscope.benchmark import Dataset, Judges, Score
+from halluscope.benchmarks.gavie.data import QUESTIONS, Question
+from halluscope.benchmarks.gavie.reading import MOST, PROMPTS
+from halluscope.judged import Adds, Judged, JudgedOptions, Readings, mean_of
+from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
+from halluscope.judging.verdict_prompts import VerdictPrompt
+from halluscope.judging.verdicts import Criterion
+from halluscope.options import option, takes
+from halluscope.stats.intervals import Counts, Range
+from halluscope.stats.ratios import Floats
+from halluscope.validation import paired
 
 
-_HELD = re.compile(r"\b(?:score of (?:the )?answer ?1?|relevancy|accuracy)\b[^.]{0,40}?\d")
-"""A score in a response, in whatever words."""
+@dataclass(frozen=True)
+class GAVIEOptions(JudgedOptions):
+    """The options of GAVIE's metric."""
 
-NO_SCORES = "a reply must have the headings Relevancy and Accuracy once, each with one score from 0 to 10"
+    judge: Any = judge_option("", "you must name one; none (no ratings yet)")
+    max_tokens: int = max_tokens_option(1024)  # a judge gives reasons
+    prompts: str | None = option(
+        None,
+        "whose wording of the prompt to use (default: ours)",
+        about='whose wording of a language model\'s prompt to use: "ours", or "authors" for that of the authors\' '
+        "script, for one response; it prints a region's width also as its height",
+        choices=tuple(PROMPTS),
+    )
+    ratings: Sequence[Any] | None = given_verdicts_option(
+        "id, relevancy and accuracy",
+        "rates",
+        '{"relevancy": number, "accuracy": number} per row, each from 0 to 10, or a judge\'s text, or None if nobody '
+        "could rate the response. If given, no judge is asked",
+    )
 
-
-def scores_of(reply: str) -> dict[str, list[str]]:
-    """Return the scores under each heading of a reply, "" for one that is no single number; {} if a heading repeats."""
-    scores: dict[str, list[str]] = {}
-    under = ""
-    for line in reply.splitlines():
-        heading = line.strip(" \t*_`#>-:").lower()
-        if heading in ("relevancy", "accuracy"):
-            if heading in scores:
-                return {}
-            under = heading
-            scores[under] = []
-            continue
-        scored = _SCORED.search(line)
-        if scored:
-            is_number = not _GOES_ON.match(scored[2])
-            scores.setdefault(under, []).append(scored[1] if is_number else "")
-    return scores
-
-
-def refusal_of_words(reply: str, response: str) -> Refusal | None:
-    """Return why a reply to the authors' prompt is not read; None if it is."""
-    if _HELD.search(guard.plain(response)):
-        return guard.HELD
-    scores = scores_of(reply)
-    if scores.keys() != {"relevancy", "accuracy"}:
-        return Refusal(NO_SCORES)
-    for name, numbers in scores.items():
-        if len(numbers) != 1 or not numbers[0] or float(numbers[0]) > MOST:
-            return Refusal(NO_SCORES, f"under {name} it has {short_repr(', '.join(numbers), 40)}")
-    return None
+    @property
+    def given(self) -> Sequence[Any] | None:
+        return self.ratings
 
 
-def read_words(reply: str, response: str = "") -> Verdict | None:
-    """Return the verdict of a reply to the authors' prompt, None unless it has both headings once, each with one score.
+class GAVIE(Judged):
+    name = "gavie"
+    title = "GAVIE"
+    about = "1,000 instructions: relevancy and accuracy, rated from 0 to 10"
+    description = """\
+GAVIE (GPT4-Assisted Visual Instruction Evaluation) gives 1,000 instructions about 120 images of Visual Genome. Some
+instructions assume something that is not in the image. A language model reads Visual Genome's descriptions of the
+image's regions, and rates each response from 0 to 10 for relevancy (does it do what the instruction asks?) and for
+accuracy (is it true of the image?).
+"""
+    citation = """\
+@inproceedings{liu2024mitigating,
+  title={Mitigating Hallucination in Large Multi-Modal Models via Robust Instruction Tuning},
+  author={Liu, Fuxiao and Lin, Kevin and Li, Linjie and Wang, Jianfeng and Yacoob, Yaser and Wang, Lijuan},
+  booktitle={International Conference on Learning Representations (ICLR)},
+  year={2024}
+}
+"""
+    links = ("https://arxiv.org/abs/2306.14565", "https://github.com/FuxiaoLiu/LRV-Instruction")
+    licence = (
+        "Instructions and the authors' prompt: BSD-3-Clause. Regions and images: Visual Genome, CC BY 4.0; the "
+        "photographs belong to their Flickr owners."
+    )
 
-    If the response itself holds a score in these words, no reply is read: the judge may have copied it.
+    principal = "accuracy"
+    scores = {
+        "accuracy": Score("higher", is_mean=True, is_points=True),
+        "relevancy": Score("higher", is_mean=True, is_points=True),
+        "unreadable": Score("lower", is_mean=True),
+    }
+    extra_numbers = {"questions": Score(), "images": Score(), "rated": Score()}
+    ranges = {**Judged.ranges, "accuracy": Range(0, MOST), "relevancy": Range(0, MOST)}
+    target = "regions"
+    datasets = (
+        Dataset(
+            "gavie",
+            id=("id",),
+            columns=("image_id", "question", "regions"),
+            own=("regions",),
+        ),
+    )
+    judges = Judges(
+        "verdicts",
+        default="",
+        rules=("none",),
+        published="GPT-4 (GPT4-32k-0314, according to the authors), which is retired and can no longer be asked",
+    )
+    options_type = GAVIEOptions
+    table = QUESTIONS
+    rows_published = 1000
+    criteria = (Criterion("relevancy", float, MOST), Criterion("accuracy", float, MOST))
+    notes = {"reason": ""}
+    given_option = "ratings"
+    reply_options = ("prompts",)
+    prompt_names = tuple(PROMPTS)
 
-    >>> reply = ["Relevancy:", "score of the answer1: 9", "reason: a", "**Accuracy:**", "score of the answer1: 2.5/10"]
-    >>> read_words("\\n".join(reply), "A cat.").numbers, read_words("\\n".join(reply[:3]), "") is None
-    ({'relevancy': 9.0, 'accuracy': 2.5}, True)
-    """
-    if refusal_of_words(reply, response) is not None:
-        return None
-    numbers = {name: float(number) for name, (number,) in scores_of(reply).items()}
-    return Verdict(numbers, {"reason": encodable(reply)})
+    def judge_prompt(self, options: GAVIEOptions, of_given_texts: bool = False) -> VerdictPrompt:
+        usual = "authors" if of_given_texts else "ours"
+        return PROMPTS[options.prompts or usual]
 
-
-PLACE = ("x", "y", "width", "height")
-"""Where a region is in an image: its upper left corner and its size, in pixels."""
-
-
-def region(value: Any, where: str) -> Values:
-    """Return a region: a phrase, and its place in whole pixels; a value that is none is a ValueError."""
-    place: list[Any] = [value.get(name) for name in PLACE] if isinstance(value, Mapping) else [None]
-    if not all(map(is_id, place)) or not isinstance(value.get("phrase"), str):
-        raise ValueError(
-            f"{where} is {short_repr(value)}; expected a region: phrase, and {', '.join(PLACE)} in whole pixels."
-        )
-    return {"phrase": value["phrase"], **dict(zip(PLACE, map(int, place), strict=True))}
-
-
-def regions_of(row: Fields, column: str) -> tuple[Values, ...] | None:
-    """Return the regions of a row; None if they are unknown."""
-    if (value := row.given.get(column)) is None:
-        return None
-    if not is_like_a_list(value):
-        raise row.wrong(column, "a list of regions, or null")
-    return tuple(region(one, f"{row.where}: {column}[{number}]") for number, one in enumerate(value))
-
-
-def _feature() -> Any:
-    from datasets import List, Value
-
-    return List({"phrase": Value("string"), **{name: Value("int64") for name in PLACE}})
-
-
-class GAVIE(Graded):
-    """GAVIE's metric."""
-
-    kinds: ClassVar = {"regions": (regions_of, _feature)}
-    readers: ClassVar = {("authors", "strict"): read_words}
-
-    def rename(self, row: Values) -> Values:
-        return {"regions": None, **super().rename(row)}
-
-    def written(self, prompt: Prompt, row: Any, column: str) -> str:
-        if column != "regions":
-            return super().written(prompt, row, column)
-        height = "width" if prompt.verbatim else "height"  # as the authors' script prints it
-        return "\n".join(
-            f"{prompt.write(one['phrase'])} X:{one['x']} Y:{one['y']} Width:{one['width']} Height:{one[height]}"
-            for one in row.regions
-        )
-
-    def check(self, rows: Sequence[Any]) -> None:
-        if without := [index for index, row in enumerate(rows) if not row.regions]:
+    def check_rows(self, rows: Sequence[Question]) -> None:
+        without = [number for number, row in enumerate(rows) if not row.regions]
+        if without:
             raise ValueError(
                 f"references[{without[0]}] has no regions (rows without any: {len(without):,} of {len(rows):,}); a "
                 "language model needs them to know what the image shows. Build the dataset with --regions, or give "
                 "ratings."
             )
 
-    def refusal(self, prompt: Prompt, reply: str, response: str) -> Refusal | None:
-        return prompt.refusal(reply) if prompt.reply else refusal_of_words(reply, response)
+    def fields(self, row: Question) -> dict[str, Any]:
+        return {"regions": row.regions or (), "question": row.question}
 
-    def counts(self, rows: Sequence[Any]) -> Values:
-        regions = {row.image_id: row.regions or () for row in rows}
-        return {**super().counts(rows), "regions": sum(map(len, regions.values()))}
+    def adds(self, values: Mapping[str, Floats]) -> dict[str, Adds]:
+        return {"relevancy": mean_of(values["relevancy"]), "accuracy": mean_of(values["accuracy"])}
 
-    def facts(self, case: Case, scores: Values) -> Values:
-        rated = int(np.sum(~self.unreadable(case.verdicts.values)))
-        return {**super().facts(case, scores), "rated": rated}
+    def shown(self, row: Question) -> dict[str, Any]:
+        return {"id": row.id, "image_id": row.image_id}
 
-    def extra(self, file: Readable, images: Collection[int]) -> dict[int, Values]:
-        """Return the regions of images.
+    def identity(self, row: Question) -> tuple[Any, ...]:
+        identity: list[Any] = [row.id, row.image_id, row.question]
+        for region in row.regions or ():
+            identity += [region.phrase, region.x, region.y, region.width, region.height]
+        return tuple(identity)
 
-        The file is region_descriptions.json, a list of {"id", "regions"}; or vg_annotation.json, which the authors'
-        script reads: image id -> [{"caption", "bbox"}].
-        """
-        found: dict[int, list[Values]] = defaultdict(list)
-        if next(chunks(file), b"").removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-            for place, entry in enumerate(entries(file), 1):
-                where = f"{file}: entry {place}"
-                if not isinstance(entry, Mapping) or not isinstance(entry.get("regions"), list):
-                    raise BuildError(
-                        f"{where} is {short_repr(entry)}; expected an object with id and regions, a list."
-                    )
-                if isinstance(image_id := entry.get("id"), int) and image_id in images:
-                    found[image_id] += (region(one, where) for one in entry["regions"])
-        else:
-            for name, entry in entries_of(file, *map(str, sorted(images))):
-                box = entry.get("bbox") if isinstance(entry, Mapping) else None
-                if isinstance(box, list) and len(box) == len(PLACE):
-                    entry = {"phrase": entry.get("caption"), **dict(zip(PLACE, box, strict=True))}
-                found[int(name)].append(region(entry, f"{file}: the image {name}"))
-        return {image_id: {"regions": tuple(regions)} for image_id, regions in found.items() if regions}
+    def facts(
+        self, rows: Sequence[Question], readings: Readings, total: Counts, options: GAVIEOptions
+    ) -> dict[str, Any]:
+        facts = super().facts(rows, readings, total, options)
+        is_rated = ~self.unreadable(readings.verdicts.values)
+        facts["rated"] = int(np.sum(is_rated))
+        return facts
 
 
-GRADED = GAVIE(__file__)
-VIEW = View(GRADED)
-compute = GRADED.compute
+METRIC = GAVIE()
+
+
+@takes(GAVIEOptions)
+def compute(predictions: Sequence[str], references: Sequence[Any], **options: Any) -> dict[str, Any]:
+    """Score an LVLM's responses to GAVIE's questions.
+
+    Args:
+        predictions: the LVLM's raw responses, one per row.
+        references: the dataset's rows without images, in the same order. A judge is shown their `regions`; if ratings
+            are given, rows of evaluation_set.json also work.
+        options: the fields of `GAVIEOptions`, by name.
+
+    Returns:
+        `relevancy` and `accuracy`, the mean scores, from 0 to 10, each over the responses that have that score; higher
+        is better. `unreadable`, the share of responses that lack either score; a response is left out of the mean of a
+        score that it lacks. `rated`, how many responses have both scores, summed over the repeats.
+        A mean or share of nothing is NaN. Also `questions`, `images`; `mean_words`, the mean length of the responses;
+        `thoughts`, how many responses held thoughts that were removed; `unfinished_thoughts`, how many are a thought
+        without an end; `signature`; `verdicts`, a digest of a language model's verdicts; `interval` with a bootstrap,
+        which leaves out one image at a time; `spread` with repeats, the least and greatest value of each score; and
+        `per_question` if requested.
+
+    Raises:
+        ValueError: for any bad input, or without a judge, before a model is asked.
+        JudgingFailed: if more than `max_failed` of the replies cannot be read.
+    """
+    responses, references = paired(predictions, references)
+    return METRIC.evaluate(responses, QUESTIONS.read_all(references), METRIC.chosen(options))

@@ -1,5 +1,1 @@
 """HaloQuest: free-form questions that tempt a model to make something up (Wang et al., ECCV 2024)."""
-
-from halluscope.graded import record
-
-BENCHMARK = record.record(__file__)

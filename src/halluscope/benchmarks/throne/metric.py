@@ -427,11 +427,11 @@ def compute(
     objects = class_names(references)
     present = vocabulary.presence(objects)
     if votes is not None:
-        check_effect(options, POLLING, "votes are given, so nobody is asked", usual_values(VoteOptions))
         if chosen.explain:
             raise no_judges("explain")
         if certificate is not None:
             raise no_judges("certificate")
+        check_effect(options, POLLING, "votes are given, so nobody is asked", usual_values(VoteOptions))
     if cells is None:
         check_effect({"cells_of": cells_of}, ["cells_of"], "it is about a sample, and cells is None")
     if chosen.explain:

@@ -1,0 +1,127 @@
+"""How a judge is asked to rate a response, and how its reply is read.
+
+The authors read replies to their prompt by eye, so there is no rule of theirs to follow. prompts/authors.txt is theirs
+(FuxiaoLiu/LRV-Instruction, Evaluation/evaluate.py, BSD-3-Clause, (c) its authors) without the parts about a second
+response: their script puts the responses of several LVLMs into one prompt, so that each score depends on the others;
+here each response has a prompt of its own.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from halluscope.files.writing import json_text
+from halluscope.judging import guard
+from halluscope.judging.prompts import Refusal
+from halluscope.judging.verdict_prompts import Fields, JsonPrompt, Verdict, WordPrompt, beside
+from halluscope.sanitize import encodable, short_repr
+
+MOST = 10
+
+SCORED = re.compile(r"\bscore of (?:the )?answer ?1\b[\s*_`:]{1,12}(\d+(?:\.\d+)?)(.{0,12})", re.IGNORECASE)
+# What follows digits that are not a score by themselves: 7/100, 7-8, 7 to 8
+GOES_ON = re.compile(r"\s*(?:/(?!\s*10\b)|[-\u2013]\s*\d|to\b|or\b|\d)")
+
+# A score in a response, in whatever words
+HELD = re.compile(r"\b(?:score of (?:the )?answer ?1?|relevancy|accuracy)\b[^.]{0,40}?\d")
+
+NO_SCORES = "a reply must have the headings Relevancy and Accuracy once, each with one score from 0 to 10"
+
+
+def scores_of(reply: str) -> dict[str, list[str]]:
+    """Return the scores under each heading of a reply, "" for one that is no single number; {} if a heading repeats."""
+    scores: dict[str, list[str]] = {}
+    under = ""
+    for line in reply.splitlines():
+        heading = line.strip(" \t*_`#>-:").lower()
+        if heading in ("relevancy", "accuracy"):
+            if heading in scores:
+                return {}
+            under = heading
+            scores[under] = []
+            continue
+        scored = SCORED.search(line)
+        if scored:
+            is_number = not GOES_ON.match(scored[2])
+            scores.setdefault(under, []).append(scored[1] if is_number else "")
+    return scores
+
+
+def refusal_of_words(reply: str, response: str) -> Refusal | None:
+    """Return why a reply to the authors' prompt is not read; None if it is."""
+    if HELD.search(guard.plain(response)):
+        return guard.HELD
+    scores = scores_of(reply)
+    if scores.keys() != {"relevancy", "accuracy"}:
+        return Refusal(NO_SCORES)
+    for name, numbers in scores.items():
+        if len(numbers) != 1 or not numbers[0] or float(numbers[0]) > MOST:
+            return Refusal(NO_SCORES, f"under {name} it has {short_repr(', '.join(numbers), 40)}")
+    return None
+
+
+def read_words(reply: str, response: str = "") -> Verdict | None:
+    """Return the verdict of a reply to the authors' prompt, None unless it has both headings once, each with one score.
+
+    If the response itself holds a score in these words, no reply is read: the judge may have copied it.
+
+    >>> reply = ["Relevancy:", "score of the answer1: 9", "reason: a", "**Accuracy:**", "score of the answer1: 2.5/10"]
+    >>> read_words("\\n".join(reply), "A cat.").numbers, read_words("\\n".join(reply[:3]), "") is None
+    ({'relevancy': 9.0, 'accuracy': 2.5}, True)
+    """
+    if refusal_of_words(reply, response) is not None:
+        return None
+    scores = scores_of(reply)
+    numbers = {"relevancy": float(scores["relevancy"][0]), "accuracy": float(scores["accuracy"][0])}
+    return Verdict(numbers, {"reason": encodable(reply)})
+
+
+def read_object(parts: Mapping[str, Any]) -> Verdict:
+    """Return the verdict of a reply to our prompt."""
+    numbers = {"relevancy": float(parts["relevancy"]), "accuracy": float(parts["accuracy"])}
+    return Verdict(numbers, {"reason": encodable(parts["reason"])})
+
+
+class OurPrompt(JsonPrompt):
+    """The prompt in this project's words, with a region on each line."""
+
+    def texts(self, fields: Fields, response: str) -> dict[str, str]:
+        lines = []
+        for region in fields["regions"]:
+            place = f"X:{region.x} Y:{region.y} Width:{region.width} Height:{region.height}"
+            lines.append(f"{json_text(region.phrase)} {place}")
+        return {
+            "regions": "\n".join(lines),
+            "question": json_text(fields["question"]),
+            "answer": json_text(response),
+        }
+
+
+class AuthorsPrompt(WordPrompt):
+    """The authors' prompt, which prints a region's width also as its height, as their script does."""
+
+    def texts(self, fields: Fields, response: str) -> dict[str, str]:
+        lines = []
+        for region in fields["regions"]:
+            place = f"X:{region.x} Y:{region.y} Width:{region.width} Height:{region.width}"
+            lines.append(f"{encodable(region.phrase)} {place}")
+        return {
+            "regions": "\n".join(lines),
+            "question": encodable(fields["question"]),
+            "answer": encodable(response),
+        }
+
+
+SCORE = {"type": "integer", "enum": list(range(MOST + 1))}
+
+OURS = OurPrompt(
+    "gavie-prompt-2",
+    beside(__file__, "ours.txt"),
+    reply={"reason": {"type": "string"}, "relevancy": SCORE, "accuracy": SCORE},
+    stated_in=("relevancy", "accuracy"),
+    verdict=read_object,
+)
+
+AUTHORS = AuthorsPrompt("authors-3", beside(__file__, "authors.txt"), read_words, refusal_of_words)
+
+PROMPTS = {"ours": OURS, "authors": AUTHORS}  # by the values of the option `prompts`

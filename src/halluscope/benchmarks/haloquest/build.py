@@ -1,0 +1,70 @@
+"""Builds haloquest: 608 free-form questions about generated and real images."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from halluscope.benchmarks.haloquest.data import QUESTIONS, Question, groups_of
+from halluscope.building.command import Builder
+from halluscope.building.output import Order
+
+
+def counts(rows: Sequence[Question]) -> dict[str, int]:
+    """Return the counts that the dataset's spec states."""
+    numbers = {"questions": len(rows)}
+    for name, is_in in groups_of(rows).items():
+        if "/" not in name:
+            numbers[name] = int(is_in.sum())
+    images = set()
+    with_one_answer = 0
+    for row in rows:
+        images.add(row.file_name)
+        if len(row.answers) == 1:
+            with_one_answer += 1
+    numbers["images"] = len(images)
+    numbers["with_one_answer"] = with_one_answer
+    return numbers
+
+
+def features(with_image: bool = False) -> dict[str, Any]:
+    """Return the types of the dataset's columns."""
+    from datasets import Image, List, Value
+
+    columns = {"id": Value("int64"), "file_name": Value("string")}
+    if with_image:
+        columns["image"] = Image()
+    for name in ("image_type", "type", "question"):
+        columns[name] = Value("string")
+    columns["answers"] = List(Value("string"))
+    columns["stated"] = Value("string")
+    columns["url"] = Value("string")
+    return columns
+
+
+def make(order: Order) -> Path:
+    """Build haloquest."""
+    out = order.target()
+    source = order.fetch("questions")
+    rows = QUESTIONS.read_upstream(source.path)
+    written: list[dict[str, Any]] = []
+    for row in rows:
+        columns_of_row = row.row
+        columns_of_row["image"] = row.file_name
+        written.append(columns_of_row)
+    return order.write(out, written, features(with_image=True), counts(rows), {"questions": source})
+
+
+BUILDER = Builder(
+    "haloquest",
+    about="""Builds haloquest: 608 free-form questions about generated and real images.
+
+    halluscope build haloquest                                      # downloads the questions, 0.2 MB; no images
+    halluscope build haloquest --source haloquest-eval.csv --images images
+
+The authors publish the address of each image (column `url`), not the images. Put the images that you may use into one
+folder, under their names (column `file_name`). With --only-images-present, a missing image is null.
+""",
+    source="haloquest-eval.csv, or a folder that holds it (default: download)",
+    images="the folder of the images under their names, or a zip of it (default: no column `image`)",
+    make=make,
+)
