@@ -89,7 +89,7 @@ class Labelled(Metric):
     def _is_read_alike(self, texts: Sequence[str], readings: Answers) -> bool:
         """Whether `strict` reads so few of a random sample otherwise that it reads few of all responses otherwise.
 
-        If it read 5 % of all otherwise, it would be under half as many of the sample in fewer than one of 10^30 samples.
+        If it read 5 % of all otherwise, it would be under half as many in fewer than one of 10^30 samples.
         """
         sample = np.random.default_rng(0).choice(len(texts), SAMPLED, replace=False)
         by_strict = self.read_strictly([texts[row] for row in sample.tolist()])
