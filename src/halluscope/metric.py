@@ -147,7 +147,8 @@ class Metric(Benchmark):
             refused=refused,
             kinds=counts.kinds(),
         )
-        return of_scores(left_out, options.level)
+        # numpy's narrow floats would round the quantiles
+        return of_scores(left_out, float(options.level))
 
     def sign(self, rows: Any, readings: Any, options: Any) -> str:
         """Return the signature of scores."""

@@ -182,6 +182,9 @@ def takes(kind: type) -> Callable[[Callable[..., T]], Callable[..., T]]:
                 )
             )
         function.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        annotations = {one.name: one.annotation for one in parameters}
+        annotations["return"] = own.return_annotation
+        function.__annotations__ = annotations
         return function
 
     return decorated

@@ -344,7 +344,7 @@ which they agree are compared with the objects annotated in the image.
             of_people,
             betas=options.conventions.betas,
             class_f=options.class_f,
-            level=options.level,
+            level=float(options.level),
         )
         if corrected.refused.keys() >= corrected.scores.keys():
             raise ValueError(
