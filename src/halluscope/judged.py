@@ -196,7 +196,7 @@ class Judged(Metric):
         if self.judges:
             rules = self.judges.rules
         if options.given is not None:
-            return self._read_given(options, len(rows))
+            return self._read_given(texts, options)
         if options.named(rules):
             why = f"{options.judge!r} gives the same verdicts each time and asks no model"
             self._check_asking(options, why)
@@ -212,7 +212,7 @@ class Judged(Metric):
         self.check_rows(rows)
         return self._ask(texts, rows, options)
 
-    def _read_given(self, options: Any, rows: int) -> Verdicts:
+    def _read_given(self, texts: Sequence[str], options: Any) -> Verdicts:
         """Read the verdicts that the user gives; options of a judge, who is not asked, are refused."""
         why = f"the {self.given_option} are given, so nothing is judged"
         self._check_asking(options, why)
@@ -222,12 +222,13 @@ class Judged(Metric):
             self.given_option,
             options.given,
             self.criteria,
-            prompt=lambda: self.judge_prompt(options, of_given_texts=True),
+            texts,
+            reader=lambda: self.judge_prompt(options, of_given_texts=True),
             reply_options={name: getattr(options, name) for name in self.reply_options},
             prompts=self.prompt_names,
             flags=self.flags,
         )
-        return read_given(verdicts, rows)
+        return read_given(verdicts)
 
     def _check_asking(self, options: Any, why: str) -> None:
         """Refuse options that only move a language model's replies."""

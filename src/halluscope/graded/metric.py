@@ -13,13 +13,14 @@ import numpy as np
 
 from halluscope import options as options_of
 from halluscope.files.writing import json_text
-from halluscope.graded.given import AUTHORS, TextReader, given_verdicts
 from halluscope.graded.rows import Rows, Values
 from halluscope.judging import guard
+from halluscope.judging.given_verdicts import GivenVerdicts, read_given
 from halluscope.judging.judge import MAX_TOKENS, Schema
 from halluscope.judging.options import ASKING, VerdictOptions
 from halluscope.judging.prompts import PromptSpec, Refusal, fill, json_object, json_of, key_of
-from halluscope.judging.verdicts import NOBODY, Criterion, Judged, from_given, read_given
+from halluscope.judging.verdicts import NOBODY, Criterion, Judged, from_given
+from halluscope.judging.verdicts import read_given as read_verdicts
 from halluscope.options import check_effect, usual_values
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
@@ -33,6 +34,9 @@ from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools, Ints, Tally, numbers, tally_groups
 from halluscope.validation import flags, paired, warn_of_a_part, word
 from halluscope.vocabularies import read_toml
+
+AUTHORS = "authors"
+"""Whose prompt other people's texts reply to, unless the user says otherwise."""
 
 RESPONSE = "response"
 """The field of a prompt that holds the response; the others hold columns."""
@@ -378,28 +382,26 @@ class Graded(Rows):
 
     def by_user(self, case: Case, given: Any) -> Judged:
         """Return the verdicts that the user gives: numbers, or texts, which are read as replies to a prompt."""
-        verdicts = given_verdicts(self.option, given, self.criteria, len(case.rows))
-        if verdicts.are_numbers:
-            why = f"the {self.option} are given as numbers, so no reply is read"
-            check_effect(case.written, self.reply_options, why)
-            return verdicts.as_numbers()
-        flags = self.data["verdict"].get("flags", ())
-        return verdicts.read_by(self._text_reader(case), case.texts, flags)
+        verdicts = GivenVerdicts(
+            self.option,
+            given,
+            self.criteria,
+            case.texts,
+            reader=lambda: self._text_reader(case),
+            reply_options={name: case.written.get(name) for name in self.reply_options},
+            prompts=self.choices.get("prompts", ()),
+            flags=self.data["verdict"].get("flags", ()),
+            warn=lambda verdicts: self.warn([verdicts]),
+        )
+        return read_given(verdicts)
 
-    def _text_reader(self, case: Case) -> TextReader:
+    def _text_reader(self, case: Case) -> "GivenTexts":
         """Return how given texts are read: as replies to the authors' prompt, if there is one and no other is named."""
         written = {name: case.written.get(name) for name in self.choices}
         prompts = self.choices.get("prompts", ())
         if AUTHORS in prompts and written["prompts"] is None:
             written["prompts"] = AUTHORS
-        prompt = self.prompt(**self.defaults(written))
-        return TextReader(
-            prompt.key,
-            lambda reply, response: self.read_text(prompt, reply, response),
-            lambda reply: self.refusal(prompt, reply, ""),
-            lambda verdicts: self.warn([verdicts]),
-            prompts,
-        )
+        return GivenTexts(self, self.prompt(**self.defaults(written)))
 
     # The metric
 
@@ -407,7 +409,7 @@ class Graded(Rows):
         """Return the metric's inputs from rows, and from a file or run with verdicts on the responses of this name."""
         given = options.get(self.option)
         if isinstance(given, str | Path):
-            given = read_given(given, responses, [row.id for row in rows], self.criteria)
+            given = read_verdicts(given, responses, [row.id for row in rows], self.criteria)
         return {"references": rows} | ({} if given is None else {self.option: given})
 
     def _compute(
@@ -485,6 +487,24 @@ class Graded(Rows):
         names["own"] = "\n".join(f"    {name}: {about}" for name, about in own.items())
         lines = text.format(title=self.data["benchmark"]["title"], **names).splitlines()
         return "\n".join(map(_filled, lines))
+
+
+@dataclass(frozen=True)
+class GivenTexts:
+    """Reads texts that a user gives as replies to a prompt."""
+
+    graded: Graded
+    prompt: Prompt
+
+    @property
+    def key(self) -> str:
+        return self.prompt.key
+
+    def read_given(self, reply: str, response: str) -> Verdict | None:
+        return self.graded.read_text(self.prompt, reply, response)
+
+    def refusal(self, reply: str) -> Refusal | None:
+        return self.graded.refusal(self.prompt, reply, "")
 
 
 def _filled(line: str) -> str:

@@ -4,19 +4,44 @@ import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from halluscope.judging.options import GIVEN
 from halluscope.judging.prompts import Refusal, said_of
-from halluscope.judging.verdict_prompts import Verdict, VerdictPrompt
 from halluscope.judging.verdicts import Criterion, Judged, from_given, reply_of
 from halluscope.options import check_effect
 from halluscope.validation import listed
 
 # The number of a verdict that says whether its reply could be read; the authors' rules rate other replies 0
 READABLE = "readable"
+
+
+class Verdict(Protocol):
+    """What was read of a judge's text."""
+
+    @property
+    def numbers(self) -> Mapping[str, float]:
+        """Criterion, or flag, -> its value."""
+
+
+class TextReader(Protocol):
+    """Reads a judge's texts as replies to a prompt."""
+
+    @property
+    def key(self) -> str:
+        """The prompt, as in a signature."""
+
+    def read_given(self, reply: str, response: str) -> Any:
+        """Return the `Verdict` of a text; None if it cannot be read. Nothing guards against copies of the response."""
+
+    def refusal(self, reply: str) -> Refusal | None:
+        """Say by which rule a text cannot be read; None if it can."""
+
+
+def say_nothing(verdicts: Sequence[Any]) -> None:
+    """Warn of nothing that verdicts show."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +51,14 @@ class GivenVerdicts:
     name: str  # of the option
     verdicts: Sequence[Any]  # one per row
     criteria: Sequence[Criterion]
-    prompt: Callable[[], VerdictPrompt]  # returns the prompt that texts reply to
+    responses: Sequence[str]
+    reader: Callable[[], TextReader]  # returns what reads texts, if there are any
     reply_options: Mapping[str, Any]  # the options that say how texts are read, with what the user wrote
     prompts: Sequence[str] = ()  # the names of the prompts that texts may reply to, if there are several
     flags: Sequence[str] = ()  # what a verdict says besides the criteria
+    warn: Callable[[Sequence[Any]], None] = (
+        say_nothing  # warns of what the verdicts of texts show, one per row
+    )
 
 
 @dataclass(frozen=True)
@@ -42,13 +71,14 @@ class Reading:
     refusal: Refusal | None = None
 
 
-def read_given(source: GivenVerdicts, rows: int) -> Judged:
+def read_given(source: GivenVerdicts) -> Judged:
     """Return the verdicts that a user gives.
 
     Raises:
         WithoutEffect: if the user also says how replies are read, and none of the verdicts is a text.
         ValueError: for bad verdicts, and if none of the texts can be read.
     """
+    rows = len(source.responses)
     verdicts = listed(source.name, source.verdicts, "a list, one per row", rows)
     replies = replies_among(verdicts, source.criteria)
     texts = len(replies) - replies.count(None)
@@ -56,17 +86,18 @@ def read_given(source: GivenVerdicts, rows: int) -> Judged:
         why = f"the {source.name} are given as numbers, so no reply is read"
         check_effect(source.reply_options, source.reply_options, why)
         return from_given(source.name, verdicts, source.criteria, rows)
-    prompt = source.prompt()
+    reader = source.reader()
     readings = []
-    for verdict, reply in zip(verdicts, replies, strict=True):
+    for verdict, reply, response in zip(verdicts, replies, source.responses, strict=True):
         if reply is None:
             readings.append(Reading(verdict))
         else:
-            readings.append(read_text(prompt, reply, source.criteria))
+            readings.append(read_text(reader, reply, response, source.criteria))
     _check_texts(source, readings, texts)
+    source.warn([reading.of_text for reading in readings])
     as_numbers = [reading.verdict for reading in readings]
     judged = from_given(source.name, as_numbers, source.criteria, rows)
-    return _with_flags(source, judged, readings)._replace(key=[GIVEN, prompt.key])
+    return _with_flags(source, judged, readings)._replace(key=[GIVEN, reader.key])
 
 
 def replies_among(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> list[str | None]:
@@ -86,11 +117,11 @@ def replies_among(verdicts: Sequence[Any], criteria: Sequence[Criterion]) -> lis
     return replies
 
 
-def read_text(prompt: VerdictPrompt, reply: str, criteria: Sequence[Criterion]) -> Reading:
-    """Read a judge's text as a reply to a prompt; nothing guards against copies of the response there."""
-    verdict = prompt.read(reply)
+def read_text(reader: TextReader, reply: str, response: str, criteria: Sequence[Criterion]) -> Reading:
+    """Read a judge's text as a reply to a prompt."""
+    verdict = reader.read_given(reply, response)
     if verdict is None:
-        return Reading(None, math.nan, refusal=prompt.refusal(reply))
+        return Reading(None, math.nan, refusal=reader.refusal(reply))
     numbers = {}
     for criterion in criteria:
         numbers[criterion.name] = criterion.plain(verdict.numbers[criterion.name])

@@ -57,6 +57,10 @@ class VerdictPrompt(ABC):
     def read(self, reply: str) -> Verdict | None:
         """Return the verdict of a reply, wherever it comes from; None if it cannot be read."""
 
+    def read_given(self, reply: str, response: str) -> Verdict | None:
+        """Return the verdict of a reply that a user gives; nothing guards against copies of the response there."""
+        return self.read(reply)
+
     @abstractmethod
     def refusal(self, reply: str, response: str = "") -> Refusal | None:
         """Say by which rule a reply cannot be read; None if it can."""
