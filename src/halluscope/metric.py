@@ -130,12 +130,11 @@ class Metric(Benchmark):
         result["signature"] = self.sign(rows, readings, options)
         self.warn(heard.texts, rows, readings, result, options)
         if options.bootstrap:
-            result.update(self.intervals(rows, counts, options))
+            result.update(self.intervals(rows, counts, total, options))
         return result
 
-    def intervals(self, rows: Any, counts: ClusterCounts, options: Any) -> dict[str, Any]:
+    def intervals(self, rows: Any, counts: ClusterCounts, total: Counts, options: Any) -> dict[str, Any]:
         """Return `interval` by the scores' names, and `no_interval`, why a score has none."""
-        total = counts.total()
         refused: dict[Names, str] = {}
         for name, reason in self.refusals(rows, total, options).items():
             refused[(name,)] = reason
