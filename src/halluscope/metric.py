@@ -18,31 +18,21 @@ from halluscope.benchmark import IDS, Benchmark
 from halluscope.options import Option, check_values, option
 from halluscope.responses.thoughts import REMOVED, THOUGHTS, choice, spoken
 from halluscope.signature import form_of, signature
-from halluscope.stats.bootstrap import METHOD
+from halluscope.stats.bootstrap import METHOD, check_level, resamples_option
 from halluscope.stats.counts import ClusterCounts
 from halluscope.stats.intervals import Counts, Names, Range, leave_out
 from halluscope.stats.ratios import Floats
 from halluscope.stats.stated import of_scores
-from halluscope.validation import LARGEST_SEED, by_id, share
+from halluscope.validation import LARGEST_SEED, by_id
 
 Scores = dict[str, Floats]  # name -> scores [sums]; a part has the name "score/part"
-
-
-def check_level(level: Any) -> float:
-    """Check the level of intervals."""
-    return share("level", level)
 
 
 @dataclass(frozen=True)
 class Options:
     """The options that every metric has."""
 
-    bootstrap: int = option(
-        0,
-        about="0 for no intervals; any other number gives the same ones",
-        what="a number of resamples (0 for no interval)",
-        limit="resamples",
-    )
+    bootstrap: int = resamples_option("0 for no intervals; any other number gives the same ones")
     seed: int = option(0, about="moves nothing", most=LARGEST_SEED)
     level: float = option(0.95, about="the level of the intervals, in (0, 1)", check=check_level)
     thoughts: str = option(

@@ -408,7 +408,5 @@ def for_verdicts(rules: str, max_tokens: int = MAX_TOKENS) -> list[Option]:
 
 def for_given_verdicts(name: str, columns: str, does: str) -> Option:
     """Return the command line's option for verdicts from the user, with `columns`; no rule or model `does` then."""
-    about = (
-        f"a file, or a run's folder, for each of --responses, with {columns}; no rule or model {does} then"
-    )
-    return Option(name, about, many=True, metavar="FILE", each=True)
+    declared_as: Option = given_verdicts_option(columns, does, "").metadata["option"]
+    return declared_as._replace(name=name)

@@ -5,7 +5,7 @@ Resamples are drawn and scored in parts to save memory; the draws are the same a
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -28,19 +28,30 @@ def parts(resamples: int, numbers: int) -> Iterator[int]:
     return (min(most, resamples - first) for first in range(0, resamples, most))
 
 
-@dataclass(frozen=True)
-class Bootstrap:
-    """Whether intervals are made, at which level, and by how many draws, where draws are needed."""
-
-    resamples: int = option(
+def resamples_option(about: str = "") -> Any:
+    """Return the option that says whether intervals are made, and by how many draws, where draws are needed."""
+    return option(
         0,
+        about=about,
         what="a number of resamples (0 for no interval)",
         limit="resamples",
         called="bootstrap",
     )
+
+
+def check_level(level: Any) -> float:
+    """Check the level of intervals."""
+    return share("level", level)
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Whether intervals are made, at which level, and by how many draws, where draws are needed."""
+
+    resamples: int = resamples_option()
     seed: int = option(0, most=LARGEST_SEED)  # of the draws
     # the share of the resamples inside the interval
-    level: float = option(0.95, check=partial(share, "level"))
+    level: float = option(0.95, check=check_level)
 
     def __post_init__(self) -> None:
         check_values(self)

@@ -4,7 +4,7 @@ Rows of a cluster depend on each other, so intervals leave out clusters. If ther
 one per repeat of the judging, a score is the mean over them.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from halluscope.stats.bootstrap import Bootstrap
-from halluscope.stats.intervals import Counts, Names, Range, blocks_of, leave_out, total_of
+from halluscope.stats.intervals import Counts, Range, blocks_of, leave_out, total_of
 from halluscope.stats.ratios import Floats, ratio
 from halluscope.stats.stated import of_scores
 
@@ -21,9 +21,6 @@ Bools = NDArray[np.bool_]
 
 # Score -> its part and its whole, each [clusters]: counts or sums of weights. A part may also be a sum of shares.
 Tally = Mapping[str, tuple[Ints | Floats, Ints | Floats]]
-
-# scores that follow from others, each [sums]
-Derived = Callable[[Mapping[str, Floats]], dict[str, Floats]]
 
 
 def tally_groups(
@@ -87,18 +84,17 @@ def counts_of(tallies: Sequence[Tally]) -> dict[str, Floats]:
     return {"part": np.stack(parts, axis=1), "whole": np.stack(wholes, axis=1)}
 
 
-def score_sums(sums: Counts, names: Sequence[str], derived: Derived = lambda scores: {}) -> dict[str, Floats]:
-    """Return scores [sums] of parts and wholes [sums, repeats, scores], as means over the repeats, and those derived
-    from them; NaN where a whole is 0.
+def score_sums(sums: Counts, names: Sequence[str]) -> dict[str, Floats]:
+    """Return scores [sums] of parts and wholes [sums, repeats, scores], as means over the repeats; NaN where a whole is
+    0.
     """
     means = ratio(sums["part"], sums["whole"]).mean(axis=1)
-    found = dict(zip(names, means.T, strict=True))
-    return found | derived(found)
+    return dict(zip(names, means.T, strict=True))
 
 
-def scores(tallies: Sequence[Tally], derived: Derived = lambda scores: {}) -> dict[str, float]:
+def scores(tallies: Sequence[Tally]) -> dict[str, float]:
     """Return the scores, counting each cluster once."""
-    return points(score_sums(total_of(counts_of(tallies)), [*tallies[0]], derived))
+    return points(score_sums(total_of(counts_of(tallies)), list(tallies[0])))
 
 
 def points(scores: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,17 +115,14 @@ def spread(tallies: Sequence[Tally]) -> dict[str, tuple[float, float]]:
 def uncertainty(
     tallies: Sequence[Tally],
     resampling: Bootstrap,
-    derived: Derived = lambda scores: {},
     ranges: Mapping[str, Range] | None = None,
-    refused: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return `interval` and `no_interval`, by leaving out clusters, if they are asked for."""
     if not resampling.resamples:
         return {}
     counts = counts_of(tallies)
-    score = partial(score_sums, names=[*tallies[0]], derived=derived)
-    reasons: dict[Names, str] = {(name,): reason for name, reason in (refused or {}).items()}
-    left_out = leave_out(score, total_of(counts), blocks_of(counts), ranges, reasons)
+    score = partial(score_sums, names=list(tallies[0]))
+    left_out = leave_out(score, total_of(counts), blocks_of(counts), ranges)
     return of_scores(left_out, resampling.level)
 
 
