@@ -21,6 +21,7 @@ FLOORS = (
         "reading",
         "responses",
         "metric",
+        "rows_metric",
         "labelled",
         "judged",
         "registry",

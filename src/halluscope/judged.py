@@ -6,13 +6,12 @@ missing verdict is NaN and counts in no score.
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from halluscope.benchmark import Score
 from halluscope.judging.given_verdicts import GivenVerdicts, read_given
 from halluscope.judging.judge import MAX_TOKENS
 from halluscope.judging.options import ASKING, VerdictOptions, judge_option, max_tokens_option
@@ -20,16 +19,15 @@ from halluscope.judging.verdict_prompts import Fields, Verdict, VerdictPrompt
 from halluscope.judging.verdicts import NOBODY, Criterion, from_given
 from halluscope.judging.verdicts import Judged as Verdicts
 from halluscope.judging.verdicts import read_given as read_verdicts
-from halluscope.metric import Metric, Options, Scores
+from halluscope.metric import Options, Scores
 from halluscope.options import check_effect, option, usual_values
-from halluscope.reading.rows import Row, Rows
 from halluscope.responses import lengths
 from halluscope.responses.lengths import MEAN_WORDS
-from halluscope.signature import data_of
+from halluscope.rows_metric import RowsMetric
 from halluscope.stats.counts import Tables
-from halluscope.stats.intervals import AMOUNT, Counts, Range
+from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Bools, Ints, numbers
+from halluscope.stats.tallies import Bools, Ints
 from halluscope.validation import warn_of_a_part
 
 # the two counts of a score: counts [clusters, repeats, 2]
@@ -37,6 +35,13 @@ PART = 0
 WHOLE = 1
 
 ALL = "all"  # the name of all rows in `counts`
+
+# The values of the option `prompts`: whose words a judge is asked in
+OURS = "ours"
+AUTHORS = "authors"
+
+# The options that say what a model is asked, and how its replies are read
+REPLY_OPTIONS = ("prompts", "reading")
 
 
 @dataclass(frozen=True)
@@ -79,35 +84,29 @@ class Readings:
     verdicts: Verdicts
 
 
-class Judged(Metric):
+class Judged(RowsMetric):
     """A metric of verdicts. Its rows are a list of `Row`."""
 
     options_type: ClassVar[type[JudgedOptions]] = JudgedOptions
-    table: ClassVar[Rows[Any]]  # reads the dataset's rows
-    items = "per_question"
-    extra_numbers: Mapping[str, Score] = {"questions": Score(), "images": Score()}
-    ranges: ClassVar[Mapping[str, Range]] = {MEAN_WORDS: AMOUNT}
     criteria: ClassVar[tuple[Criterion, ...]]  # what a verdict says
     # what a verdict also says, which is true unless a reader says otherwise
     flags: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]]  # the texts that explain a verdict -> their value where there is none
     given_option: ClassVar[str]  # the option that gives verdicts
-    # the options that say what a model is asked, and how its replies are read
-    reply_options: ClassVar[tuple[str, ...]] = ("prompts", "reading")
-    prompt_names: ClassVar[tuple[str, ...]] = ()  # the values of the option `prompts`, if there is one
-    rows_published: ClassVar[int]  # how many rows the dataset has
+    judge_prompts: ClassVar[Mapping[str, VerdictPrompt]]  # by the values of the option `prompts`
     unread: ClassVar[str] = "unreadable"  # the name of the share of responses without a readable verdict
     # score -> the names in `counts` of its whole and its part
     counted: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     # In what benchmarks differ
 
-    @abstractmethod
     def judge_prompt(self, options: Any, of_given_texts: bool = False) -> VerdictPrompt:
         """Return the prompt that the options name, with the reader of its replies.
 
-        Texts that a user gives reply to the authors' prompt, if there is one, unless the options say otherwise.
+        Texts that a user gives reply to the authors' prompt unless the options say otherwise.
         """
+        usual = AUTHORS if of_given_texts else OURS
+        return self.judge_prompts[options.prompts or usual]
 
     def check_rows(self, rows: Sequence[Any]) -> None:
         """Check that a language model can be asked about the rows, before it is asked about any."""
@@ -120,17 +119,9 @@ class Judged(Metric):
     def adds(self, values: Mapping[str, Floats]) -> dict[str, Adds]:
         """Return what each row adds to each score, by one repeat's verdicts: criterion -> [rows]."""
 
-    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
-        """Return which rows belong to each group, for which the scores are also given."""
-        return {}
-
     def cluster_of(self, row: Any) -> Any:
         """Return what a row shares with those that it depends on."""
         return row.image_id
-
-    @abstractmethod
-    def identity(self, row: Any) -> tuple[Any, ...]:
-        """Return what tells a row from others, for the digest of the data in a signature."""
 
     def shown(self, row: Any) -> dict[str, Any]:
         """Return what the table of questions says of a row."""
@@ -146,23 +137,6 @@ class Judged(Metric):
         return from_given("", [None] * len(rows), self.criteria, len(rows))._replace(key=rule)
 
     # The dataset's rows
-
-    def module(self, name: str) -> Any:
-        """Return a module of its package; this object in place of its rows' module, and what shows it for "report"."""
-        if name == "rows":
-            return self
-        module = super().module(name)
-        if name == "report":
-            return module.VIEW
-        return module
-
-    def load(self, sources: Sequence[str]) -> list[Any]:
-        """Read datasets, or files of the authors, as users name them."""
-        return self.table.load(sources)
-
-    def read_all(self, rows: Sequence[Any], where: str = "references") -> list[Any]:
-        """Read rows, as the dataset or the authors' file has them."""
-        return self.table.read_all(rows, where)
 
     def inputs(
         self, rows: Sequence[Any], *, ratings: Any = None, judgements: Any = None, responses: str = ""
@@ -180,6 +154,12 @@ class Judged(Metric):
         return {"references": rows, self.given_option: verdicts}
 
     # Reading: who gives the verdicts
+
+    @property
+    def reply_options(self) -> list[str]:
+        """The options that say what a model is asked, and how its replies are read."""
+        names = {field.name for field in fields(self.options_type)}
+        return [name for name in REPLY_OPTIONS if name in names]
 
     def chosen(self, options: Mapping[str, Any]) -> Any:
         """Return the options; the judge's seed is that of the metric unless it is given."""
@@ -225,7 +205,7 @@ class Judged(Metric):
             texts,
             reader=lambda: self.judge_prompt(options, of_given_texts=True),
             reply_options={name: getattr(options, name) for name in self.reply_options},
-            prompts=self.prompt_names,
+            prompts=list(self.judge_prompts),
             flags=self.flags,
         )
         return read_given(verdicts)
@@ -259,10 +239,6 @@ class Judged(Metric):
 
     # Counting and scoring
 
-    def clusters(self, rows: Sequence[Any]) -> Ints:
-        """Return the number of each row's cluster."""
-        return numbers([self.cluster_of(row) for row in rows])
-
     def count(self, rows: Sequence[Any], readings: Readings, options: Any) -> Tables:
         """Count, for each score, the sum of what rows add to it, and how many count: [clusters, repeats, 2]."""
         cluster = self.clusters(rows)
@@ -291,8 +267,7 @@ class Judged(Metric):
         verdicts = readings.verdicts
         facts: dict[str, Any] = {
             self.unread: float(self.unreadable(verdicts.values).mean()),
-            "questions": len(rows),
-            self.leaves_out(rows): int(self.clusters(rows).max()) + 1,
+            **self.sizes(rows),
         }
         if self.counted:
             facts["counts"] = self._counts(rows, total)
@@ -345,12 +320,6 @@ class Judged(Metric):
     def signed(self, rows: Sequence[Any], readings: Readings, options: Any) -> dict[str, Any]:
         verdicts = readings.verdicts
         return {"judge": verdicts.key, "repeats": verdicts.repeats, **verdicts.drawn}
-
-    def data(self, rows: Sequence[Any]) -> str:
-        return data_of(self.name, [self.identity(row) for row in rows])
-
-    def forms(self, rows: Sequence[Row]) -> list[str]:
-        return [row.form for row in rows]
 
 
 def name_of(score: str, group: str) -> str:

@@ -5,27 +5,25 @@ A named rule reads each response; one that it cannot read counts as unreadable, 
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halluscope.benchmark import Score
 from halluscope.metric import Metric, Options, Scores
 from halluscope.options import option
-from halluscope.reading.rows import Rows
 from halluscope.responses import lengths, parsers
 from halluscope.responses.lengths import MEAN_WORDS
 from halluscope.responses.parsers import STRICT, Parser
 from halluscope.responses.read_otherwise import LEAST_SHARE, Readings, warn_if_read_otherwise
-from halluscope.signature import data_of
+from halluscope.rows_metric import RowsMetric
 from halluscope.stats.correlation import warn_if_shuffled
 from halluscope.stats.counts import Tables
-from halluscope.stats.intervals import AMOUNT, Counts, Range
+from halluscope.stats.intervals import Counts
 from halluscope.stats.ratios import Floats, ratio
-from halluscope.stats.tallies import Bools, Ints, numbers
+from halluscope.stats.tallies import Ints
 from halluscope.validation import warn_of_a_part
 
 # [rows]: the number of an answer among the labels; their number for an unreadable response
@@ -116,10 +114,16 @@ class LabelledRowsOptions(Options):
 
 @dataclass(frozen=True)
 class Questions:
-    """The rows that were answered, and their right answers."""
+    """The rows that were answered, and their right answers. Iteration goes over the rows."""
 
     rows: Sequence[Any]
     right: Answers
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class ReadResponses:
     answers: Answers
 
 
-class LabelledRows(Labelled):
+class LabelledRows(RowsMetric, Labelled):
     """A metric of a dataset's rows, which have their right answer in the column `target`.
 
     An unreadable response is wrong. The scores are the accuracy, also of groups of rows; the recall of each label,
@@ -138,14 +142,9 @@ class LabelledRows(Labelled):
     """
 
     options_type: ClassVar[type[LabelledRowsOptions]] = LabelledRowsOptions
-    table: ClassVar[Rows[Any]]  # reads the dataset's rows
-    items = "per_question"
-    extra_numbers: Mapping[str, Score] = {"questions": Score(), "images": Score()}
-    ranges: ClassVar[Mapping[str, Range]] = {MEAN_WORDS: AMOUNT}
     # the values of the option `parser`; each rule reads a response as the number of a label, or as their number
     rules: ClassVar[Mapping[str, Parser]]
     recalls: ClassVar[tuple[str, ...]]  # the names of the labels' recalls
-    rows_published: ClassVar[int]  # how many rows the dataset has
 
     # In what benchmarks differ
 
@@ -153,38 +152,7 @@ class LabelledRows(Labelled):
         """Return how many rows published scores are about; None if that is not known."""
         return self.rows_published
 
-    def groups(self, rows: Sequence[Any]) -> dict[str, Bools]:
-        """Return which rows belong to each group, for which the accuracy is also given."""
-        return {}
-
-    @abstractmethod
-    def cluster_of(self, row: Any) -> Any:
-        """Return what a row shares with those that it depends on."""
-
-    @abstractmethod
-    def identity(self, row: Any) -> tuple[Any, ...]:
-        """Return what tells a row from others, for the digest of the data in a signature."""
-
-    @abstractmethod
-    def shown(self, row: Any) -> dict[str, Any]:
-        """Return what the table of questions says of a row."""
-
     # The dataset's rows
-
-    def module(self, name: str) -> Any:
-        """Return a module of its package; this object in place of its rows' module, and what shows it for "report"."""
-        if name == "rows":
-            return self
-        module = super().module(name)
-        return module.VIEW if name == "report" else module
-
-    def load(self, sources: Sequence[str]) -> list[Any]:
-        """Read datasets, or files of the authors, as users name them."""
-        return self.table.load(sources)
-
-    def read_all(self, rows: Sequence[Any], where: str = "references") -> list[Any]:
-        """Read rows, as the dataset or the authors' file has them."""
-        return self.table.read_all(rows, where)
 
     def inputs(self, rows: Sequence[Any]) -> dict[str, Any]:
         """Return the arguments of `compute` for rows."""
@@ -208,13 +176,9 @@ class LabelledRows(Labelled):
         answer = self.rules[options.parser]("")
         return parsers.as_read(options.parser, self.word_of(answer))
 
-    def clusters(self, rows: Sequence[Any]) -> Ints:
-        """Return the number of each row's cluster."""
-        return numbers([self.cluster_of(row) for row in rows])
-
     def count(self, rows: Questions, readings: ReadResponses, options: Any) -> Tables:
         """Count answers [clusters, labels, readings] and words [clusters, 2]."""
-        cluster = self.clusters(rows.rows)
+        cluster = self.clusters(rows)
         shape = (int(cluster.max()) + 1, len(self.labels), len(self.labels) + 1)
         place = np.ravel_multi_index((cluster, rows.right, readings.answers), shape)
         counts: dict[str, NDArray[Any]] = {ANSWERS: counted(place, shape)}
@@ -248,14 +212,11 @@ class LabelledRows(Labelled):
     ) -> None:
         expected = self.rows_expected(options)
         if expected is not None:
-            warn_of_a_part(len(rows.rows), expected)
+            warn_of_a_part(len(rows), expected)
         super().warn(texts, rows, readings.answers, result, options)
 
     def facts(self, rows: Questions, readings: ReadResponses, total: Counts, options: Any) -> dict[str, Any]:
-        facts: dict[str, Any] = {
-            "questions": len(rows.rows),
-            "images": int(self.clusters(rows.rows).max()) + 1,
-        }
+        facts: dict[str, Any] = dict(self.sizes(rows))
         if options.per_question:
             facts["per_question"] = self._questions(rows, readings.answers)
         return facts
@@ -263,7 +224,7 @@ class LabelledRows(Labelled):
     def _questions(self, rows: Questions, answers: Answers) -> list[dict[str, Any]]:
         """Return how each response was read, and what it adds to the scores that are means."""
         questions = []
-        for row, right, answer in zip(rows.rows, rows.right.tolist(), answers.tolist(), strict=True):
+        for row, right, answer in zip(rows, rows.right.tolist(), answers.tolist(), strict=True):
             read = self.word_of(answer)
             question = self.shown(row)
             question[ACCURACY] = float(answer == right)
@@ -275,12 +236,6 @@ class LabelledRows(Labelled):
 
     def signed(self, rows: Questions, readings: ReadResponses, options: Any) -> dict[str, Any]:
         return {"parser": options.parser}
-
-    def data(self, rows: Questions) -> str:
-        return data_of(self.name, [self.identity(row) for row in rows.rows])
-
-    def forms(self, rows: Questions) -> list[str]:
-        return [row.form for row in rows.rows]
 
 
 def counted(place: Ints, shape: tuple[int, ...]) -> Ints:

@@ -7,7 +7,7 @@ written.
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -32,6 +32,7 @@ from halluscope.files.pictures import open_picture
 from halluscope.files.writing import new_folder, real
 from halluscope.paths import share
 from halluscope.reading.datasets import home
+from halluscope.reading.rows import Row
 from halluscope.sanitize import one_line, short_repr
 
 GROUP_ROWS = 100
@@ -147,6 +148,23 @@ class Order:
         """Get a source from where the user says, or by a download; it is not in `source` if it stands `alone`."""
         user_path = user_path or (None if alone else self.source)
         return fetch(self.spec.sources[name], option, user_path, self.cache, self.subset)
+
+    def write_rows(
+        self,
+        out: Path,
+        rows: Iterable[Row],
+        image_of: Callable[[Any], str | None],
+        columns: Mapping[str, Any],
+        counts: Mapping[str, Any],
+        sources: Mapping[str, Fetched],
+    ) -> Path:
+        """Write a dataset into `out`; `image_of` returns the name of the file of a row's image, or None."""
+        written = []
+        for row in rows:
+            columns_of_row = row.row
+            columns_of_row["image"] = image_of(row)
+            written.append(columns_of_row)
+        return self.write(out, written, columns, counts, sources)
 
     def write(
         self,

@@ -64,19 +64,15 @@ class JudgedReport(ScoresReport):
 
     def items(self, rows: Sequence[Values], options: Values, voters: Any = None) -> Iterator[Item]:
         """Yield a run's rows as items, one per row, in order."""
-        image_key = self.metric.datasets[0].image_key
         for row, text in zip(rows, judged_texts(rows, options), strict=True):
             reference = row["inputs"]["references"]
-            image = reference[image_key]
-            if image is not None:
-                image = str(image)
             facts = list(self.verdict(row))
             facts += self.reasons(row)
             facts += self.facts(reference)
             yield Item(
                 id=self.id_of(row),
                 text=text,
-                image=image,
+                image=self.image_of(reference),
                 marks=self.marks(row, text),
                 question=reference["question"],
                 facts=facts,

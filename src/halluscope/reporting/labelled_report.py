@@ -24,16 +24,12 @@ class LabelledReport(ScoresReport):
 
     def items(self, rows: Sequence[Values], options: Values, voters: object = None) -> Iterator[Item]:
         """Yield a run's rows as items, one per row, in order."""
-        image_key = self.metric.datasets[0].image_key
         for row, text in zip(rows, judged_texts(rows, options), strict=True):
             reference = row["inputs"]["references"]
-            image = reference[image_key]
-            if image is not None:
-                image = str(image)
             yield Item(
                 id=str(row["id"]),
                 text=text,
-                image=image,
+                image=self.image_of(reference),
                 question=reference["question"],
                 facts=self.facts(row),
                 errors=self.errors(row),

@@ -76,3 +76,8 @@ class ScoresReport:
         if is_defined(scores[self.metric.principal]):
             return filled(self.meaning_defined, scores)
         return self.meaning_undefined
+
+    def image_of(self, reference: Values) -> str | None:
+        """Return what identifies the image of a row of the dataset; None if it has no image."""
+        image = reference[self.metric.datasets[0].image_key]
+        return None if image is None else str(image)

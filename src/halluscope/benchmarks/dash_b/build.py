@@ -45,12 +45,7 @@ def make(order: Order) -> Path:
         sources[half] = order.fetch(half)
         lists.append((half, sources[half].path))
     rows = QUESTIONS.read_lists(lists)
-    written: list[dict[str, Any]] = []
-    for row in rows:
-        columns_of_row = row.row
-        columns_of_row["image"] = image_of(row)
-        written.append(columns_of_row)
-    return order.write(out, written, features(with_image=True), counts(rows), sources)
+    return order.write_rows(out, rows, image_of, features(with_image=True), counts(rows), sources)
 
 
 def image_of(row: Question) -> str:

@@ -111,12 +111,12 @@ def make(order: Order, regions: Path | None = None) -> Path:
     if regions is not None:
         sources["regions"] = order.fetch("regions", regions, "--regions")
         rows = with_regions(rows, sources["regions"].path)
-    written: list[dict[str, Any]] = []
-    for row in rows:
-        columns_of_row = row.row
-        columns_of_row["image"] = f"{row.image_id}.jpg"
-        written.append(columns_of_row)
-    return order.write(out, written, features(with_image=True), counts(rows), sources)
+    return order.write_rows(out, rows, image_of, features(with_image=True), counts(rows), sources)
+
+
+def image_of(row: Question) -> str:
+    """Return the name of a row's image in Visual Genome's folder."""
+    return f"{row.image_id}.jpg"
 
 
 BUILDER = Builder(

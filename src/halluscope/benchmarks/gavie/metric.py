@@ -14,7 +14,6 @@ from halluscope.benchmarks.gavie.data import QUESTIONS, Question
 from halluscope.benchmarks.gavie.reading import MOST, PROMPTS
 from halluscope.judged import Adds, Judged, JudgedOptions, Readings, mean_of
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
-from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import Criterion
 from halluscope.options import option, takes
 from halluscope.stats.intervals import Counts, Range
@@ -100,12 +99,7 @@ accuracy (is it true of the image?).
     criteria = (Criterion("relevancy", float, MOST), Criterion("accuracy", float, MOST))
     notes = {"reason": ""}
     given_option = "ratings"
-    reply_options = ("prompts",)
-    prompt_names = tuple(PROMPTS)
-
-    def judge_prompt(self, options: GAVIEOptions, of_given_texts: bool = False) -> VerdictPrompt:
-        usual = "authors" if of_given_texts else "ours"
-        return PROMPTS[options.prompts or usual]
+    judge_prompts = PROMPTS
 
     def check_rows(self, rows: Sequence[Question]) -> None:
         without = [number for number, row in enumerate(rows) if not row.regions]

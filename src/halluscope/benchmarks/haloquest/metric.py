@@ -12,7 +12,6 @@ from halluscope.benchmarks.haloquest.data import QUESTIONS, Question, groups_of
 from halluscope.benchmarks.haloquest.reading import PROMPTS
 from halluscope.judged import Adds, Judged, JudgedOptions, mean_of
 from halluscope.judging.options import given_verdicts_option, judge_option
-from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import Criterion
 from halluscope.options import option, takes
 from halluscope.stats.ratios import Floats
@@ -95,13 +94,8 @@ whether a response agrees with one of the answers that people wrote; if so, it i
     criteria = (Criterion("correct", bool),)
     notes = {"point": None}
     given_option = "judgements"
-    reply_options = ("prompts",)
-    prompt_names = tuple(PROMPTS)
+    judge_prompts = PROMPTS
     counted = {"accuracy": ("judged", "correct")}
-
-    def judge_prompt(self, options: HaloQuestOptions, of_given_texts: bool = False) -> VerdictPrompt:
-        usual = "authors" if of_given_texts else "ours"
-        return PROMPTS[options.prompts or usual]
 
     def fields(self, row: Question) -> dict[str, str]:
         return {"question": row.question, "answers": "; ".join(row.answers), "stated": row.stated}

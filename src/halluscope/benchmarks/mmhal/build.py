@@ -39,12 +39,14 @@ def make(order: Order) -> Path:
     out = order.target()
     source = order.fetch("questions")
     rows = QUESTIONS.read_upstream(source.path)
-    written: list[dict[str, Any]] = []
-    for row in rows:
-        columns_of_row = row.row
-        columns_of_row["image"] = row.file_name
-        written.append(columns_of_row)
-    return order.write(out, written, features(with_image=True), counts(rows), {"questions": source})
+    return order.write_rows(
+        out, rows, image_of, features(with_image=True), counts(rows), {"questions": source}
+    )
+
+
+def image_of(row: Question) -> str | None:
+    """Return the name of a row's photograph in the authors' folder; None if it is not known."""
+    return row.file_name
 
 
 BUILDER = Builder(

@@ -12,7 +12,7 @@ import numpy as np
 from halluscope.benchmark import Dataset, Judges, Score
 from halluscope.benchmarks.mmhal import reading
 from halluscope.benchmarks.mmhal.data import QUESTIONS, TYPES, Question
-from halluscope.judged import Adds, Judged, JudgedOptions, mean_of, share_below
+from halluscope.judged import AUTHORS, OURS, Adds, Judged, JudgedOptions, mean_of, share_below
 from halluscope.judging.options import given_verdicts_option, judge_option, max_tokens_option
 from halluscope.judging.verdict_prompts import VerdictPrompt
 from halluscope.judging.verdicts import Criterion
@@ -22,8 +22,6 @@ from halluscope.stats.ratios import Floats
 from halluscope.stats.tallies import Bools
 from halluscope.validation import paired
 
-OURS = "ours"
-AUTHORS = "authors"
 STRICT = "strict"
 OFFICIAL = "official"
 
@@ -126,19 +124,13 @@ mean rating and the share of ratings below 3, which mean hallucination, over all
     flags = ("readable",)
     notes = {"analysis": ""}
     given_option = "ratings"
-    prompt_names = (OURS, AUTHORS)
+    judge_prompts = {OURS: reading.OURS, AUTHORS: reading.STRICT}
     counted = {"rating": ("rated", "points"), "hallucination_rate": ("rated", "hallucinated")}
 
     def judge_prompt(self, options: MMHalOptions, of_given_texts: bool = False) -> VerdictPrompt:
-        if options.prompts:
-            wording = options.prompts
-        elif of_given_texts or options.reading == OFFICIAL:
-            wording = AUTHORS
-        else:
-            wording = OURS
-        if wording == OURS:
-            return reading.OURS
-        return reading.OFFICIAL if options.reading == OFFICIAL else reading.STRICT
+        if options.reading == OFFICIAL:
+            return reading.OFFICIAL
+        return super().judge_prompt(options, of_given_texts)
 
     def fields(self, row: Question) -> dict[str, str]:
         return {"question": row.question, "reference": row.answer, "contents": ", ".join(row.contents)}
