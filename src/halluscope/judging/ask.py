@@ -152,7 +152,6 @@ def _ask_pairs(
     bar: Any,
 ) -> None:
     """Ask a judge about each pair that no other process asks; write these votes and the others' into `votes`."""
-    is_kept = cache is not None and not cache.is_read
     is_wanted = np.zeros(votes.shape, dtype=bool)
     is_wanted[tuple(pairs.T)] = True
 
@@ -177,7 +176,7 @@ def _ask_pairs(
             for numbers, codes, margins in checked_answers(judge, texts, questions, asked):
                 part = asked[numbers]
                 replied = codes != FAILED
-                if cache and is_kept:
+                if cache and not cache.is_read:
                     cache.keep_votes(key, questions, texts, part[replied], codes[replied], margins[replied])
                 votes[tuple(part.T)] = codes
                 bar.update(len(numbers))
