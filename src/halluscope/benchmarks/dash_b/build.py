@@ -45,7 +45,9 @@ def make(order: Order) -> Path:
         sources[half] = order.fetch(half)
         lists.append((half, sources[half].path))
     rows = QUESTIONS.read_lists(lists)
-    return order.write_rows(out, rows, image_of, features(with_image=True), counts(rows), sources)
+    return order.write_rows(
+        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
+    )
 
 
 def image_of(row: Question) -> str:

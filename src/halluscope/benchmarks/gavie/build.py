@@ -111,7 +111,9 @@ def make(order: Order, regions: Path | None = None) -> Path:
     if regions is not None:
         sources["regions"] = order.fetch("regions", regions, "--regions")
         rows = with_regions(rows, sources["regions"].path)
-    return order.write_rows(out, rows, image_of, features(with_image=True), counts(rows), sources)
+    return order.write_rows(
+        out, rows, image_of, columns=features(with_image=True), counts=counts(rows), sources=sources
+    )
 
 
 def image_of(row: Question) -> str:

@@ -40,7 +40,12 @@ def make(order: Order) -> Path:
     source = order.fetch("questions")
     rows = QUESTIONS.read_upstream(source.path)
     return order.write_rows(
-        out, rows, image_of, features(with_image=True), counts(rows), {"questions": source}
+        out,
+        rows,
+        image_of,
+        columns=features(with_image=True),
+        counts=counts(rows),
+        sources={"questions": source},
     )
 
 
