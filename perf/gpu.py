@@ -86,6 +86,7 @@ class Sizes:
         graphs: number of batch shapes to capture.
         sampled: number of texts from which the work of a whole run is extrapolated.
         needed: number of texts for which the share of ask="needed" is estimated.
+        timed: number of texts about which all of THRONE's questions are asked and timed.
     """
 
     models: tuple[Made, ...]
@@ -98,10 +99,11 @@ class Sizes:
     graphs: int
     sampled: int
     needed: int
+    timed: int
 
 
-ON_A_GPU = Sizes(FULL, 819, 205, 80, 2_048, 10.0, 8_192, 24, 40, 200)
-ON_A_CPU = Sizes(TINY, 6, 6, 16, 96, 0.05, 256, 4, 2, 10)
+ON_A_GPU = Sizes(FULL, 819, 205, 80, 2_048, 10.0, 8_192, 24, 40, 200, 500)
+ON_A_CPU = Sizes(TINY, 6, 6, 16, 96, 0.05, 256, 4, 2, 10, 1)
 
 
 @dataclass
@@ -291,6 +293,12 @@ def core(bench: Bench, made: Made, asked: Asked) -> None:
     if ours:
         run = partial(whole_run, asked, made, ours["flop_per_s"], share, sizes.sampled)
         bench.part(f"{name}: {IMAGES:,} texts", 5, run)
+        prompts = sizes.timed * len(COCO.classes) * len(PAPER.about(COCO))
+        bench.part(
+            f"{name}: {sizes.timed} texts, timed",
+            1.5 * prompts / ours["prompts_per_s"],
+            partial(timed_run, asked.judge, sizes.timed),
+        )
 
 
 def equal(asked: Asked, sizes: Sizes) -> dict[str, Any]:
@@ -438,6 +446,18 @@ def whole_run(
         "device_s": device_s,
         "tokenizing_s": tokenizing_s,
     }
+
+
+def timed_run(judge: LanguageModelJudge, number: int) -> dict[str, Any]:
+    """Measure how long all of THRONE's questions about `number` texts take, tokenizing included."""
+    some, prompts = texts(number, random.Random(4)), 0
+    began = time.perf_counter()
+    for questions in PAPER.about(COCO):
+        pairs = np.array(list(np.ndindex(len(some), len(questions))))
+        for rows, _ in judge.answer(some, questions, pairs):
+            prompts += len(rows)
+    _synchronize(judge.device)
+    return {"texts": number, "prompts": prompts, "seconds": time.perf_counter() - began}
 
 
 class _Counting:
