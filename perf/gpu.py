@@ -246,7 +246,7 @@ def made_for(bench: Bench, made: Made, asked: list[Asked]) -> dict[str, Any]:
     number = sizes.chat_pool if made.chat else sizes.pool
     middle = random.Random(1).sample(every[(len(every) - number) // 2 :][:number], number)
     questions = PAPER.about(COCO)[0][: sizes.questions]
-    pairs = np.array(list(np.ndindex(len(middle), len(questions))))
+    pairs = every_pair(middle, questions)
     let_it_vote(judge, prompts_of(judge, middle, questions, pairs[spaced(pairs, sizes.compared)[::FITTED]]))
     began = time.monotonic()
     tokens, flop = work(judge, made, middle, questions, pairs)
@@ -266,6 +266,11 @@ def prompts_of(
 ) -> list[Ids]:
     """Return the tokens of each pair's prompt."""
     return judge.tokens(shown, questions, pairs)
+
+
+def every_pair(shown: Sequence[str], questions: Sequence[Any]) -> Any:
+    """Return the indices of every question about every text: [pairs, 2]."""
+    return np.array(list(np.ndindex(len(shown), len(questions))))
 
 
 def spaced(pairs: Any, number: int) -> Any:
@@ -293,12 +298,9 @@ def core(bench: Bench, made: Made, asked: Asked) -> None:
     if ours:
         run = partial(whole_run, asked, made, ours["flop_per_s"], share, sizes.sampled)
         bench.part(f"{name}: {IMAGES:,} texts", 5, run)
-        prompts = sizes.timed * len(COCO.classes) * len(PAPER.about(COCO))
-        bench.part(
-            f"{name}: {sizes.timed} texts, timed",
-            1.5 * prompts / ours["prompts_per_s"],
-            partial(timed_run, asked.judge, sizes.timed),
-        )
+        expected_s = prompts_about(sizes.timed) / ours["prompts_per_s"]
+        timed = partial(timed_run, asked.judge, sizes.timed)
+        bench.part(f"{name}: {sizes.timed} texts, timed", 1.5 * expected_s, timed)
 
 
 def equal(asked: Asked, sizes: Sizes) -> dict[str, Any]:
@@ -434,10 +436,10 @@ def whole_run(
     some, about = texts(sampled, random.Random(2)), PAPER.about(COCO)
     flop = 0.0
     for questions in about:
-        pairs = np.array(list(np.ndindex(len(some), len(questions))))
+        pairs = every_pair(some, questions)
         flop += float(work(asked.judge, made, some, questions, pairs)[1].sum())
     device_s = flop / len(some) * IMAGES / flop_per_s
-    tokenizing_s = IMAGES * len(COCO.classes) * len(about) * asked.tokenizing
+    tokenizing_s = prompts_about(IMAGES) * asked.tokenizing
     seconds = max(device_s, tokenizing_s)
     return {
         "all_s": seconds,
@@ -450,14 +452,19 @@ def whole_run(
 
 def timed_run(judge: LanguageModelJudge, number: int) -> dict[str, Any]:
     """Measure how long all of THRONE's questions about `number` texts take, tokenizing included."""
-    some, prompts = texts(number, random.Random(4)), 0
+    some = texts(number, random.Random(4))
     began = time.perf_counter()
+    prompts = 0
     for questions in PAPER.about(COCO):
-        pairs = np.array(list(np.ndindex(len(some), len(questions))))
-        for rows, _ in judge.answer(some, questions, pairs):
+        for rows, _ in judge.answer(some, questions, every_pair(some, questions)):
             prompts += len(rows)
     _synchronize(judge.device)
     return {"texts": number, "prompts": prompts, "seconds": time.perf_counter() - began}
+
+
+def prompts_about(number: int) -> int:
+    """Return how many prompts all of THRONE's questions about `number` texts are."""
+    return number * len(COCO.classes) * len(PAPER.about(COCO))
 
 
 class _Counting:
@@ -490,7 +497,7 @@ def needed(number: int) -> dict[str, float]:
     for names in ([made.name for made in FULL if not made.chat], [made.name for made in FULL if made.chat]):
         judges = [_Counting(name) for name in names]
         collect_votes(judges, about, some, present, len(judges) * len(about))
-        found |= {judge.key: judge.asked / (len(some) * len(COCO.classes) * len(about)) for judge in judges}
+        found |= {judge.key: judge.asked / prompts_about(len(some)) for judge in judges}
     return found
 
 
@@ -657,7 +664,7 @@ def fleet(bench: Bench, workers: int) -> dict[str, Any]:
     make = partial(_voting_judge, made, bench.folder / "workers", kind, bench.precision)
     judge = RayPool(make, made.name, workers, on_gpus=bench.on_cuda)
     shown, questions = texts(workers * bench.sizes.pool, random.Random(0)), PAPER.about(COCO)[0]
-    pairs = np.array(list(np.ndindex(len(shown), bench.sizes.questions)))
+    pairs = every_pair(shown, questions[: bench.sizes.questions])
     began, answered, first = 0.0, 0, 0
     for rows, _ in judge.answer(shown, questions, pairs):
         answered += len(rows)
@@ -671,7 +678,7 @@ def fleet(bench: Bench, workers: int) -> dict[str, Any]:
 def _voting_judge(made: Made, folder: Path, device: str, precision: str) -> LanguageModelJudge:
     judge = judge_of(made, folder / str(os.getpid()), device, precision)
     some, questions = texts(16, random.Random(0)), PAPER.about(COCO)[0]
-    pairs = np.array(list(np.ndindex(len(some), len(questions))))
+    pairs = every_pair(some, questions)
     let_it_vote(judge, prompts_of(judge, some, questions, pairs[::4]))
     return judge
 

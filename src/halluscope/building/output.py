@@ -149,6 +149,26 @@ class Order:
         user_path = user_path or (None if alone else self.source)
         return fetch(self.spec.sources[name], option, user_path, self.cache, self.subset)
 
+    def build_rows(
+        self,
+        read: Callable[[Readable], Sequence[Any]],
+        image_of: Callable[[Any], str | None],
+        features: Callable[..., Mapping[str, Any]],
+        counts: Callable[[Sequence[Any]], Mapping[str, Any]],
+    ) -> Path:
+        """Build a dataset whose rows all stand in the source `questions`, as `read` returns them."""
+        out = self.target()
+        source = self.fetch("questions")
+        rows = read(source.path)
+        return self.write_rows(
+            out,
+            rows,
+            image_of,
+            columns=features(with_image=True),
+            counts=counts(rows),
+            sources={"questions": source},
+        )
+
     def write_rows(
         self,
         out: Path,

@@ -34,17 +34,7 @@ def features(with_image: bool = False) -> dict[str, Any]:
 
 def make(order: Order) -> Path:
     """Build humblebench."""
-    out = order.target()
-    source = order.fetch("questions")
-    rows = QUESTIONS.read_upstream(source.path)
-    return order.write_rows(
-        out,
-        rows,
-        image_of,
-        columns=features(with_image=True),
-        counts=counts(rows),
-        sources={"questions": source},
-    )
+    return order.build_rows(QUESTIONS.read_upstream, image_of, features, counts)
 
 
 def image_of(row: Question) -> str | None:
